@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { type CgroupHost, createLimitCgroup, LimitUnavailableError } from "./cgroups.ts";
+
+// Plain files stand in for the kernel's: which files are written, and when a limit is refused, is what is tested here.
+// That the kernel then enforces them is tested in test/e2e with real containers.
+
+const made: string[] = [];
+afterEach(() => {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true });
+});
+
+function hierarchy(files: Record<string, string>): string {
+  const root = mkdtempSync(join(tmpdir(), "xfn-cgroups-"));
+  made.push(root);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(root, path, ".."), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+function host(root: string, self: string): CgroupHost {
+  return { root, self, ownProcesses: () => [42] };
+}
+
+const v2 = { "cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "cpu memory pids" };
+
+test("version 2: limits are written to a group below our own", () => {
+  const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "cpu memory" });
+  const group = createLimitCgroup("call", { memoryBytes: 1000, cpus: 0.25 }, host(root, "0::/a\n"));
+  expect(group.procs).toEqual(["a/call/cgroup.procs"]);
+  expect(readFileSync(join(root, "a/call/memory.max"), "utf8")).toBe("1000");
+  expect(readFileSync(join(root, "a/call/cpu.max"), "utf8")).toBe("25000 100000");
+});
+
+test("version 2: a kill for lack of memory is told from the group's events", () => {
+  const root = hierarchy(v2);
+  const group = createLimitCgroup("call", { memoryBytes: 1000 }, host(root, "0::/\n"));
+  expect(group.outOfMemory()).toBe(false);
+  writeFileSync(join(root, "call/memory.events"), "low 0\noom 1\noom_kill 1\n");
+  expect(group.outOfMemory()).toBe(true);
+});
+
+test("version 2: a controller that the group does not have is named in the refusal", () => {
+  const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu", "a/cgroup.subtree_control": "" });
+  const create = (): unknown => createLimitCgroup("call", { memoryBytes: 1000 }, host(root, "0::/a\n"));
+  expect(create).toThrow(LimitUnavailableError);
+  expect(create).toThrow(/memory/);
+  expect(existsSync(join(root, "a/call"))).toBe(false);
+});
+
+test("version 2: a runner that already stepped aside makes groups beside its leaf", () => {
+  const root = hierarchy({ ...v2, "a/cgroup.subtree_control": "memory", "a/xfn-supervisor/cgroup.procs": "42" });
+  const group = createLimitCgroup("call", { memoryBytes: 1000 }, host(root, "0::/a/xfn-supervisor\n"));
+  expect(group.procs).toEqual(["a/call/cgroup.procs"]);
+});
+
+test("version 1: each controller gets its group, below our own where that is visible", () => {
+  const root = hierarchy({ "memory/own/tasks": "", "cpu/tasks": "" });
+  const group = createLimitCgroup(
+    "call",
+    { memoryBytes: 4096, cpus: 2 },
+    host(root, "4:memory:/own\n1:cpu,cpuacct:/gone\n"),
+  );
+  expect(group.procs).toEqual(["memory/own/call/cgroup.procs", "cpu/call/cgroup.procs"]);
+  expect(readFileSync(join(root, "memory/own/call/memory.limit_in_bytes"), "utf8")).toBe("4096");
+  expect(readFileSync(join(root, "cpu/call/cpu.cfs_quota_us"), "utf8")).toBe("200000");
+});
+
+test("version 1: a missing controller is refused and the groups already made are gone", () => {
+  const root = hierarchy({ "memory/tasks": "" });
+  expect(() => createLimitCgroup("call", { cpus: 1 }, host(root, ""))).toThrow(LimitUnavailableError);
+  expect(existsSync(join(root, "cpu"))).toBe(false);
+});
+
+test("a quota is never below the kernel's least", () => {
+  const root = hierarchy({ "cpu/tasks": "" });
+  createLimitCgroup("call", { cpus: 0.001 }, host(root, ""));
+  expect(readFileSync(join(root, "cpu/call/cpu.cfs_quota_us"), "utf8")).toBe("1000");
+});

@@ -1,0 +1,120 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { Socket } from "node:net";
+import { MAX_OUTPUT_BYTES, STDERR_TAIL_BYTES } from "./run-options.ts";
+
+/** What a container wrote. */
+export interface ContainerOutput {
+  stdout: Buffer;
+  /** The end of stderr, at most `STDERR_TAIL_BYTES`. */
+  stderr: string;
+}
+
+/** A container's open pipes. */
+export interface ContainerIo {
+  /** Settles when both outputs have ended. */
+  output: Promise<ContainerOutput>;
+  /** Closes everything at once; `output` then settles with what there was. */
+  abandon(): void;
+}
+
+/**
+ * Opens our ends of a container's pipes, writes the input and reads both outputs at the same time, so that a function
+ * that floods one of them, or reads nothing, never blocks the others.
+ *
+ * @param onTooLarge - called once when stdout passes `maxOutputBytes`; reading stops there
+ */
+export function openContainerIo(
+  stdio: { stdin: string; stdout: string; stderr: string },
+  input: Uint8Array,
+  onTooLarge: () => void,
+  maxOutputBytes: number = MAX_OUTPUT_BYTES,
+): ContainerIo {
+  // Non-blocking: a pipe whose other end is closed already must not block open(2).
+  const stdout = new Socket({
+    fd: openSync(stdio.stdout, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+    writable: false,
+  });
+  const stderr = new Socket({
+    fd: openSync(stdio.stderr, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+    writable: false,
+  });
+  const stdin = openStdin(stdio.stdin);
+  stdin?.end(input);
+
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stdout.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxOutputBytes) {
+      chunks.push(chunk);
+    } else if (chunks.length > 0) {
+      chunks.length = 0;
+      stdout.destroy();
+      onTooLarge();
+    }
+  });
+  const tail = new Tail(STDERR_TAIL_BYTES);
+  stderr.on("data", (chunk: Buffer) => tail.push(chunk));
+
+  const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
+    // A function may end without having read its input.
+    stdin?.destroy();
+    return { stdout: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), stderr: tail.text() };
+  });
+  return {
+    output,
+    abandon: () => {
+      for (const socket of [stdin, stdout, stderr]) socket?.destroy();
+    },
+  };
+}
+
+function openStdin(path: string): Socket | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    // Nobody reads: the function has ended or closed its stdin.
+    if (error instanceof Error && "code" in error && error.code === "ENXIO") return undefined;
+    throw error;
+  }
+  try {
+    const socket = new Socket({ fd, readable: false, writable: true });
+    // EPIPE says that the function stopped reading, which it may.
+    socket.on("error", () => undefined);
+    return socket;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve());
+  });
+}
+
+/** Keeps the last bytes of a stream. */
+class Tail {
+  readonly #limit: number;
+  #kept: Buffer = Buffer.alloc(0);
+  #dropped = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(chunk: Buffer): void {
+    const all = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
+    this.#dropped ||= all.length > this.#limit;
+    this.#kept = all.length > this.#limit ? Buffer.from(all.subarray(all.length - this.#limit)) : all;
+  }
+
+  text(): string {
+    return (this.#dropped ? "[...] " : "") + this.#kept.toString("utf8");
+  }
+}

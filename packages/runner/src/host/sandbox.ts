@@ -1,0 +1,111 @@
+import { closeSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import type { StartRequest } from "./protocol.ts";
+import { sandboxPaths } from "./protocol.ts";
+import { pipe, spawn, unmount } from "./syscalls.ts";
+
+const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Joins the cgroups before crun exists, so that nothing of the container ever runs outside them. "0" means the writer.
+const joinCgroups = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"';
+
+/** One running container, seen from the host process. */
+export interface Sandbox {
+  id: string;
+  /** crun's process id. */
+  pid: number;
+  /** Our ends of its pipes, until the runner has its own. */
+  fds: [number, number, number];
+}
+
+/** Starts `crun run` on a prepared root filesystem. */
+export function startSandbox(scratch: string, request: StartRequest): Sandbox {
+  const paths = sandboxPaths(scratch, request.id);
+  writeFileSync(`${paths.bundle}/config.json`, request.spec);
+  const stdin = pipe(request.largePipes);
+  const stdout = pipe(request.largePipes);
+  const stderr = pipe(false);
+  const crun = [
+    request.runtime,
+    // Limits are set on cgroups of ours (see joinCgroups): crun 1.8 refuses hybrid hosts and ignores what it cannot do.
+    "--cgroup-manager=disabled",
+    `--root=${scratch}/state`,
+    `--log=${paths.log}`,
+    "--log-format=json",
+    "run",
+    `--bundle=${paths.bundle}`,
+    `--pid-file=${paths.pidFile}`,
+    request.id,
+  ];
+  const argv =
+    request.cgroupProcs.length === 0 ? crun : ["sh", "-c", joinCgroups, "sh", ...request.cgroupProcs, "--", ...crun];
+  try {
+    const path = request.cgroupProcs.length === 0 ? request.runtime : "/bin/sh";
+    const pid = spawn(path, argv, [PATH], [stdin.read, stdout.write, stderr.write]);
+    return { id: request.id, pid, fds: [stdin.write, stdout.read, stderr.read] };
+  } catch (error) {
+    for (const fd of [stdin.write, stdout.read, stderr.read]) closeSync(fd);
+    throw error;
+  } finally {
+    for (const fd of [stdin.read, stdout.write, stderr.write]) closeSync(fd);
+  }
+}
+
+/** SIGKILL to the container's first process, which takes its whole pid namespace along; to crun where it has none yet. */
+export function killSandbox(scratch: string, sandbox: Sandbox): void {
+  const init = Number(readText(sandboxPaths(scratch, sandbox.id).pidFile));
+  // The pid file is crun's own and lies on a tmpfs that no container sees.
+  if (Number.isSafeInteger(init) && init > 1) killQuietly(init);
+  else killQuietly(-sandbox.pid);
+}
+
+/** What crun logged, if it failed, without its time stamps. */
+export function runtimeError(scratch: string, id: string): string | null {
+  const lines = readText(sandboxPaths(scratch, id).log).split("\n").filter(Boolean);
+  const messages = lines.map((line) => {
+    try {
+      const entry: unknown = JSON.parse(line);
+      return typeof entry === "object" && entry !== null && "msg" in entry ? String(entry.msg) : line;
+    } catch {
+      return line;
+    }
+  });
+  return messages.length === 0 ? null : messages.join("; ").slice(0, 1000);
+}
+
+/** Takes away the call's mounts, files and crun state. */
+export function removeSandbox(scratch: string, id: string): void {
+  const paths = sandboxPaths(scratch, id);
+  try {
+    unmount(paths.rootfs);
+  } catch {
+    // A copied root filesystem is no mount.
+  }
+  unmount(paths.call);
+  rmdirSync(paths.call);
+  rmSync(`${scratch}/state/${id}`, { recursive: true, force: true });
+}
+
+/** Kills children of ours that nobody started: what a crun that was killed half-way left behind. */
+export function killStrays(known: Iterable<number>): void {
+  const expected = new Set(known);
+  for (const word of readText("/proc/self/task/1/children").split(" ")) {
+    const pid = Number(word);
+    if (pid > 1 && !expected.has(pid)) killQuietly(pid);
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

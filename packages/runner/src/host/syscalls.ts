@@ -1,0 +1,138 @@
+import { getSystemErrorMap } from "node:util";
+import koffi from "koffi";
+
+// The few system calls that Node does not offer. A `mount` or `sh` process per call would cost more than crun itself.
+
+const libc = koffi.load(null);
+const mountFn = libc.func(
+  "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
+);
+const umount2Fn = libc.func("int umount2(const char *target, int flags)");
+const pipe2Fn = libc.func("int pipe2(_Out_ int *fds, int flags)");
+const fcntlFn = libc.func("int fcntl(int fd, int command, int value)");
+const closeRangeFn = libc.func("int close_range(unsigned int first, unsigned int last, int flags)");
+const waitpidFn = libc.func("int waitpid(int pid, _Out_ int *status, int options)");
+const spawnFn = libc.func(
+  "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **envp)",
+);
+const actionsInit = libc.func("int posix_spawn_file_actions_init(void *actions)");
+const actionsDup2 = libc.func("int posix_spawn_file_actions_adddup2(void *actions, int fd, int newfd)");
+const actionsDestroy = libc.func("int posix_spawn_file_actions_destroy(void *actions)");
+const attributesInit = libc.func("int posix_spawnattr_init(void *attributes)");
+const attributesSetFlags = libc.func("int posix_spawnattr_setflags(void *attributes, short flags)");
+const attributesSetSigdefault = libc.func("int posix_spawnattr_setsigdefault(void *attributes, void *set)");
+const attributesSetSigmask = libc.func("int posix_spawnattr_setsigmask(void *attributes, void *set)");
+const attributesSetPgroup = libc.func("int posix_spawnattr_setpgroup(void *attributes, int pgroup)");
+const sigfillset = libc.func("int sigfillset(void *set)");
+const sigemptyset = libc.func("int sigemptyset(void *set)");
+const sigdelset = libc.func("int sigdelset(void *set, int signal)");
+
+/** mount(2) flags, from <sys/mount.h>. */
+export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, bind: 4096, recursive: 16384 } as const;
+
+const MNT_DETACH = 2;
+const O_CLOEXEC = 0o2000000;
+const F_SETPIPE_SZ = 1031;
+const CLOSE_RANGE_CLOEXEC = 4;
+const WNOHANG = 1;
+const SIGKILL = 9;
+const SIGSTOP = 19;
+const POSIX_SPAWN_SETPGROUP = 2;
+const POSIX_SPAWN_SETSIGDEF = 4;
+const POSIX_SPAWN_SETSIGMASK = 8;
+
+/** The largest pipe that a user without privileges may make (`/proc/sys/fs/pipe-max-size` by default). */
+const LARGE_PIPE_BYTES = 1024 * 1024;
+
+/** A system call that failed. */
+export class SystemCallError extends Error {
+  override readonly name = "SystemCallError";
+  readonly code: string;
+  constructor(call: string, errno: number) {
+    const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, "unknown error"];
+    super(`${call}: ${text} (${code})`);
+    this.code = code;
+  }
+}
+
+function check(result: number, call: string): void {
+  if (result !== 0) throw new SystemCallError(call, koffi.errno());
+}
+
+/** mount(2). */
+export function mount(source: string, target: string, type: string | null, flags: number, data: string | null): void {
+  check(mountFn(source, target, type, flags, data) as number, `mount ${type ?? "bind"} on ${target}`);
+}
+
+/** umount2(2) with MNT_DETACH: what still uses it keeps it, nobody else sees it. */
+export function unmount(target: string): void {
+  check(umount2Fn(target, MNT_DETACH) as number, `unmount ${target}`);
+}
+
+/** pipe2(2), close-on-exec. */
+export function pipe(large: boolean): { read: number; write: number } {
+  const fds = [0, 0];
+  check(pipe2Fn(fds, O_CLOEXEC) as number, "pipe2");
+  const [read, write] = fds as [number, number];
+  // Refused when the user's pipes are many already; the call then runs with an ordinary pipe.
+  if (large) fcntlFn(write, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
+  return { read, write };
+}
+
+// Sized generously: glibc's posix_spawn_file_actions_t has 80 bytes, posix_spawnattr_t 336, sigset_t 128.
+const ACTIONS_BYTES = 256;
+const ATTRIBUTES_BYTES = 1024;
+const SIGSET_BYTES = 256;
+
+const attributes = Buffer.alloc(ATTRIBUTES_BYTES);
+attributesInit(attributes);
+{
+  const all = Buffer.alloc(SIGSET_BYTES);
+  sigfillset(all);
+  sigdelset(all, SIGKILL);
+  sigdelset(all, SIGSTOP);
+  const none = Buffer.alloc(SIGSET_BYTES);
+  sigemptyset(none);
+  // Node ignores SIGPIPE, which a child would inherit: every signal goes back to its default.
+  attributesSetSigdefault(attributes, all);
+  attributesSetSigmask(attributes, none);
+  attributesSetPgroup(attributes, 0);
+  attributesSetFlags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
+/**
+ * posix_spawn(3): shares memory with the parent until exec, so that its cost does not grow with this process. The child
+ * gets exactly the three descriptors given, in a process group of its own.
+ */
+export function spawn(path: string, argv: string[], env: string[], stdio: [number, number, number]): number {
+  // Whatever this process has open, and whatever a library opened without the flag, stays out of the child (CVE-2024-21626).
+  closeRangeFn(3, 0xffffffff, CLOSE_RANGE_CLOEXEC);
+  const actions = Buffer.alloc(ACTIONS_BYTES);
+  actionsInit(actions);
+  try {
+    for (const [target, fd] of stdio.entries()) actionsDup2(actions, fd, target);
+    const pid = [0];
+    const errno = spawnFn(pid, path, actions, attributes, [...argv, null], [...env, null]) as number;
+    if (errno !== 0) throw new SystemCallError(`start ${path}`, errno);
+    return pid[0] as number;
+  } finally {
+    actionsDestroy(actions);
+  }
+}
+
+/** How a child ended: one of the two is set. */
+export interface ExitStatus {
+  pid: number;
+  code: number | null;
+  signal: number | null;
+}
+
+/** The next ended child, whoever started it, or undefined when none has ended. */
+export function reap(): ExitStatus | undefined {
+  const status = [0];
+  const pid = waitpidFn(-1, status, WNOHANG) as number;
+  if (pid <= 0) return undefined;
+  const word = status[0] as number;
+  const signal = word & 0x7f;
+  return signal === 0 ? { pid, code: (word >> 8) & 0xff, signal: null } : { pid, code: null, signal };
+}

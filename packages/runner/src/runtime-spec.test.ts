@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { ProcessConfig } from "./runtime-spec.ts";
+import { runtimeSpec } from "./runtime-spec.ts";
+
+const echo: ProcessConfig = {
+  args: ["/bin/echo", "--bundle=/x"],
+  env: ["PATH=/bin"],
+  cwd: "/work",
+  user: { uid: 1000, gid: 1001 },
+};
+
+function spec(network: "Isolated" | "Accessible" = "Isolated") {
+  return JSON.parse(
+    runtimeSpec(echo, {
+      network,
+      owner: { uid: 7, gid: 8 },
+      rootfs: "/scratch/rootfs",
+      networkFiles: { resolvConf: "/scratch/resolv.conf", hosts: "/scratch/hosts" },
+    }),
+  );
+}
+
+test("arguments stay an array, so that none is taken for an option or split", () => {
+  expect(spec().process.args).toEqual(["/bin/echo", "--bundle=/x"]);
+});
+
+test("the sandbox holds one id, the image's USER, backed by the layers' owner", () => {
+  expect(spec().linux.uidMappings).toEqual([{ containerID: 1000, hostID: 7, size: 1 }]);
+  expect(spec().linux.gidMappings).toEqual([{ containerID: 1001, hostID: 8, size: 1 }]);
+  expect(spec().process.user).toEqual({ uid: 1000, gid: 1001 });
+});
+
+test("no capability is held or can be gained", () => {
+  const { capabilities, noNewPrivileges } = spec().process;
+  expect(Object.values(capabilities).flat()).toEqual([]);
+  expect(Object.keys(capabilities).sort()).toEqual(["ambient", "bounding", "effective", "inheritable", "permitted"]);
+  expect(noNewPrivileges).toBe(true);
+});
+
+test("every namespace is the sandbox's own; only Accessible shares the network", () => {
+  const types = (network: "Isolated" | "Accessible"): string[] =>
+    spec(network)
+      .linux.namespaces.map((entry: { type: string }) => entry.type)
+      .sort();
+  expect(types("Isolated")).toEqual(["cgroup", "ipc", "mount", "network", "pid", "user", "uts"]);
+  expect(types("Accessible")).toEqual(["cgroup", "ipc", "mount", "pid", "user", "uts"]);
+});
+
+test("only Accessible sees the host's resolver configuration, and cannot write it", () => {
+  const destinations = (network: "Isolated" | "Accessible"): string[] =>
+    spec(network).mounts.map((mount: { destination: string }) => mount.destination);
+  expect(destinations("Isolated")).toEqual(["/proc", "/dev", "/dev/shm"]);
+  expect(destinations("Accessible")).toEqual(["/proc", "/dev", "/dev/shm", "/etc/resolv.conf", "/etc/hosts"]);
+  for (const mount of spec("Accessible").mounts.slice(3)) expect(mount.options).toContain("ro");
+});
+
+test("nothing but the fields of the specification that we set: no hooks, no annotations", () => {
+  expect(Object.keys(spec()).sort()).toEqual(["hostname", "linux", "mounts", "ociVersion", "process", "root"]);
+});

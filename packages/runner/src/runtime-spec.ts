@@ -1,0 +1,108 @@
+import { MAX_OPEN_FILES, MAX_PROCESSES } from "./run-options.ts";
+import type { HostId } from "./sandbox-owner.ts";
+
+/** What the image asks for, resolved: the input of {@link runtimeSpec}. */
+export interface ProcessConfig {
+  args: string[];
+  env: string[];
+  cwd: string;
+  user: { uid: number; gid: number };
+}
+
+/** What {@link runtimeSpec} needs besides the process. */
+export interface SandboxOptions {
+  network: "Isolated" | "Accessible";
+  /** The id that owns the layers, as the user namespace that crun starts from sees it. */
+  owner: HostId;
+  /** Absolute path of the root filesystem. */
+  rootfs: string;
+  /** Where `resolv.conf` and `hosts` lie, for `Accessible`. */
+  networkFiles: { resolvConf: string; hosts: string };
+}
+
+// The paths that docker, podman and runc mask: each has leaked or changed host state in the past.
+const maskedPaths = [
+  "/proc/acpi",
+  "/proc/asound",
+  "/proc/interrupts",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/latency_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+];
+const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
+
+/**
+ * The OCI runtime configuration of one call, as JSON text
+ * (https://github.com/opencontainers/runtime-spec/blob/main/config.md).
+ *
+ * The sandbox has a user namespace of its own with exactly one id in it, the one that the image's USER names, so that
+ * everything inside belongs to the function and nothing outside does. It has no capabilities, cannot gain any, and
+ * sees a fresh /proc, a minimal /dev, no /sys, and - unless `Accessible` - no network.
+ */
+export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
+  const namespaces = [
+    { type: "user" },
+    { type: "pid" },
+    { type: "mount" },
+    { type: "ipc" },
+    { type: "uts" },
+    { type: "cgroup" },
+  ];
+  const mounts: { destination: string; type: string; source: string; options: string[] }[] = [
+    { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
+    {
+      destination: "/dev",
+      type: "tmpfs",
+      source: "tmpfs",
+      options: ["nosuid", "noexec", "strictatime", "mode=755", "size=64k"],
+    },
+    {
+      destination: "/dev/shm",
+      type: "tmpfs",
+      source: "shm",
+      options: ["nosuid", "nodev", "noexec", "mode=1777", "size=64m"],
+    },
+  ];
+  if (options.network === "Isolated") {
+    namespaces.push({ type: "network" });
+  } else {
+    mounts.push(
+      { destination: "/etc/resolv.conf", type: "bind", source: options.networkFiles.resolvConf, options: bindReadOnly },
+      { destination: "/etc/hosts", type: "bind", source: options.networkFiles.hosts, options: bindReadOnly },
+    );
+  }
+  return JSON.stringify({
+    ociVersion: "1.0.2",
+    hostname: "function",
+    process: {
+      terminal: false,
+      user: { uid: process.user.uid, gid: process.user.gid },
+      args: process.args,
+      env: process.env,
+      cwd: process.cwd,
+      capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
+      noNewPrivileges: true,
+      rlimits: [
+        // Counted per user namespace since Linux 5.14, so one function's processes do not count against another's.
+        { type: "RLIMIT_NPROC", hard: MAX_PROCESSES, soft: MAX_PROCESSES },
+        { type: "RLIMIT_NOFILE", hard: MAX_OPEN_FILES, soft: MAX_OPEN_FILES },
+        { type: "RLIMIT_CORE", hard: 0, soft: 0 },
+      ],
+    },
+    root: { path: options.rootfs },
+    mounts,
+    linux: {
+      namespaces,
+      uidMappings: [{ containerID: process.user.uid, hostID: options.owner.uid, size: 1 }],
+      gidMappings: [{ containerID: process.user.gid, hostID: options.owner.gid, size: 1 }],
+      maskedPaths,
+      readonlyPaths,
+    },
+  });
+}
