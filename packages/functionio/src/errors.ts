@@ -1,0 +1,83 @@
+import { MAX_ISSUES } from "./limits.ts";
+
+/** One thing that is wrong with a document. */
+export interface Issue {
+  /** The field, as `desired.resources[0].name`; "" for the document as a whole. */
+  path: string;
+  /** What is wrong and what to do, without the path. */
+  message: string;
+  /** Line in the text, from 1. Absent when the value did not come from a text. */
+  line?: number;
+  /** Column in the text in UTF-16 code units, from 1. */
+  column?: number;
+}
+
+/**
+ * Why a document was refused.
+ *
+ * - `Encoding` not UTF-8
+ * - `Empty` no document in the text
+ * - `Syntax` neither JSON nor YAML
+ * - `MultipleDocuments` two or more documents where one belongs
+ * - `TooLarge` more bytes than the limit
+ * - `TooDeep` nested deeper than the limit
+ * - `TooManyAliases` more YAML aliases, or more values from them, than the limit
+ * - `UnsupportedTag` a YAML tag that JSON has no form for
+ * - `DuplicateKey` one key twice in an object
+ * - `NotJson` a value without a JSON form: NaN, infinity, a lone surrogate, undefined
+ * - `Invalid` well-formed, but not what it should be (see the issues)
+ */
+export type DocumentErrorCode =
+  | "Encoding"
+  | "Empty"
+  | "Syntax"
+  | "MultipleDocuments"
+  | "TooLarge"
+  | "TooDeep"
+  | "TooManyAliases"
+  | "UnsupportedTag"
+  | "DuplicateKey"
+  | "NotJson"
+  | "Invalid";
+
+/** A text that could not be read. Lists every issue that was found, not only the first. */
+export class DocumentError extends Error {
+  override readonly name: string = "DocumentError";
+  readonly code: DocumentErrorCode;
+  /** At least one, at most {@link MAX_ISSUES}, in the order of the text. */
+  readonly issues: readonly Issue[];
+  /** The file or step that the text came from. */
+  readonly source: string | undefined;
+  /** The same text fails again. */
+  readonly retryable = false as const;
+
+  constructor(code: DocumentErrorCode, issues: readonly Issue[], source?: string, options?: ErrorOptions) {
+    super(describe(issues, source), options);
+    this.code = code;
+    this.issues = issues.slice(0, MAX_ISSUES);
+    this.source = source;
+  }
+}
+
+/** A text or value that is not a FunctionIO (seed 000, "Function API"). */
+export class FunctionIOError extends DocumentError {
+  override readonly name: string = "FunctionIOError";
+
+  /** The same error as a FunctionIOError. */
+  static from(error: DocumentError): FunctionIOError {
+    if (error instanceof FunctionIOError) return error;
+    return new FunctionIOError(error.code, error.issues, error.source, { cause: error });
+  }
+}
+
+/** One issue as a line: `file.yaml:3:7: desired.resources[0].name: is missing`. */
+export function describeIssue(issue: Issue, source?: string): string {
+  const place = [source, issue.line, issue.column].filter((part) => part !== undefined).join(":");
+  return [place, issue.path, issue.message].filter((part) => part !== "").join(": ");
+}
+
+function describe(issues: readonly Issue[], source: string | undefined): string {
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, source));
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
+  return lines.join("\n");
+}

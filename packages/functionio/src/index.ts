@@ -1,0 +1,36 @@
+// FunctionIO v1alpha1: types, parsing, printing and accumulation. Nothing here needs Node.
+export { accumulate, type Accumulated } from "./accumulate.ts";
+export { DocumentError, type DocumentErrorCode, describeIssue, FunctionIOError, type Issue } from "./errors.ts";
+export {
+  API_VERSION,
+  type ConnectionDetail,
+  type ConnectionDetailType,
+  type Desired,
+  type DesiredComposite,
+  type DesiredResource,
+  type ExplicitConnectionDetail,
+  type FunctionIO,
+  KIND,
+  type KubernetesObject,
+  type ObjectMeta,
+  type Observed,
+  type ObservedComposite,
+  type ObservedResource,
+  type ReadinessCheck,
+  type ReadinessCheckType,
+  type Result,
+  type Severity,
+  severityOf,
+} from "./functionio.ts";
+export { formatPath, type JsonObject, type JsonPath, type JsonValue } from "./json-value.ts";
+export {
+  MAX_ALIAS_VALUES,
+  MAX_ALIASES,
+  MAX_DEPTH,
+  MAX_ISSUES,
+  MAX_TEXT_BYTES,
+  MAX_YAML_BYTES,
+  type ParseLimits,
+} from "./limits.ts";
+export { parseFunctionIO, type ParseOptions } from "./parse.ts";
+export { printFunctionIO } from "./print.ts";

@@ -1,0 +1,40 @@
+/**
+ * Any JSON value. `bigint` stands only for integers that a double cannot hold exactly (beyond 2^53), so
+ * that 64-bit integers survive a round trip; every other number is a `number`.
+ */
+export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | JsonObject;
+
+/** A JSON object. Those made by our parsers have a null prototype: `__proto__` is an ordinary key. */
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** A path into a JSON value: object keys and array indices. */
+export type JsonPath = readonly (string | number)[];
+
+/** Whether a value is a JSON object: not null, not an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a value is, in words for messages. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (value === undefined) return "nothing";
+  return `a ${typeof value}`;
+}
+
+/**
+ * A path as text, in the form of Crossplane's field paths: `desired.resources[0].resource`,
+ * `metadata.labels[example.org/team]`. The empty path prints as "".
+ */
+export function formatPath(path: JsonPath): string {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number" || !/^[A-Za-z_$-][\w$-]*$/.test(part)) text += `[${part}]`;
+    else text += text === "" ? part : `.${part}`;
+  }
+  return text;
+}

@@ -1,0 +1,51 @@
+/** Bounds on what a parser accepts. Each may be lowered; raising them is the caller's risk. */
+export interface ParseLimits {
+  /** Size of the text in bytes (UTF-8). Default {@link MAX_TEXT_BYTES}. */
+  maxBytes?: number;
+  /** Size of a text that is YAML and not JSON, in bytes. Default {@link MAX_YAML_BYTES}. */
+  maxYamlBytes?: number;
+  /** Nesting of objects and arrays. Default {@link MAX_DEPTH}. */
+  maxDepth?: number;
+  /** Number of YAML aliases (`*name`). Default {@link MAX_ALIASES}. */
+  maxAliases?: number;
+  /** Number of values that aliases and merge keys may add by expansion. Default {@link MAX_ALIAS_VALUES}. */
+  maxAliasValues?: number;
+}
+
+/** 100 MiB: the largest message of the runner contract, and the bound on a function's output. */
+export const MAX_TEXT_BYTES: number = 100 * 1024 * 1024;
+
+/**
+ * 16 MiB of YAML. A YAML parser with positions needs about half a second and 50 MB of memory per megabyte, so a
+ * larger text would hold a caller up for longer than a function's timeout. JSON is not affected.
+ */
+export const MAX_YAML_BYTES: number = 16 * 1024 * 1024;
+
+/**
+ * 500 levels. Kubernetes objects stay below 60; Python's json and many recursive decoders give up at 1000, so
+ * deeper data could not reach the next function anyway. It also keeps our own recursion far from the stack's end.
+ */
+export const MAX_DEPTH: number = 500;
+
+/** 1,000 aliases: hand-written files use tens; an alias bomb needs few, and is stopped by the next bound. */
+export const MAX_ALIASES: number = 1000;
+
+/** 100,000 values from expansion: about 3 MB of JSON, far more than files written by people repeat. */
+export const MAX_ALIAS_VALUES: number = 100_000;
+
+/** 100 issues: beyond that, nobody reads on, and a hostile document must not grow the error without bound. */
+export const MAX_ISSUES: number = 100;
+
+/** Limits with every default filled in. */
+export type ResolvedLimits = Required<ParseLimits>;
+
+/** Fills in the defaults. */
+export function resolveLimits(limits: ParseLimits | undefined): ResolvedLimits {
+  return {
+    maxBytes: limits?.maxBytes ?? MAX_TEXT_BYTES,
+    maxYamlBytes: limits?.maxYamlBytes ?? MAX_YAML_BYTES,
+    maxDepth: limits?.maxDepth ?? MAX_DEPTH,
+    maxAliases: limits?.maxAliases ?? MAX_ALIASES,
+    maxAliasValues: limits?.maxAliasValues ?? MAX_ALIAS_VALUES,
+  };
+}

@@ -1,0 +1,176 @@
+import { DocumentError, type Issue } from "./errors.ts";
+import { inspectJson, locateJson } from "./json-inspect.ts";
+import { formatPath, type JsonPath, type JsonValue } from "./json-value.ts";
+import type { ResolvedLimits } from "./limits.ts";
+import { notJson } from "./not-json.ts";
+import { positionAt } from "./text.ts";
+
+/** Whether a text means to be JSON: its first character opens an object or an array. */
+export function looksLikeJson(text: string): boolean {
+  return /^[ \t\r\n]*[{[]/.test(text);
+}
+
+/**
+ * Parses a JSON object or array: `JSON.parse` between two cheap passes. The first, over the text, finds what
+ * `JSON.parse` hides (depth, duplicate keys, integers beyond 2^53); the second, over the value, takes the prototypes off.
+ *
+ * @throws {DocumentError} Syntax, TooDeep, DuplicateKey, NotJson
+ */
+export function parseJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue {
+  const scan = scanJson(text, limits.maxDepth);
+  if (scan.tooDeep !== undefined) {
+    const issue = { path: "", message: `is nested deeper than ${limits.maxDepth}`, ...positionAt(text, scan.tooDeep) };
+    throw new DocumentError("TooDeep", [issue], source);
+  }
+  const mark = scan.integers.length === 0 ? "" : newMark(text);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(mark === "" ? text : markIntegers(text, scan.integers, mark)) as JsonValue;
+  } catch (cause) {
+    throw failure(text, source, cause);
+  }
+  const adopted = { keys: 0, bad: false, checkStrings: scan.surrogate, mark };
+  adopt(value, adopted);
+  if (adopted.keys !== scan.colons) throw failure(text, source, undefined);
+  if (adopted.bad) {
+    const found = notJson(value);
+    if (found !== undefined) {
+      const position = positionAt(text, locateJson(text, found.path));
+      throw new DocumentError("NotJson", [{ path: formatPath(found.path), message: found.message, ...position }], source);
+    }
+  }
+  return value;
+}
+
+/** The place of a path in a JSON text that parsed; of its nearest ancestor, if there is nothing at the path. */
+export function positionInJson(text: string, path: JsonPath): { line: number; column: number } {
+  return positionAt(text, locateJson(text, path));
+}
+
+interface Scan {
+  /** Offset of the first bracket that nests deeper than the limit: the scan ended there. */
+  tooDeep: number | undefined;
+  /** Colons outside strings: as many as there are keys. */
+  colons: number;
+  /** Offsets (start, end) of integers that a double may not hold. */
+  integers: number[];
+  /** Whether an escape may have made half of a surrogate pair. */
+  surrogate: boolean;
+}
+
+function scanJson(text: string, maxDepth: number): Scan {
+  const scan: Scan = { tooDeep: undefined, colons: 0, integers: [], surrogate: false };
+  const end = text.length;
+  let depth = 0;
+  for (let at = 0; at < end; at++) {
+    const c = text.charCodeAt(at);
+    if (c === 0x22) {
+      for (at++; at < end; at++) {
+        const s = text.charCodeAt(at);
+        if (s === 0x22) break;
+        if (s !== 0x5c) continue;
+        at++;
+        // \uD800 to \uDFFF
+        if (text.charCodeAt(at) === 0x75 && (text.charCodeAt(at + 1) | 0x20) === 0x64) scan.surrogate = true;
+      }
+    } else if (c === 0x3a) scan.colons++;
+    else if (c === 0x7b || c === 0x5b) {
+      if (++depth > maxDepth) {
+        scan.tooDeep = at;
+        return scan;
+      }
+    } else if (c === 0x7d || c === 0x5d) depth--;
+    else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) {
+      const start = at;
+      while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
+      if (at - start >= 15) noteInteger(text, start, at + 1, scan.integers);
+    }
+  }
+  return scan;
+}
+
+function isNumberCharacter(c: number): boolean {
+  return (c >= 0x30 && c <= 0x39) || c === 0x2e || c === 0x2d || c === 0x2b || (c | 0x20) === 0x65;
+}
+
+function noteInteger(text: string, start: number, end: number, integers: number[]): void {
+  const token = text.slice(start, end);
+  if (!/^-?[1-9][0-9]*$/.test(token) || Number.isSafeInteger(Number(token))) return;
+  // An integer where a key belongs is a syntax error, which a string in its place would hide.
+  if (/^[ \t\r\n]*:/.test(text.slice(end, end + 100))) return;
+  integers.push(start, end);
+}
+
+/** A prefix that no string of this text begins with: unguessable, so that no escape can spell it. */
+function newMark(text: string): string {
+  let mark: string;
+  do mark = `${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
+  while (text.includes(mark));
+  return mark;
+}
+
+/** Puts long integers into marked strings, which {@link adopt} turns into bigints: a reviver would be 8 times slower. */
+function markIntegers(text: string, integers: readonly number[], mark: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (let i = 0; i < integers.length; i += 2) {
+    const start = integers[i] ?? 0;
+    const end = integers[i + 1] ?? 0;
+    parts.push(text.slice(from, start), '"', mark, text.slice(start, end), '"');
+    from = end;
+  }
+  parts.push(text.slice(from));
+  return parts.join("");
+}
+
+interface Adoption {
+  keys: number;
+  bad: boolean;
+  checkStrings: boolean;
+  mark: string;
+}
+
+function adopt(value: JsonValue, state: Adoption): void {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const child = value[i] as JsonValue;
+      if (typeof child === "object") {
+        if (child !== null) adopt(child, state);
+      } else {
+        const other = leaf(child, state);
+        if (other !== child) value[i] = other;
+      }
+    }
+  } else if (typeof value === "object" && value !== null) {
+    Object.setPrototypeOf(value, null);
+    for (const key in value) {
+      state.keys++;
+      const child = value[key] as JsonValue;
+      if (typeof child === "object") {
+        if (child !== null) adopt(child, state);
+      } else {
+        const other = leaf(child, state);
+        if (other !== child) value[key] = other;
+      }
+      if (state.checkStrings && !key.isWellFormed()) state.bad = true;
+    }
+  }
+}
+
+function leaf(value: boolean | number | bigint | string, state: Adoption): boolean | number | bigint | string {
+  if (typeof value === "string") {
+    if (state.mark !== "" && value.startsWith(state.mark)) return BigInt(value.slice(state.mark.length));
+    if (state.checkStrings && !value.isWellFormed()) state.bad = true;
+  } else if (value === Infinity || value === -Infinity) state.bad = true;
+  return value;
+}
+
+function failure(text: string, source: string | undefined, cause: unknown): DocumentError {
+  const findings = inspectJson(text);
+  const issues = findings.map(
+    ({ path, offset, message }): Issue => ({ path: formatPath(path), message, ...positionAt(text, offset) }),
+  );
+  const code = findings.find((finding) => finding.code === "Syntax")?.code ?? findings[0]?.code ?? "Syntax";
+  if (issues.length === 0) issues.push({ path: "", message: "is not JSON" });
+  return new DocumentError(code, issues, source, cause === undefined ? undefined : { cause });
+}

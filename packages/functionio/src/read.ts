@@ -1,0 +1,59 @@
+import { DocumentError } from "./errors.ts";
+import type { JsonPath, JsonValue } from "./json-value.ts";
+import { type ParseLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
+import { looksLikeJson, parseJson, positionInJson } from "./parse-json.ts";
+import { decodeText, type Position } from "./text.ts";
+import { readYaml } from "./yaml-document.ts";
+
+/** A document of a text, with its place. */
+export interface ParsedDocument {
+  value: JsonValue;
+  /** The file that it came from, for messages. */
+  source: string | undefined;
+  /**
+   * Where a path stands in the text: its key, or its list item. Of the nearest ancestor, if there is nothing at the
+   * path, so that "is missing" can point at what it is missing from.
+   */
+  positionOf(path: JsonPath): Position | undefined;
+}
+
+/** Options of the readers. */
+export interface ReadOptions {
+  /** The file or step that the text comes from, for messages. */
+  source?: string;
+  limits?: ParseLimits;
+}
+
+/**
+ * Reads all documents of a YAML or JSON text that a person or a program wrote, as Kubernetes reads it: YAML 1.1 booleans
+ * and numbers, keys as strings, integers exact (bigint beyond 2^53), objects with null prototypes. Empty documents are
+ * skipped, a byte order mark is ignored; duplicate keys, tags without a JSON form, NaN and infinities are errors.
+ *
+ * @throws {DocumentError} with every problem that was found, with line and column
+ */
+export function readDocuments(input: string | Uint8Array, options: ReadOptions = {}): ParsedDocument[] {
+  const { source } = options;
+  const limits = resolveLimits(options.limits);
+  const text = decodeText(input, limits, source);
+  const json = readAsJson(text, limits, source);
+  if (json !== undefined) {
+    return [{ value: json, source, positionOf: (path) => positionInJson(text, path) }];
+  }
+  return readYaml(text, limits, source).map((document) => ({ ...document, source }));
+}
+
+/** 1 MiB: above it, a text that begins like JSON but is not JSON is an error of its own, not tried as (slow) YAML. */
+const MAX_FLOW_YAML = 1024 * 1024;
+
+function readAsJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue | undefined {
+  if (!looksLikeJson(text)) return undefined;
+  try {
+    return parseJson(text, limits, source);
+  } catch (error) {
+    if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
+    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN".
+    const issue = error.issues.at(-1);
+    if (text.length > MAX_FLOW_YAML || /"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
+    return undefined;
+  }
+}
