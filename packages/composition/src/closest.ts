@@ -1,0 +1,45 @@
+/**
+ * The candidate that a person most likely meant, or undefined if none is close: at most two edits (insert, delete,
+ * replace, swap of neighbours), and fewer than half of the word.
+ */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  // No field name is longer; a hostile key must not cost quadratic time.
+  if (word.length > 64) return undefined;
+  let best: string | undefined;
+  let bestDistance = Math.min(2, Math.ceil(word.length / 2) - 1);
+  for (const candidate of candidates) {
+    const found = distance(word.toLowerCase(), candidate.toLowerCase());
+    if (found < bestDistance || (found === bestDistance && best === undefined)) {
+      best = candidate;
+      bestDistance = found;
+    }
+  }
+  return best;
+}
+
+/** Edit distance with swaps of neighbours (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(
+        at(previous, column) + 1,
+        at(current, column - 1) + 1,
+        at(previous, column - 1) + (same ? 0 : 1),
+      );
+      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (swapped) cost = Math.min(cost, at(beforePrevious, column - 2) + 1);
+      current.push(cost);
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return at(previous, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,122 @@
+import type { JsonObject } from "@xfn/functionio";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { FieldPathError, formatFieldPath, getFieldPath, isNotFound, parseFieldPath } from "./field-path.ts";
+
+describe("parseFieldPath", () => {
+  test.each<[string, (string | number)[]]>([
+    ["", []],
+    ["kind", ["kind"]],
+    ["a.b.c", ["a", "b", "c"]],
+    ["[0]", [0]],
+    ["a[007].b", ["a", 7, "b"]],
+    ["a.0", ["a", "0"]],
+    ["a[+1]", ["a", "+1"]],
+    ["a[4294967295]", ["a", 4294967295]],
+    ["a[4294967296]", ["a", "4294967296"]],
+    ["a['b/c.d']", ["a", "b/c.d"]],
+    ['a["b.c"]', ["a", "b.c"]],
+    ["a[b.c][*]", ["a", "b.c", "*"]],
+    ["a['1']", ["a", "1"]],
+    ["a['']", ["a", ""]],
+    ["'a'.\"b", ["a", "b"]],
+    ["a[0]b", ["a", 0, "b"]],
+    ["it's.ok", ["it's", "ok"]],
+    ["a b.\u00e9", ["a b", "\u00e9"]],
+  ])("%j", (text, segments) => {
+    expect(parseFieldPath(text)).toEqual(segments);
+  });
+
+  test.each(["a..b", "a.", ".", ".a", "]", "a]", "a[0", "a[", "a[0]]", "a[[0]]", "a[]", "a.[0]", "a[x[0]"])(
+    "refuses %j",
+    (text) => {
+      expect(() => parseFieldPath(text)).toThrow(expect.objectContaining({ code: "Syntax" }));
+    },
+  );
+
+  test("refuses an endless path", () => {
+    expect(() => parseFieldPath("a.".repeat(100_000))).toThrow(expect.objectContaining({ code: "Syntax" }));
+  });
+
+  test("reading any text gives segments or a Syntax error, and what was printed reads back the same", () => {
+    const unit = fc.constantFrom(..."ab.[]*'\"0159 é-/");
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 20 }), (text) => {
+        let path: readonly (string | number)[];
+        try {
+          path = parseFieldPath(text);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "Syntax" });
+          return;
+        }
+        // An empty field, quotes at an end, or digits in brackets cannot be told apart once printed, as in Go.
+        const printable = path.every(
+          (s) => typeof s === "number" || (/^[^'"0-9[\]].*[^'"[\]]$|^[ab*é]$/.test(s) && s !== ""),
+        );
+        if (printable) expect(parseFieldPath(formatFieldPath(path))).toEqual(path);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("getFieldPath", () => {
+  const object: JsonObject = {
+    kind: "Cart",
+    metadata: { annotations: { "shop.example/note": "hi" } },
+    spec: { n: 3, nil: null, items: [{ sku: "a" }, { sku: "b" }], "": "empty key" },
+  };
+
+  test("follows fields and indices to the value", () => {
+    expect(getFieldPath(object, "spec.items[1].sku")).toBe("b");
+    expect(getFieldPath(object, "metadata.annotations['shop.example/note']")).toBe("hi");
+    expect(getFieldPath(object, "spec['']")).toBe("empty key");
+    expect(getFieldPath(object, "spec.nil")).toBeNull();
+    expect(getFieldPath(object, "")).toBeNull();
+  });
+
+  test("tells what is not there yet from what can never be there", () => {
+    const code = (path: string): string => {
+      try {
+        getFieldPath(object, path);
+      } catch (error) {
+        if (error instanceof FieldPathError) return error.code;
+      }
+      return "found";
+    };
+    expect(code("spec.missing.deep")).toBe("NotFound");
+    expect(code("spec.items[2]")).toBe("NotFound");
+    expect(code("spec.nil.deep")).toBe("WrongType");
+    expect(code("spec.n.deep")).toBe("WrongType");
+    expect(code("spec.items.sku")).toBe("WrongType");
+    expect(code("spec[0]")).toBe("WrongType");
+    expect(code("kind[0]")).toBe("WrongType");
+  });
+
+  test("index-bomb: an index beyond 1024 is refused, whatever it would have found", () => {
+    expect(() => getFieldPath({ a: [] }, "a[99999999]")).toThrow(expect.objectContaining({ code: "IndexTooLarge" }));
+    expect(() => getFieldPath({ a: [] }, "a[1025]")).toThrow(expect.objectContaining({ code: "IndexTooLarge" }));
+    expect(() => getFieldPath({ a: [] }, "a[1024]")).toThrow(expect.objectContaining({ code: "NotFound" }));
+  });
+
+  test("prototype: inherited keys are not fields, own keys of the same name are", () => {
+    for (const key of ["__proto__", "constructor", "toString", "length"]) {
+      expect(() => getFieldPath({}, `${key}.x`)).toThrow(expect.objectContaining({ code: "NotFound" }));
+    }
+    const own = JSON.parse('{"__proto__":{"x":1},"constructor":{"prototype":2}}') as JsonObject;
+    expect(getFieldPath(own, "__proto__.x")).toBe(1);
+    expect(getFieldPath(own, "constructor.prototype")).toBe(2);
+  });
+
+  test("messages never quote a value", () => {
+    expect(() => getFieldPath({ password: "hunter2" }, "password.x")).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining("hunter2") }),
+    );
+  });
+
+  test("isNotFound accepts nothing but a missing field or element", () => {
+    expect(isNotFound(new FieldPathError("NotFound", ""))).toBe(true);
+    expect(isNotFound(new FieldPathError("WrongType", ""))).toBe(false);
+    expect(isNotFound(new Error("NotFound"))).toBe(false);
+  });
+});

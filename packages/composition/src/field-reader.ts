@@ -1,0 +1,145 @@
+import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { closest } from "./closest.ts";
+import { type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
+import { isObject, kindOf } from "./json.ts";
+
+/** Collects what is wrong with a document, with the place of each finding in its text. */
+export class Findings {
+  readonly #all: Finding[] = [];
+  readonly #document: ParsedDocument;
+
+  constructor(document: ParsedDocument) {
+    this.#document = document;
+  }
+
+  error(code: FindingCode, path: JsonPath, message: string): void {
+    this.#add("error", code, path, message);
+  }
+
+  /** Beyond the bound, a warning is dropped and false is returned. */
+  warning(code: FindingCode, path: JsonPath, message: string): boolean {
+    if (this.#all.length >= MAX_FINDINGS) return false;
+    this.#add("warning", code, path, message);
+    return true;
+  }
+
+  /** The findings in the order of the text; those without a place come last. */
+  sorted(): Finding[] {
+    const place = (finding: Finding): number => (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
+    return this.#all.toSorted((a, b) => place(a) - place(b));
+  }
+
+  #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
+    // Finding a position costs a walk; findings beyond the bound are only counted.
+    const position = this.#all.length < MAX_FINDINGS ? this.#document.positionOf(path) : undefined;
+    this.#all.push({ severity, code, path: formatPath(path), message, ...position });
+  }
+}
+
+/**
+ * Reads the fields of one object, noting what is wrong with them instead of stopping. It remembers which fields it was
+ * asked for, so that the rest can be reported as unknown. As in Kubernetes, a field that is null counts as absent.
+ */
+export class FieldReader {
+  readonly path: JsonPath;
+  readonly findings: Findings;
+  readonly #object: JsonObject;
+  readonly #known: Set<string> = new Set();
+
+  constructor(object: JsonObject, path: JsonPath, findings: Findings) {
+    this.#object = object;
+    this.path = path;
+    this.findings = findings;
+  }
+
+  /** The value of a field as it is; undefined if absent or null. */
+  value(field: string): JsonValue | undefined {
+    this.#known.add(field);
+    return (Object.hasOwn(this.#object, field) ? this.#object[field] : undefined) ?? undefined;
+  }
+
+  /** Where a field is, for messages. */
+  at(field: string): JsonPath {
+    return [...this.path, field];
+  }
+
+  error(code: FindingCode, field: string, message: string): void {
+    this.findings.error(code, this.at(field), message);
+  }
+
+  warning(code: FindingCode, field: string, message: string): boolean {
+    return this.findings.warning(code, this.at(field), message);
+  }
+
+  /** A field that must be there; `what` says what belongs in it. */
+  required<T>(field: string, value: T | undefined, what: string): T | undefined {
+    // A field of the wrong type was already reported as such.
+    if (value === undefined && this.value(field) === undefined)
+      this.error("Required", field, `is missing; give ${what}`);
+    return value;
+  }
+
+  string(field: string): string | undefined {
+    const value = this.value(field);
+    if (typeof value === "string" || value === undefined) return value;
+    const advice = typeof value === "object" ? "" : "; quote it";
+    this.error("Invalid", field, `expected a string, found ${kindOf(value)}${advice}`);
+    return undefined;
+  }
+
+  /** A string that must not be empty. */
+  text(field: string, what: string): string | undefined {
+    const value = this.required(field, this.string(field), what);
+    if (value !== "") return value;
+    this.error("Required", field, `is empty; give ${what}`);
+    return undefined;
+  }
+
+  oneOf<T extends string>(field: string, choices: readonly T[]): T | undefined {
+    const value = this.string(field);
+    if (value === undefined) return undefined;
+    const choice = choices.find((one) => one === value);
+    if (choice === undefined) {
+      this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}`);
+    }
+    return choice;
+  }
+
+  object(field: string): FieldReader | undefined {
+    const value = this.value(field);
+    if (value === undefined) return undefined;
+    if (isObject(value)) return new FieldReader(value, this.at(field), this.findings);
+    this.error("Invalid", field, `expected an object, found ${kindOf(value)}`);
+    return undefined;
+  }
+
+  /** The objects of a list. Items of another type are reported and left out. */
+  objects(field: string): FieldReader[] {
+    const value = this.value(field);
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.error("Invalid", field, `expected a list, found ${kindOf(value)}`);
+      return [];
+    }
+    const readers: FieldReader[] = [];
+    for (const [index, item] of value.entries()) {
+      const path = [...this.at(field), index];
+      if (isObject(item)) readers.push(new FieldReader(item, path, this.findings));
+      else this.findings.error("Invalid", path, `expected an object, found ${kindOf(item)}`);
+    }
+    return readers;
+  }
+
+  /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
+  warnUnknown(also: readonly string[] = []): void {
+    const known = [...this.#known, ...also];
+    for (const field of Object.keys(this.#object)) {
+      if (known.includes(field)) continue;
+      const meant = closest(field, known);
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      // Guessing what was meant takes time, so it ends with the bound on findings.
+      if (!this.warning("Unknown", field, `no such field${hint}`)) return;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// The Composition API and the pure parts of composing: nothing here does input or output.
+export {
+  type Composition,
+  COMPOSITION_API_VERSIONS,
+  type CompositionFunction,
+  type CompositionSpec,
+  type ContainerFunction,
+  type ContainerFunctionResources,
+  type ContainerFunctionRunner,
+  type ImagePullSecret,
+  isCompatible,
+  MAX_TIMEOUT_MS,
+  type NetworkPolicy,
+  type PullPolicy,
+  type TypeReference,
+} from "./composition.ts";
+export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
+export {
+  ConnectionDetailError,
+  ConnectionDetails,
+  type ConnectionDetailSource,
+  extractConnectionDetails,
+} from "./connection-details.ts";
+export { DurationError, parseDuration } from "./duration.ts";
+export {
+  type FieldPath,
+  FieldPathError,
+  type FieldPathErrorCode,
+  type FieldPathSegment,
+  formatFieldPath,
+  getFieldPath,
+  isNotFound,
+  MAX_INDEX,
+  parseFieldPath,
+} from "./field-path.ts";
+export { checkComposition, documentOf, parseComposition, type ParseCompositionOptions } from "./parse-composition.ts";
+export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
+export { conditionStatus, isReady, isReadyUnobserved, READINESS_CHECK_TYPES, ReadinessError } from "./readiness.ts";

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseQuantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
+
+const nanos = (text: string): bigint => parseQuantity(text).nanos;
+
+describe("parseQuantity", () => {
+  test.each([
+    ["0", 0n],
+    ["1", 1_000_000_000n],
+    ["-1", -1_000_000_000n],
+    ["+1", 1_000_000_000n],
+    ["007", 7_000_000_000n],
+    ["1.", 1_000_000_000n],
+    [".5", 500_000_000n],
+    ["250m", 250_000_000n],
+    ["1u", 1_000n],
+    ["1n", 1n],
+    ["1k", 1_000_000_000_000n],
+    ["1Ki", 1_024_000_000_000n],
+    ["1.5Gi", 1_610_612_736_000_000_000n],
+    ["1e3", 1_000_000_000_000n],
+    ["1E3", 1_000_000_000_000n],
+    ["1E", 10n ** 27n],
+    ["1e-3", 1_000_000n],
+    ["1e+3", 1_000_000_000_000n],
+    ["12E-2", 120_000_000n],
+  ])("%s is exact", (text, expected) => {
+    expect(nanos(text)).toBe(expected);
+  });
+
+  test("rounds what is finer than a nano-unit up, away from zero", () => {
+    expect(nanos("0.1n")).toBe(1n);
+    expect(nanos("-0.1n")).toBe(-1n);
+    expect(nanos("1e-100000")).toBe(1n);
+    expect(nanos("1.0000000001")).toBe(1_000_000_001n);
+  });
+
+  test("caps at 2^63-1 as Kubernetes does", () => {
+    expect(nanos("8Ei")).toBe((2n ** 63n - 1n) * 10n ** 9n);
+    expect(nanos("1e1000000000")).toBe((2n ** 63n - 1n) * 10n ** 9n);
+    expect(nanos("-1e1000000000")).toBe(-(2n ** 63n - 1n) * 10n ** 9n);
+  });
+
+  test("zero stays zero whatever its exponent", () => {
+    expect(nanos("0e1000000000")).toBe(0n);
+    expect(nanos("0.000Ei")).toBe(0n);
+  });
+
+  test("reads a bare suffix as zero, as Kubernetes does", () => {
+    expect(nanos("Ki")).toBe(0n);
+    expect(nanos("m")).toBe(0n);
+  });
+
+  test.each(["", " 1", "1 ", "1 Ki", "1K", "1ki", "1Kib", "1e", "1e-", "1e+", "0x10", "1_000", "1,5", "1.2.3", "--1"])(
+    "refuses %j",
+    (text) => {
+      expect(() => parseQuantity(text)).toThrow(QuantityError);
+      expect(() => parseQuantity(text)).toThrow(expect.objectContaining({ code: "InvalidQuantity", retryable: false }));
+    },
+  );
+
+  test("refuses an endless number without working on it", () => {
+    expect(() => parseQuantity("9".repeat(1_000_000))).toThrow(QuantityError);
+  });
+
+  test("never throws anything but a QuantityError", () => {
+    const alphabet = fc.constantFrom(..."0123456789.+-eEinumkKMGTP x");
+    fc.assert(
+      fc.property(fc.string({ unit: fc.oneof(alphabet, fc.string({ maxLength: 1 })), maxLength: 20 }), (text) => {
+        try {
+          parseQuantity(text);
+        } catch (error) {
+          expect(error).toBeInstanceOf(QuantityError);
+        }
+      }),
+    );
+  });
+
+  test("any whole number of any decimal unit is exact", () => {
+    const units: [string, bigint][] = [
+      ["n", 1n],
+      ["u", 10n ** 3n],
+      ["m", 10n ** 6n],
+      ["", 10n ** 9n],
+      ["k", 10n ** 12n],
+      ["M", 10n ** 15n],
+      ["Ki", 1024n * 10n ** 9n],
+      ["Gi", 1024n ** 3n * 10n ** 9n],
+    ];
+    fc.assert(
+      fc.property(fc.integer({ min: -(2 ** 31), max: 2 ** 31 }), fc.constantFrom(...units), (n, [unit, factor]) => {
+        expect(nanos(`${n}${unit}`)).toBe(BigInt(n) * factor);
+      }),
+    );
+  });
+
+  test("moving the decimal point equals changing the exponent", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 1e9 }), fc.integer({ min: 0, max: 9 }), (n, places) => {
+        const padded = String(n).padStart(places + 1, "0");
+        const point = padded.length - places;
+        const moved = `${padded.slice(0, point)}.${padded.slice(point)}`;
+        expect(nanos(moved)).toBe(nanos(`${n}e-${places}`));
+      }),
+    );
+  });
+});
+
+describe("quantityToBytes", () => {
+  test.each([
+    ["64Mi", 64 * 1024 * 1024],
+    ["1.5Ki", 1536],
+    ["0.5", 1],
+    ["1m", 1],
+    ["100.000000001", 101],
+    ["-0.5", 0],
+    ["8Ei", Number.MAX_SAFE_INTEGER],
+  ])("%s rounds up to whole bytes", (text, expected) => {
+    expect(quantityToBytes(parseQuantity(text)) + 0).toBe(expected);
+  });
+});
+
+describe("quantityToCores", () => {
+  test.each([
+    ["250m", 0.25],
+    ["1", 1],
+    ["2.5", 2.5],
+    ["0.1", 0.1],
+    ["100m", 0.1],
+    ["1n", 1e-9],
+    ["-100m", -0.1],
+  ])("%s is a fraction of cores", (text, expected) => {
+    expect(quantityToCores(parseQuantity(text))).toBe(expected);
+  });
+});

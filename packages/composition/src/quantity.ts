@@ -1,0 +1,117 @@
+/**
+ * Kubernetes quantities, exact.
+ *
+ * The value is kept in nano-units as a bigint: that is Kubernetes' own resolution (anything finer is rounded up to it,
+ * away from zero), so that nothing is ever lost between `100m` and `1Ei`.
+ *
+ * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+ */
+export interface Quantity {
+  /** The value times 10^9. */
+  readonly nanos: bigint;
+}
+
+/** A text that is not a Kubernetes quantity. */
+export class QuantityError extends Error {
+  readonly code = "InvalidQuantity";
+  readonly retryable = false;
+
+  constructor(text: string, reason: string) {
+    super(
+      `${JSON.stringify(text.slice(0, MAX_LENGTH))} is not a Kubernetes quantity: ${reason}. Write for example 250m, 0.5, 64Mi or 1e3`,
+    );
+    this.name = "QuantityError";
+  }
+}
+
+/** The longest real quantity has about 30 characters; more is an attack on the big-integer arithmetic below. */
+const MAX_LENGTH = 128;
+
+const NANOS_PER_UNIT = 1_000_000_000n;
+
+/** Kubernetes caps every quantity at 2^63-1 units. */
+const MAX_NANOS = (2n ** 63n - 1n) * NANOS_PER_UNIT;
+
+/** Beyond this power of ten every value that fits MAX_LENGTH is capped, or rounds to one nano-unit. */
+const MAX_EXPONENT = 160;
+
+const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
+  ["n", -9],
+  ["u", -6],
+  ["m", -3],
+  ["", 0],
+  ["k", 3],
+  ["M", 6],
+  ["G", 9],
+  ["T", 12],
+  ["P", 15],
+  ["E", 18],
+]);
+
+const BINARY_SUFFIXES: ReadonlyMap<string, bigint> = new Map([
+  ["Ki", 2n ** 10n],
+  ["Mi", 2n ** 20n],
+  ["Gi", 2n ** 30n],
+  ["Ti", 2n ** 40n],
+  ["Pi", 2n ** 50n],
+  ["Ei", 2n ** 60n],
+]);
+
+// Digits may be missing on either side of the point, and even altogether: Kubernetes reads a bare suffix as zero.
+const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([A-Za-z]*)([+-]?[0-9]*)$/;
+
+/**
+ * Parses a Kubernetes quantity: a decimal number with an optional suffix (`n u m k M G T P E`, `Ki Mi Gi Ti Pi Ei`) or
+ * decimal exponent (`e3`, `E-2`).
+ *
+ * Finer than a nano-unit is rounded up, away from zero; larger than 2^63-1 is capped, as Kubernetes does.
+ *
+ * @throws {QuantityError} for anything else.
+ */
+export function parseQuantity(text: string): Quantity {
+  if (text === "") throw new QuantityError(text, "it is empty");
+  if (text.length > MAX_LENGTH) throw new QuantityError(text, `it is longer than ${MAX_LENGTH} characters`);
+  const match = FORM.exec(text);
+  if (match === null) throw new QuantityError(text, "it is not a number with a suffix");
+  const [, sign, whole = "", fraction = "", letters = "", digits = ""] = match;
+
+  let numerator = BigInt(`0${whole}${fraction}`);
+  let exponent = -fraction.length;
+  const binary = BINARY_SUFFIXES.get(letters);
+  const decimal = DECIMAL_SUFFIXES.get(letters);
+  if (digits === "" && binary !== undefined) numerator *= binary;
+  else if (digits === "" && decimal !== undefined) exponent += decimal;
+  else if ((letters === "e" || letters === "E") && /[0-9]/.test(digits)) exponent += Number(digits);
+  else throw new QuantityError(text, `${JSON.stringify(letters + digits)} is not a suffix`);
+
+  const nanos = scale(numerator, exponent + 9);
+  const capped = nanos > MAX_NANOS ? MAX_NANOS : nanos;
+  return { nanos: sign === "-" ? -capped : capped };
+}
+
+/** `value * 10^exponent`, rounded up. */
+function scale(value: bigint, exponent: number): bigint {
+  if (value === 0n) return 0n;
+  const bounded = Math.max(-MAX_EXPONENT, Math.min(MAX_EXPONENT, exponent));
+  return bounded >= 0 ? value * 10n ** BigInt(bounded) : divideUp(value, 10n ** BigInt(-bounded));
+}
+
+function divideUp(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value > 0n && value % by !== 0n ? quotient + 1n : quotient;
+}
+
+/**
+ * A quantity of memory in whole bytes, rounded up: a limit of `0.5` is one byte, not none.
+ * What does not fit a JavaScript integer (8 PiB and more) is Number.MAX_SAFE_INTEGER.
+ */
+export function quantityToBytes(quantity: Quantity): number {
+  const bytes = divideUp(quantity.nanos, NANOS_PER_UNIT);
+  return Number(bytes > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : bytes);
+}
+
+/** A quantity of CPU as a fraction of cores: `250m` is 0.25. The nearest double. */
+export function quantityToCores(quantity: Quantity): number {
+  // Reading the decimal text rounds once; Number(nanos) / 1e9 would round twice.
+  return Number(`${quantity.nanos}e-9`);
+}
