@@ -1,0 +1,161 @@
+import type { FunctionIO, KubernetesObject, Result } from "../functionio.ts";
+import type { JsonObject, JsonValue } from "../json-value.ts";
+import { freezeJson } from "./json.ts";
+import type { DeepReadonly } from "./readonly.ts";
+import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
+import { type DesiredState, type ObservedState, openState, type Results } from "./state.ts";
+
+/** What a handler is given. */
+export interface Context<Composite extends object = KubernetesObject, Config = JsonObject | undefined> {
+  /** The observed XR; frozen. */
+  readonly xr: DeepReadonly<Composite>;
+  /** The function's configuration from the Composition, as its schema returned it. */
+  readonly config: Config;
+  readonly observed: ObservedState;
+  readonly desired: DesiredState<Composite>;
+  readonly results: Results;
+}
+
+/** A handler: it says what is to exist through `desired`, and returns nothing. */
+export type Handler<Composite extends object, Config> = (context: Context<Composite, Config>) => void | Promise<void>;
+
+/** A composition function: FunctionIO in, FunctionIO out. Synchronous if its handler is. Made by {@link compose}. */
+export interface ComposeFunction<Composite extends object = KubernetesObject, Config = unknown> {
+  (io: FunctionIO): FunctionIO | Promise<FunctionIO>;
+  /** Carries the types to `invoke`; not there at run time. */
+  readonly "~types"?: { composite: Composite; config: Config };
+}
+
+/** How the XR and the config are typed and checked: by a schema (zod, valibot, ...), or by `type<T>()` unchecked. */
+export interface ComposeOptions<Composite extends object, ConfigInput, Config> {
+  readonly composite?: StandardSchema<unknown, Composite>;
+  readonly config?: StandardSchema<ConfigInput, Config>;
+}
+
+/** A type in the place of a schema. Checks only that there is a value. */
+export function type<T>(): StandardSchema<T, T> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "xfn",
+      validate: (value) => (value === undefined ? { issues: [{ message: "is missing" }] } : { value: value as T }),
+    },
+  };
+}
+
+/** Ends the handler with a fatal result: the pipeline stops, nothing is applied and nothing is deleted. */
+export function fatal(message: string): never {
+  throw new FatalResult(message);
+}
+
+/** What {@link fatal} throws. Caught by the SDK: its message becomes the result, without a stack. */
+export class FatalResult extends Error {
+  override readonly name = "FatalResult";
+}
+
+/**
+ * Makes a composition function of a handler. Desired state of earlier steps is kept, whatever the handler does; if it
+ * throws, the output is the input's desired state and one fatal result.
+ */
+export function compose<Composite extends object = KubernetesObject, Config = JsonObject | undefined>(
+  handler: Handler<Composite, Config>,
+): ComposeFunction<Composite, Config>;
+export function compose<
+  Composite extends object = KubernetesObject,
+  ConfigInput = JsonObject | undefined,
+  Config = ConfigInput,
+>(
+  options: ComposeOptions<Composite, ConfigInput, Config>,
+  handler: Handler<Composite, Config>,
+): ComposeFunction<Composite, ConfigInput>;
+export function compose<Composite extends object, Config>(
+  first: ComposeOptions<Composite, unknown, Config> | Handler<Composite, Config>,
+  second?: Handler<Composite, Config>,
+): ComposeFunction<Composite, Config> {
+  const handler = typeof first === "function" ? first : second;
+  const options = typeof first === "function" ? {} : first;
+  if (handler === undefined) throw new TypeError("compose needs a handler");
+  return (io) => call(io, options, handler);
+}
+
+function call<Composite extends object, Config>(
+  io: FunctionIO,
+  options: ComposeOptions<Composite, unknown, Config>,
+  handler: Handler<Composite, Config>,
+): FunctionIO | Promise<FunctionIO> {
+  const state = openState(io);
+  const { observed, results } = state;
+  const desired = state.desired as unknown as DesiredState<Composite>;
+  const failed = (error: unknown): FunctionIO => {
+    state.close();
+    return respond(io, io.desired, [...state.added, fatalResult(error)]);
+  };
+  const finish = (returned: unknown): FunctionIO => {
+    if (returned !== undefined) {
+      return failed(new TypeError("the handler returned a value; say what is desired through desired.apply"));
+    }
+    return respond(io, state.close(), state.added);
+  };
+  try {
+    const xr = check(options.composite, "composite", io.observed.composite?.resource);
+    const config = check(options.config, "config", io.config);
+    if (xr instanceof Promise || config instanceof Promise) {
+      return Promise.all([xr, config])
+        .then(([xr, config]) => handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results }))
+        .then(finish)
+        .catch(failed);
+    }
+    const returned = handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results });
+    return isThenable(returned) ? Promise.resolve(returned).then(finish).catch(failed) : finish(returned);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function respond(io: FunctionIO, desired: FunctionIO["desired"], added: readonly Result[]): FunctionIO {
+  // The rest of the input is passed on: observed unmodified, as seed 000 asks, and fields that are not known here.
+  const { desired: _desired, results, ...rest } = io;
+  const output: FunctionIO = rest as FunctionIO;
+  if (desired !== undefined) output.desired = desired;
+  if (results !== undefined || added.length > 0) output.results = [...(results ?? []), ...added];
+  return output;
+}
+
+function fatalResult(error: unknown): Result {
+  if (error instanceof FatalResult) return { severity: "Fatal", message: error.message };
+  // The stack tells the author where; the result tells the user what.
+  console.error(error);
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { severity: "Fatal", message };
+}
+
+function check<Output>(
+  schema: StandardSchema<unknown, Output> | undefined,
+  what: string,
+  value: JsonValue | undefined,
+): Output | Promise<Output> {
+  if (schema === undefined) return value as Output;
+  const verdict = schema["~standard"].validate(value);
+  const accept = (result: Awaited<typeof verdict>): Output => {
+    if (result.issues === undefined) return result.value;
+    return fatal(result.issues.map((issue) => describe(issue, what, value)).join("; "));
+  };
+  return isThenable(verdict) ? Promise.resolve(verdict).then(accept) : accept(verdict as Awaited<typeof verdict>);
+}
+
+/** A validator's message, with the offending text masked: it may be a secret, and results become events. */
+function describe(issue: SchemaIssue, what: string, root: JsonValue | undefined): string {
+  let path = what;
+  let value: unknown = root;
+  for (const part of issue.path ?? []) {
+    const key = typeof part === "object" ? part.key : part;
+    path += typeof key === "number" ? `[${key}]` : `.${String(key)}`;
+    value = typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  }
+  const message = typeof value === "string" && value !== "" ? issue.message.replaceAll(value, "...") : issue.message;
+  return `${path}: ${message}`;
+}
+
+function isThenable(value: unknown): value is PromiseLike<never> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

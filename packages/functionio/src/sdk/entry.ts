@@ -1,0 +1,6 @@
+// The first import of a bundle's entry: stdout is kept clean before any other module can write to it.
+import { keepStdoutClean, serve } from "./serve.ts";
+
+keepStdoutClean();
+
+export { serve };

@@ -1,0 +1,40 @@
+import type { Input } from "./readonly.ts";
+
+/**
+ * The kinds whose types are known, by `apiVersion/kind`. Empty here: `xfn types` writes one line for each CRD, merged into
+ * this interface by declaration, and `desired.apply` then checks resources of that kind.
+ *
+ * ```ts
+ * declare module "@xfn/functionio/sdk" {
+ *   interface Kinds { "s3.example.org/v1/Bucket": Bucket }
+ * }
+ * ```
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
+export interface Kinds {}
+
+/** Metadata that a function may give to a resource. Without a name, one is made that never changes. */
+export interface MetadataInput {
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly labels?: { readonly [key: string]: string | undefined } | undefined;
+  readonly annotations?: { readonly [key: string]: string | undefined } | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** What a function may apply of a resource of a known type: everything but its status, which its controller writes. */
+export type Applicable<T> = Input<{
+  [K in keyof T as K extends "status" | "metadata" | "apiVersion" | "kind" ? never : K]: T[K];
+}> & { readonly metadata?: MetadataInput | undefined; readonly status?: never };
+
+/** A resource of a kind whose type is not known: any fields. */
+export interface OpenResource {
+  readonly metadata?: MetadataInput | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** The fields that `apply` accepts for an apiVersion and kind. */
+export type ResourceOf<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds
+  ? Applicable<Kinds[`${ApiVersion}/${Kind}`]>
+  : OpenResource;

@@ -1,0 +1,13 @@
+import type { Servable } from "./serve.ts";
+
+/**
+ * Serves a function if its file is the program (`node function.ts < io.json`), and does nothing if it is imported by a
+ * test, a server or a bundle's entry. There is no need to await it.
+ *
+ * @param meta the file's own `import.meta`
+ */
+export async function run(meta: { readonly main?: boolean }, fn: Servable): Promise<void> {
+  if (meta.main !== true) return;
+  const { serve } = await import("./serve.ts");
+  serve(fn);
+}

@@ -1,0 +1,100 @@
+import { DocumentError, FunctionIOError, type Issue } from "../errors.ts";
+import type { FunctionIO } from "../functionio.ts";
+import { formatPath } from "../json-value.ts";
+import { resolveLimits } from "../limits.ts";
+import { looksLikeJson, parseJson, positionInJson } from "../parse-json.ts";
+import { printFunctionIO } from "../print.ts";
+import { decodeText } from "../text.ts";
+import { validateFunctionIO } from "../validate.ts";
+import { readStdin, writeStdout } from "./stdio.ts";
+
+/** A function that may be served: what `compose` returns. */
+export type Servable = (io: FunctionIO) => FunctionIO | Promise<FunctionIO>;
+
+/** How long, in milliseconds, a process may go on after its output: then something that it left open is cut off. */
+const LINGER_MS = 1000;
+const SOURCE = "stdin";
+
+let serving = false;
+
+/**
+ * Serves one call: FunctionIO from stdin, handler, FunctionIO to stdout. Errors of the handler are fatal results with
+ * exit code 0; input that is not a FunctionIO, and output that cannot be written, exit with 1 and a message on stderr.
+ * Only the first call in a process counts, so that a file that runs itself can be served by an entry as well.
+ */
+export function serve(fn: Servable): void {
+  if (serving) return;
+  serving = true;
+  keepStdoutClean();
+  if (typeof fn !== "function") {
+    stop("the function's file has no default export made by compose()");
+    return;
+  }
+  let io: FunctionIO | undefined;
+  let done = false;
+  const finish = (output: FunctionIO): void => {
+    done = true;
+    writeStdout(`${printFunctionIO(output)}\n`);
+    // A timer or a connection that was left open must not hold up the pipeline.
+    setTimeout(() => process.exit(), LINGER_MS).unref();
+  };
+  const fail = (error: unknown): void => {
+    done = true;
+    stop(error);
+  };
+  // The process ends on its own when nothing is left to wait for, or by process.exit(): say so instead of nothing.
+  process.on("exit", (code) => {
+    if (done || io === undefined || code !== 0) return;
+    const message = "the function ended before its handler did: it called process.exit, or awaits what never happens";
+    finish({ ...io, results: [...(io.results ?? []), { severity: "Fatal", message }] });
+  });
+  const handle = (input: FunctionIO): void => {
+    io = input;
+    const output = fn(input);
+    if (output instanceof Promise) output.then(finish).catch(fail);
+    else finish(output);
+  };
+  try {
+    const text = decodeText(readStdin(), resolveLimits(undefined), SOURCE);
+    const input = parseWire(text);
+    if (input !== undefined) handle(input);
+    else {
+      // YAML: loaded only when it is needed, which is never under our own pipeline.
+      import("../parse.ts")
+        .then(({ parseFunctionIO }) => handle(parseFunctionIO(text, { source: SOURCE, untyped: true })))
+        .catch(fail);
+    }
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** stdout is the protocol: whatever a library prints goes to stderr. `console` looks the stream up at its first use. */
+export function keepStdoutClean(): void {
+  Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
+}
+
+/** The FunctionIO of a JSON text; undefined if the text is not JSON. */
+function parseWire(text: string): FunctionIO | undefined {
+  if (!looksLikeJson(text)) return undefined;
+  const limits = resolveLimits(undefined);
+  try {
+    const value = parseJson(text, limits, SOURCE);
+    const findings = validateFunctionIO(value, { untyped: true });
+    if (findings.length === 0) return value as FunctionIO;
+    const issues = findings.map(
+      ({ path, message }): Issue => ({ path: formatPath(path), message, ...positionInJson(text, path) }),
+    );
+    throw new FunctionIOError("Invalid", issues, SOURCE);
+  } catch (error) {
+    // `{a: 1}` is YAML; its reader says what is wrong if it is neither.
+    if (error instanceof DocumentError && error.code === "Syntax") return undefined;
+    throw error;
+  }
+}
+
+function stop(error: unknown): void {
+  const message = error instanceof DocumentError ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}
