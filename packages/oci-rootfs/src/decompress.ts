@@ -1,0 +1,55 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { unsafe } from "./layer-path.ts";
+
+/** Bytes that come out of the decompressor at once: fewer, larger steps on the main thread. */
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Unpacks gzip, zstd or plain content, whichever its first bytes say: registries and old tools label layers wrongly,
+ * and the digest of what comes out is checked by the caller.
+ */
+export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const iterator = source[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  let done = false;
+  while (head.length < 4 && !done) {
+    const next = await iterator.next();
+    if (next.done) done = true;
+    else head = Buffer.concat([head, next.value]);
+  }
+  const rest = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      if (head.length > 0) yield head;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  };
+  const decoder = decoderFor(head);
+  if (decoder === undefined) {
+    yield* rest();
+    return;
+  }
+  // Errors of either side arrive through the decoder, whose iterator throws them.
+  pipeline(Readable.from(rest(), { objectMode: true, highWaterMark: 1 }), decoder, () => {});
+  try {
+    for await (const chunk of decoder) yield chunk as Uint8Array;
+  } catch (error) {
+    throw isZlibError(error) ? unsafe(`cannot decompress: ${error.message}`, error) : error;
+  }
+}
+
+function decoderFor(head: Buffer): ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress> | undefined {
+  if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return createGunzip({ chunkSize: CHUNK_BYTES });
+  if (head.length < 4) return undefined;
+  const magic = head.readUInt32LE(0);
+  // A zstd frame, or one to skip (RFC 8878, section 3.1).
+  const zstd = magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
+  return zstd ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
+}
+
+function isZlibError(error: unknown): error is Error {
+  return error instanceof Error && /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_BUFFER_TOO_LARGE)/.test(String((error as NodeJS.ErrnoException).code));
+}

@@ -1,0 +1,240 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { ImageError } from "./errors.ts";
+import { digestOf } from "./digest.ts";
+import type { ImageSource } from "./image-source.ts";
+import { fitsOn } from "./layer-record.ts";
+import type { LayerStore, StoredLayer } from "./layer-store.ts";
+import { lowerView, type ViewedLayer } from "./lower-view.ts";
+import {
+  checkPlatform,
+  chooseManifest,
+  type Descriptor,
+  type ImageConfig,
+  isIndex,
+  type Manifest,
+  MAX_CONFIG_BYTES,
+  MAX_MANIFEST_BYTES,
+  parseConfig,
+  parseManifestOrIndex,
+} from "./manifest.ts";
+import type { Platform } from "./platform.ts";
+import { type OnProgress, PROGRESS_STEP_BYTES } from "./progress.ts";
+import { abortError, throwIfAborted } from "./single-flight.ts";
+import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
+import { readVerified } from "./verified-bytes.ts";
+
+/** An image whose layers are unpacked, whatever it is called. */
+export interface ReadyImage {
+  readonly digest: string;
+  readonly config: ImageConfig;
+  readonly layers: readonly string[];
+  readonly overlay: boolean;
+}
+
+interface ImageRecord {
+  readonly version: 1;
+  readonly config: ImageConfig;
+  /** Keys of the layers' folders. */
+  readonly layers: readonly string[];
+  readonly overlay: boolean;
+}
+
+export interface FetchOptions {
+  /** As the caller calls it; for messages and progress. */
+  readonly name: string;
+  /** Absent: everything must be in the store. */
+  readonly source: ImageSource | undefined;
+  readonly platform: Platform;
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Layers of one image at a time: more would only share the same line and the same two threads. */
+const MAX_PARALLEL_LAYERS = 4;
+
+/** Images by the digest of their manifest. */
+export class ImageStore {
+  readonly #store: StoreDirectory;
+  readonly #layers: LayerStore;
+  readonly #ready = new Map<string, ReadyImage>();
+  readonly #suffix: string;
+
+  constructor(store: StoreDirectory, layers: LayerStore, suffix: string) {
+    this.#store = store;
+    this.#layers = layers;
+    this.#suffix = suffix;
+  }
+
+  /** The image if everything of it is in place. What a digest stands for never changes, so it is looked up once. */
+  find(digest: string): ReadyImage | undefined {
+    const image = this.#ready.get(digest) ?? this.#read(digest);
+    // Someone may have removed a layer while we run; then the image is made ready again.
+    if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined)) return this.#remember(digest, image);
+    this.#ready.delete(digest);
+    return undefined;
+  }
+
+  #read(digest: string): ReadyImage | undefined {
+    const record = readRecord(this.#recordPath(digest)) as ImageRecord | undefined;
+    if (record?.version !== 1) return undefined;
+    return { digest, config: record.config, layers: record.layers.map((key) => this.#layers.root(key)), overlay: record.overlay };
+  }
+
+  /** Bytes of a manifest, index or config: from the store, else from the source and then kept. */
+  async document(descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">, options: FetchOptions, limit: number): Promise<Buffer> {
+    const kept = this.readDocument(descriptor.digest, limit);
+    if (kept !== undefined) return kept;
+    if (options.source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
+    if (limit === MAX_MANIFEST_BYTES && descriptor.mediaType.includes("manifest")) {
+      const { bytes, digest } = await options.source.manifest({ digest: descriptor.digest }, options.signal);
+      if (digest !== descriptor.digest && !descriptor.digest.startsWith("sha512:")) {
+        throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: descriptor.digest });
+      }
+      if (bytes.length !== descriptor.size) throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, { digest });
+      this.keepDocument(descriptor.digest, bytes);
+      return Buffer.from(bytes);
+    }
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    try {
+      const bytes = await readVerified(await options.source.blob({ ...descriptor }, controller.signal), descriptor, limit);
+      this.keepDocument(descriptor.digest, bytes);
+      return bytes;
+    } finally {
+      options.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** A small blob of the store; undefined where it is missing or damaged. */
+  readDocument(digest: string, limit: number): Buffer | undefined {
+    try {
+      const bytes = readSmallFile(this.#store.blobPath(digest), limit);
+      return digest.startsWith("sha256:") && digestOf(bytes) !== digest ? undefined : bytes;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  keepDocument(digest: string, bytes: Uint8Array): void {
+    this.#store.writeAside(this.#store.blobPath(digest), bytes);
+  }
+
+  /**
+   * Makes the image ready that a manifest or index describes: chooses the platform's manifest, fetches what is
+   * missing, unpacks.
+   */
+  async prepare(top: { bytes: Uint8Array; digest: string; mediaType?: string }, options: FetchOptions): Promise<ReadyImage> {
+    const document = parseManifestOrIndex(top.bytes, top.mediaType);
+    if (!isIndex(document)) return this.#prepareManifest(document, top.digest, options);
+    const chosen = chooseManifest(document, options.platform);
+    const ready = this.find(chosen.digest);
+    if (ready !== undefined) return ready;
+    const manifest = parseManifestOrIndex(await this.document(chosen, options, MAX_MANIFEST_BYTES), chosen.mediaType);
+    // What the index calls a manifest could be an index after all.
+    if (isIndex(manifest)) throw new ImageError("InvalidManifest", "an index within an index is not followed", { digest: chosen.digest });
+    return this.#prepareManifest(manifest, chosen.digest, options);
+  }
+
+  async #prepareManifest(manifest: Manifest, digest: string, options: FetchOptions): Promise<ReadyImage> {
+    const config = parseConfig(await this.document(manifest.config, options, MAX_CONFIG_BYTES), manifest.layers.length);
+    checkPlatform(config, options.platform);
+    const ready = this.find(digest);
+    if (ready !== undefined) return ready;
+    if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
+    const diffIds = config.rootfs?.diff_ids ?? [];
+    const layers = await this.#fetchLayers(manifest, diffIds, options);
+    const placed = await this.#place(layers, manifest, diffIds, options);
+    const overlay = placed.every(({ record }) => record.overlay);
+    const record: ImageRecord = { version: 1, config, layers: placed.map(({ key }) => key), overlay };
+    this.#store.writeAside(this.#recordPath(digest), JSON.stringify(record));
+    return this.#remember(digest, { digest, config, layers: placed.map(({ root }) => root), overlay });
+  }
+
+  async #fetchLayers(manifest: Manifest, diffIds: readonly string[], options: FetchOptions): Promise<StoredLayer[]> {
+    const { name, source, onProgress } = options;
+    const count = manifest.layers.length;
+    const results: StoredLayer[] = [];
+    // The first layer that fails stops the others: nobody waits for them any more.
+    const stop = new AbortController();
+    const abort = (): void => stop.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    let next = 0;
+    let failure: unknown;
+    const worker = async (): Promise<void> => {
+      while (next < count && failure === undefined) {
+        const layer = next++;
+        const descriptor = manifest.layers[layer] as Descriptor;
+        const { digest, size: totalBytes } = descriptor;
+        const report = (state: "waiting" | "pulling" | "done" | "present", bytes: number): void =>
+          onProgress?.({ image: name, digest, layer, layers: count, bytes, totalBytes, state });
+        let moved = false;
+        let reported = 0;
+        const onBytes = (bytes: number): void => {
+          moved = true;
+          if (bytes - reported < PROGRESS_STEP_BYTES) return;
+          reported = bytes;
+          report("pulling", bytes);
+        };
+        try {
+          report("waiting", 0);
+          results[layer] = await this.#layers.ensure({ descriptor, diffId: diffIds[layer] as string, source, signal: stop.signal, onBytes });
+          report(moved ? "done" : "present", totalBytes);
+        } catch (error) {
+          failure ??= ImageError.from(error, { layer, digest });
+          stop.abort();
+        }
+      }
+    };
+    try {
+      throwIfAborted(options.signal);
+      await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_LAYERS, count) }, worker));
+    } finally {
+      options.signal?.removeEventListener("abort", abort);
+    }
+    if (options.signal?.aborted) throw abortError(options.signal);
+    if (failure !== undefined) throw failure;
+    return results;
+  }
+
+  /** Puts the layers on each other, and unpacks those again that do not fit where they are to lie. */
+  async #place(layers: readonly StoredLayer[], manifest: Manifest, diffIds: readonly string[], options: FetchOptions): Promise<StoredLayer[]> {
+    let placed: StoredLayer[] = [];
+    let chainId = "";
+    for (const [i, layer] of layers.entries()) {
+      const diffId = diffIds[i] as string;
+      chainId = i === 0 ? diffId : chain(chainId, diffId);
+      if (layer.record.opaque.includes("")) placed = [];
+      const lower = lowerView(placed.map(viewed));
+      const request = { descriptor: manifest.layers[i] as Descriptor, diffId, source: options.source, signal: options.signal };
+      try {
+        const fitting = fitsOn(layer.record, lower) ? layer : await this.#layers.ensureOn(lower, i === 0 ? chain("", diffId) : chainId, request);
+        // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
+        placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
+      } catch (error) {
+        throw ImageError.from(error, { layer: i });
+      }
+    }
+    return placed;
+  }
+
+  #remember(digest: string, image: ReadyImage): ReadyImage {
+    this.#ready.set(digest, image);
+    return image;
+  }
+
+  #recordPath(digest: string): string {
+    return this.#store.imagePath(digest).replace(/\.json$/, `${this.#suffix}.json`);
+  }
+}
+
+function viewed({ root, record }: StoredLayer): ViewedLayer {
+  return { root, opaque: new Set(record.opaque) };
+}
+
+/** ChainID of the image specification ("Layer ChainID"): names a layer together with all below it. */
+function chain(below: string, diffId: string): string {
+  return `sha256:${createHash("sha256").update(`${below} ${diffId}`).digest("hex")}`;
+}

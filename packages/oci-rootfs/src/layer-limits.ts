@@ -1,0 +1,33 @@
+/** How much one layer may ask for. Each default is beyond every honest image that we know of. */
+export interface LayerLimits {
+  /** Bytes of the unpacked archive. Default 32 GiB: machine-learning layers reach 10. */
+  maxBytes: number;
+  /**
+   * Unpacked bytes per packed byte, once more than `ratioGraceBytes` are unpacked. Default 256: text reaches 20,
+   * gzip at most 1,032 (a bomb).
+   */
+  maxRatio: number;
+  /** Below this no ratio is too high: preallocated files of zeros are honest. Default 256 MiB. */
+  ratioGraceBytes: number;
+  /** Files, directories and links, those that paths merely imply included. Default 500,000: the kernel's inodes are not ours. */
+  maxEntries: number;
+  /** Components of a path. Default 256; a path also must fit the kernel's PATH_MAX with the store before it. */
+  maxDepth: number;
+  /** Bytes of a path. Default 3,072, which leaves 1,024 of PATH_MAX to the store. */
+  maxPathBytes: number;
+  /** Bytes of one component. Default 255, the kernel's NAME_MAX. */
+  maxNameBytes: number;
+}
+
+export const DEFAULT_LAYER_LIMITS: Readonly<LayerLimits> = {
+  maxBytes: 32 * 1024 ** 3,
+  maxRatio: 256,
+  ratioGraceBytes: 256 * 1024 ** 2,
+  maxEntries: 500_000,
+  maxDepth: 256,
+  maxPathBytes: 3072,
+  maxNameBytes: 255,
+};
+
+/** Symbolic links followed while one path is resolved, as in the kernel (path_resolution(7)). */
+export const MAX_LINKS_FOLLOWED = 40;

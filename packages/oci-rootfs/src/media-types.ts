@@ -1,0 +1,30 @@
+/** Media types of OCI image-spec 1.1 and of Docker's image manifest v2, schema 2. */
+export const OCI_INDEX = "application/vnd.oci.image.index.v1+json";
+export const OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json";
+export const OCI_CONFIG = "application/vnd.oci.image.config.v1+json";
+export const OCI_LAYER = "application/vnd.oci.image.layer.v1.tar";
+export const OCI_LAYER_GZIP: string = `${OCI_LAYER}+gzip`;
+export const OCI_LAYER_ZSTD: string = `${OCI_LAYER}+zstd`;
+export const DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json";
+export const DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
+export const DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json";
+
+/** What we ask a registry for; anything else it has, we could not read. */
+export const MANIFEST_TYPES: readonly string[] = [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];
+
+export const INDEX_TYPES: ReadonlySet<string> = new Set([OCI_INDEX, DOCKER_INDEX]);
+export const IMAGE_MANIFEST_TYPES: ReadonlySet<string> = new Set([OCI_MANIFEST, DOCKER_MANIFEST]);
+export const CONFIG_TYPES: ReadonlySet<string> = new Set([OCI_CONFIG, DOCKER_CONFIG]);
+
+/** Layers are told apart by their first bytes, as registries mislabel them; an unknown type is still refused. */
+export const LAYER_TYPES: ReadonlySet<string> = new Set([
+  OCI_LAYER,
+  OCI_LAYER_GZIP,
+  OCI_LAYER_ZSTD,
+  "application/vnd.oci.image.layer.nondistributable.v1.tar",
+  "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+  "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd",
+  "application/vnd.docker.image.rootfs.diff.tar",
+  "application/vnd.docker.image.rootfs.diff.tar.gzip",
+  "application/vnd.docker.image.rootfs.diff.tar.zstd",
+]);

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Descriptor } from "./manifest.ts";
+import { readRecord, type StoreDirectory } from "./store-directory.ts";
+
+/** What the store knows by a name. */
+export interface NameRecord {
+  readonly name: string;
+  /** What the name stands for: a manifest, or an index of several. */
+  readonly target: Pick<Descriptor, "mediaType" | "digest" | "size">;
+  /** The manifests that were made ready, by platform (`linux/amd64`). */
+  readonly manifests: Readonly<Record<string, string>>;
+  /** Made here (`xfn build`) and not at a registry: there is nothing to ask whether it is current. */
+  readonly built: boolean;
+}
+
+/** Names of images, one small file each, so that processes need no lock. */
+export interface NameStore {
+  get(name: string): NameRecord | undefined;
+  put(record: NameRecord): void;
+  list(): NameRecord[];
+}
+
+export function nameStore(store: StoreDirectory): NameStore {
+  // A name has slashes and may be longer than a file's name: its hash is neither.
+  const pathOf = (name: string): string => join(store.names, `${createHash("sha256").update(name).digest("hex")}.json`);
+  return {
+    get: (name) => readRecord(pathOf(name)) as NameRecord | undefined,
+    put: (record) => store.writeAside(pathOf(record.name), JSON.stringify(record)),
+    list: () =>
+      readdirSync(store.names)
+        .map((file) => readRecord(join(store.names, file)) as NameRecord | undefined)
+        .filter((record) => record !== undefined)
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}

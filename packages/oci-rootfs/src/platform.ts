@@ -1,0 +1,42 @@
+/** What an image is for, in the words of the image specification (Go's GOOS and GOARCH). */
+export interface Platform {
+  readonly os: string;
+  readonly architecture: string;
+  readonly variant?: string;
+}
+
+const ARCHITECTURES: Readonly<Record<string, Omit<Platform, "os">>> = {
+  x64: { architecture: "amd64" },
+  arm64: { architecture: "arm64" },
+  arm: { architecture: "arm", variant: "v7" },
+  ia32: { architecture: "386" },
+  loong64: { architecture: "loong64" },
+  ppc64: { architecture: "ppc64le" },
+  riscv64: { architecture: "riscv64" },
+  s390x: { architecture: "s390x" },
+};
+
+/** Linux on this machine's processor: functions run in Linux containers, whatever this program runs on. */
+export function hostPlatform(): Platform {
+  return { os: "linux", ...(ARCHITECTURES[process.arch] ?? { architecture: process.arch }) };
+}
+
+/** Reads `linux/amd64`, `linux/arm/v7`. */
+export function parsePlatform(text: string): Platform {
+  const [os = "", architecture = "", variant] = text.split("/");
+  return { os, architecture, ...(variant !== undefined && { variant }) };
+}
+
+export function printPlatform(platform: Platform): string {
+  const { os, architecture, variant } = platform;
+  return `${os}/${architecture}${variant === undefined ? "" : `/${variant}`}`;
+}
+
+/** Whether an image for `offered` may serve `wanted`; a variant that either side leaves out does not matter. */
+export function satisfies(offered: Platform, wanted: Platform): boolean {
+  if (offered.os !== wanted.os || offered.architecture !== wanted.architecture) return false;
+  if (offered.variant === wanted.variant || offered.variant === undefined || wanted.variant === undefined) return true;
+  // amd64/v1 and arm64/v8 are what the plain names mean; arm code of a lower version runs on a higher one.
+  if (wanted.architecture === "arm") return Number(offered.variant.slice(1)) <= Number(wanted.variant.slice(1));
+  return false;
+}

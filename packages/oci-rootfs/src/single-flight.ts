@@ -1,0 +1,68 @@
+import { ImageError } from "./errors.ts";
+
+interface Flight<T> {
+  readonly result: Promise<T>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/**
+ * Does the work for a key once, however many ask for it at the same time. The work is given up when the last of those
+ * who wait has gone.
+ */
+export class SingleFlight<T> {
+  readonly #flights = new Map<string, Flight<T>>();
+
+  /** @returns the result, and whether this call was the one that did the work */
+  async run(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    throwIfAborted(signal);
+    const running = this.#flights.get(key);
+    if (running !== undefined) {
+      try {
+        return await wait(running, signal);
+      } catch (error) {
+        throwIfAborted(signal);
+        if (error instanceof ImageError && !error.retryable && error.code !== "Unauthorized" && error.code !== "Aborted") throw error;
+        // It failed for reasons of the one who started it (credentials, a connection): try with our own.
+        return this.run(key, signal, work);
+      }
+    }
+    const controller = new AbortController();
+    const flight: Flight<T> = { controller, waiting: 0, result: work(controller.signal) };
+    const forget = (): void => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+    };
+    this.#flights.set(key, flight);
+    flight.result.then(forget, forget);
+    return wait(flight, signal);
+  }
+}
+
+async function wait<T>(flight: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
+  flight.waiting += 1;
+  let leave: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(abortError(signal));
+    signal?.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await (signal === undefined ? flight.result : Promise.race([flight.result, aborted]));
+  } finally {
+    if (leave !== undefined) signal?.removeEventListener("abort", leave);
+    flight.waiting -= 1;
+    if (flight.waiting === 0) {
+      flight.controller.abort();
+      // Who is told that it is over may rely on nothing being left behind.
+      await flight.result.catch(() => {});
+    }
+  }
+}
+
+export function abortError(signal: AbortSignal | undefined): ImageError {
+  return new ImageError("Aborted", "aborted by the caller", { cause: signal?.reason });
+}
+
+/** @throws ImageError Aborted */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortError(signal);
+}

@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { parseDigest } from "./digest.ts";
+import { ImageError } from "./errors.ts";
+
+/** The store's folders and how things get into them: always written aside, then renamed. */
+export interface StoreDirectory {
+  readonly dir: string;
+  /** `blobs/sha256/<hex>` */
+  blobPath(digest: string): string;
+  /** `images/sha256/<hex>.json`: an image's config and its layers' directories, by manifest. */
+  imagePath(manifestDigest: string): string;
+  /** `layers/sha256/<key>`: one unpacked layer (`fs`) and its record (`layer.json`). */
+  layerPath(key: string): string;
+  readonly names: string;
+  /** A path in a folder of this process; nothing is there yet. Removed by a later process if this one dies. */
+  temporary(): string;
+  /** Puts a small file in its place at once. */
+  writeAside(path: string, content: string | Uint8Array): void;
+  /** Moves a finished file or directory to its place. False if another process was first (for directories). */
+  commit(temporary: string, path: string): boolean;
+  /** Removes a tree of ours, whatever modes a layer gave its directories. */
+  remove(path: string): void;
+}
+
+/** JSON that we wrote ourselves; a larger file is not ours. Lists of implied paths can be long. */
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+/** Folders of other machines or process namespaces cannot be asked whether they live: only their age tells. */
+const FOREIGN_TEMPORARY_MS = 24 * 60 * 60 * 1000;
+
+/** Opens or makes the store's folders, and clears up after processes that were killed. */
+export function openStoreDirectory(dir: string): StoreDirectory {
+  try {
+    return open(dir);
+  } catch (error) {
+    throw ImageError.from(error);
+  }
+}
+
+function open(dir: string): StoreDirectory {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const stats = statSync(dir);
+  const me = process.geteuid?.();
+  // Whoever owns the folder could exchange a layer after we have checked it.
+  if (me !== undefined && stats.uid !== me) {
+    throw new ImageError("StoreFailed", `${dir} belongs to user ${stats.uid}, not to ${me}: use a folder of your own`);
+  }
+  if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
+  const layers = join(dir, "layers", "sha256");
+  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
+  // Searchable, so that a process of the layers' owner which was handed this folder open can use it.
+  mkdirSync(layers, { recursive: true, mode: 0o711 });
+
+  const temporaries = join(dir, "tmp");
+  const identity = processIdentity();
+  sweep(temporaries, identity);
+  const own = join(temporaries, `${identity.host}.${identity.namespace}.${process.pid}.${identity.started}.${randomBytes(4).toString("hex")}`);
+  let counter = 0;
+  const outstanding = new Set<string>();
+  const release = (path: string): void => {
+    if (!outstanding.delete(path) || outstanding.size > 0) return;
+    try {
+      rmdirSync(own);
+    } catch {
+      // Something is left in it after all: a later process clears up.
+    }
+  };
+
+  const store: StoreDirectory = {
+    dir,
+    names: join(dir, "names"),
+    blobPath: (digest) => {
+      const { algorithm, hex } = parseDigest(digest);
+      return join(dir, "blobs", algorithm, hex);
+    },
+    imagePath: (digest) => {
+      const { algorithm, hex } = parseDigest(digest);
+      return join(dir, "images", algorithm, `${hex}.json`);
+    },
+    layerPath: (key) => join(layers, key),
+    temporary() {
+      mkdirSync(own, { recursive: true, mode: 0o700 });
+      counter += 1;
+      const path = join(own, String(counter));
+      outstanding.add(path);
+      return path;
+    },
+    writeAside(path, content) {
+      const aside = store.temporary();
+      try {
+        writeFileSync(aside, content, { mode: 0o600, flag: "wx" });
+        store.commit(aside, path);
+      } catch (error) {
+        store.remove(aside);
+        throw error;
+      }
+    },
+    commit(temporary, path) {
+      try {
+        renameSync(temporary, path);
+      } catch (error) {
+        const code = (error as NodeJS.ErrnoException).code;
+        if (code === "ENOENT" && !existsSync(join(path, "..")) && existsSync(temporary)) {
+          mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
+          return store.commit(temporary, path);
+        }
+        if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+        store.remove(temporary);
+        return false;
+      }
+      release(temporary);
+      return true;
+    },
+    remove(path) {
+      removeTree(path);
+      release(path);
+    },
+  };
+  return store;
+}
+
+/** Reads a JSON record of ours; undefined where there is none or it is damaged: it is then made again. */
+export function readRecord(path: string): unknown {
+  try {
+    return JSON.parse(readSmallFile(path, MAX_RECORD_BYTES).toString("utf8"));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR" || error instanceof SyntaxError) return undefined;
+    throw ImageError.from(error);
+  }
+}
+
+/** Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may hold. */
+export function readSmallFile(path: string | Buffer, limit: number, flags = 0): Buffer {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) throw new ImageError("StoreFailed", `${String(path)} is not a regular file`);
+    if (stats.size > limit) throw new ImageError("TooLarge", `${String(path)} is ${stats.size} bytes, more than ${limit}`);
+    const buffer = Buffer.allocUnsafe(stats.size);
+    let length = 0;
+    while (length < buffer.length) {
+      const count = readSync(descriptor, buffer, length, buffer.length - length, length);
+      if (count === 0) break;
+      length += count;
+    }
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+interface ProcessIdentity {
+  readonly host: string;
+  readonly namespace: string;
+  readonly started: string;
+}
+
+/** Together with the process id this names one process among all that may share the store. */
+function processIdentity(): ProcessIdentity {
+  const read = (call: () => string): string => {
+    try {
+      return call();
+    } catch {
+      return "0";
+    }
+  };
+  return {
+    host: read(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8)),
+    namespace: read(() => /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0"),
+    started: read(() => startTime("self")),
+  };
+}
+
+/** Field 22 of /proc/PID/stat, which a later process of the same number does not share. */
+function startTime(pid: string): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+}
+
+function sweep(temporaries: string, me: ProcessIdentity): void {
+  for (const name of readdirSync(temporaries)) {
+    const [host, namespace, pid = "", started] = name.split(".");
+    const path = join(temporaries, name);
+    try {
+      if (host === me.host && namespace === me.namespace) {
+        if (!isRunning(pid, started)) removeTree(path);
+      } else if (Date.now() - lstatSync(path).mtimeMs > FOREIGN_TEMPORARY_MS) {
+        removeTree(path);
+      }
+    } catch {
+      // Another process sweeps as well, or the folder is not ours to remove: neither concerns this one.
+    }
+  }
+}
+
+function isRunning(pid: string, started: string | undefined): boolean {
+  try {
+    return /^\d+$/.test(pid) && startTime(pid) === started;
+  } catch {
+    return false;
+  }
+}
+
+function removeTree(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== "EACCES" && code !== "EPERM" && code !== "ENOTEMPTY") throw error;
+    openUp(path);
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Layers may hold directories that their owner may not write: rm(1) fails on those as well. */
+function openUp(path: string): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isDirectory()) return;
+  if ((stats.mode & 0o700) !== 0o700) chmodSync(path, 0o700);
+  for (const name of readdirSync(path)) openUp(join(path, name));
+}

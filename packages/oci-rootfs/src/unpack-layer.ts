@@ -1,0 +1,49 @@
+import { hasherFor } from "./digest.ts";
+import { decompressed } from "./decompress.ts";
+import { ImageError } from "./errors.ts";
+import { unsafe } from "./layer-path.ts";
+import type { LayerRecord } from "./layer-record.ts";
+import { LayerWriter, type LayerWriterOptions } from "./layer-writer.ts";
+import { readTar } from "./tar-entries.ts";
+
+export interface UnpackOptions extends LayerWriterOptions {
+  /** Packed bytes; digest and size of these are the caller's to check. */
+  source: AsyncIterable<Uint8Array>;
+  /** Digest of the archive as unpacked, from the image config. */
+  diffId: string;
+  /** Packed bytes that the descriptor promises, for the ratio. */
+  packedBytes: number;
+}
+
+/**
+ * Unpacks one layer into a directory that does not exist yet. On an error what was written is the caller's to remove.
+ *
+ * @throws ImageError UnsafeLayer, TooLarge, DigestMismatch, or what the source threw
+ */
+export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> {
+  const { source, diffId, packedBytes, limits } = options;
+  const writer = new LayerWriter(options);
+  const tar = readTar(writer);
+  const hasher = hasherFor(diffId);
+  const ratioLimit = Math.max(limits.ratioGraceBytes, packedBytes * limits.maxRatio);
+  let bytes = 0;
+  try {
+    for await (const chunk of decompressed(source)) {
+      bytes += chunk.length;
+      if (bytes > limits.maxBytes) throw unsafe(`unpacks to more than ${limits.maxBytes} bytes`);
+      if (bytes > ratioLimit) throw unsafe(`unpacks to more than ${limits.maxRatio} times its size`);
+      hasher.hash.update(chunk);
+      await tar.write(chunk);
+    }
+    await tar.end();
+    if (!hasher.matches()) {
+      throw new ImageError("DigestMismatch", `the config says that the unpacked layer is ${diffId}, it is ${hasher.actual()}`);
+    }
+    return writer.finish(bytes);
+  } catch (error) {
+    tar.destroy();
+    throw ImageError.from(error);
+  } finally {
+    writer.closeFile();
+  }
+}
