@@ -137,11 +137,10 @@ export class LayerWriter {
     const whiteouts: BytePath[] = [];
     let overlay = true;
     for (const path of this.#whiteouts) {
-      const made = this.#whiteout(path);
-      if (made !== undefined) {
-        whiteouts.push(path);
-        overlay &&= made;
-      }
+      const done = this.#whiteout(path);
+      if (done === undefined) continue;
+      whiteouts.push(done.path);
+      overlay &&= done.made;
     }
     const implied: BytePath[] = [];
     const opaque: BytePath[] = [];
@@ -297,8 +296,8 @@ export class LayerWriter {
     return { ...makeRoot(), path, parent: directory };
   }
 
-  /** @returns undefined where none was needed, else whether the file system could hold it */
-  #whiteout(path: BytePath): boolean | undefined {
+  /** @returns undefined where none was needed, else its place and whether the file system could hold it */
+  #whiteout(path: BytePath): { path: BytePath; made: boolean } | undefined {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
     // On given layers, one that deletes nothing must make nothing, not even its parents.
@@ -318,7 +317,7 @@ export class LayerWriter {
     const at = this.#at(childPath(parent, name));
     const made = attempt(() => linuxCalls().makeWhiteout(at));
     if (made && this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
-    return made;
+    return { path: childPath(parent, name), made };
   }
 
   #finishDirectory({ path, mode, mtime }: TreeDirectory): void {

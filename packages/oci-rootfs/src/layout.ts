@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { digestOf, parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
@@ -105,6 +105,7 @@ export interface LayoutWriter {
   /** A path in the layout for a blob that is being written. */
   temporary(): string;
   commit(temporary: string, digest: string): void;
+  discard(temporary: string): void;
   write(digest: string, bytes: Uint8Array): void;
   tag(descriptor: Descriptor, tag: string | undefined): void;
 }
@@ -119,6 +120,7 @@ export function layoutWriter(dir: string): LayoutWriter {
     has: (digest) => existsSync(pathOf(digest)),
     temporary: () => join(dir, "blobs", `.${process.pid}-${(counter += 1)}.tmp`),
     commit: (temporary, digest) => renameSync(temporary, pathOf(digest)),
+    discard: (temporary) => rmSync(temporary, { force: true }),
     write(digest, bytes) {
       const aside = writer.temporary();
       writeFileSync(aside, bytes);

@@ -1,0 +1,73 @@
+import { constants } from "node:fs";
+import { ImageError } from "./errors.ts";
+import { toBytePath } from "./layer-path.ts";
+import { imageTree, resolveInTree } from "./lower-view.ts";
+import type { ImageConfig } from "./manifest.ts";
+import type { Image } from "./store.ts";
+import { readSmallFile } from "./store-directory.ts";
+import { type ProcessUser, resolveUser, type UserFiles } from "./user-files.ts";
+
+/** What an image says about the process that it starts, in the words of the OCI runtime specification. */
+export interface ProcessConfig {
+  /** Entrypoint and command. */
+  readonly args: readonly string[];
+  /** `NAME=value`. Starts with a default PATH, which a later one of the image replaces. */
+  readonly env: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  readonly user: ProcessUser;
+}
+
+const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** An honest one has some KiB; parsing is on the way of a call. */
+const MAX_USER_FILE_BYTES = 1024 * 1024;
+
+/** An image's config never changes, and reading accounts takes many system calls: once is enough. */
+const known = new WeakMap<ImageConfig, ProcessConfig>();
+
+/**
+ * The process that an image describes. Annotations and labels have no say in it: `run.oci.*` ones would be orders to
+ * the OCI runtime.
+ *
+ * @throws ImageError NoEntrypoint; InvalidConfig for NUL bytes and for users that do not exist
+ */
+export async function processConfig(image: Pick<Image, "name" | "config" | "layers">): Promise<ProcessConfig> {
+  const cached = known.get(image.config);
+  if (cached !== undefined) return cached;
+  try {
+    const config = read(image);
+    known.set(image.config, config);
+    return config;
+  } catch (error) {
+    throw ImageError.from(error, { image: image.name });
+  }
+}
+
+function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConfig {
+  const { Entrypoint, Cmd, Env, WorkingDir, User } = config.config ?? {};
+  const args = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  if (args.length === 0) throw new ImageError("NoEntrypoint", "the image has neither entrypoint nor command: there is nothing to run");
+  const env = [DEFAULT_PATH, ...(Env ?? [])];
+  const cwd = WorkingDir === undefined || WorkingDir === null || WorkingDir === "" ? "/" : absolute(WorkingDir);
+  for (const [what, values] of [["argument", args], ["environment variable", env], ["working directory", [cwd]]] as const) {
+    // The kernel would silently end the string there.
+    if (values.some((value) => value.includes("\0"))) throw new ImageError("InvalidConfig", `NUL byte in an ${what} of the image`);
+  }
+  return { args, env, cwd, user: resolveUser(User ?? "", () => readUserFiles(layers)) };
+}
+
+function absolute(path: string): string {
+  return path.startsWith("/") ? path : `/${path}`;
+}
+
+function readUserFiles(layers: readonly string[]): UserFiles {
+  const tree = imageTree(layers);
+  const readFile = (path: string): string | undefined => {
+    const entry = resolveInTree(tree, toBytePath(path));
+    if (entry === undefined) return undefined;
+    if (entry.kind !== "file") throw new ImageError("InvalidConfig", `/${path} of the image is not a regular file`);
+    return readSmallFile(entry.source, MAX_USER_FILE_BYTES, constants.O_NOFOLLOW).toString("utf8");
+  };
+  return { passwd: readFile("etc/passwd"), group: readFile("etc/group") };
+}
