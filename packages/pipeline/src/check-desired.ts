@@ -1,0 +1,77 @@
+import type { CompositionFunction } from "@xfn/composition";
+import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
+import { type CompositeResource, describe, isObject } from "./observed.ts";
+import { PipelineError } from "./pipeline-error.ts";
+import { title } from "./run-step.ts";
+
+/** Ten problems are named; a function that gets one entry wrong usually gets them all wrong. */
+const MAX_NAMED = 10;
+
+/**
+ * Checks, right after the step that returned it, that desired state can exist at all: composed resources have a kind and
+ * usable metadata and are of the kind that exists already, and what is desired of the XR is not another object.
+ *
+ * @throws {PipelineError} `InvalidDesired`, naming the step
+ */
+export function checkDesired(
+  step: CompositionFunction,
+  desired: Desired,
+  composite: CompositeResource,
+  observed: Observed,
+): void {
+  const problems: string[] = [];
+  const wanted = desired.composite?.resource;
+  if (wanted !== undefined) problems.push(...compositeProblems(wanted, composite));
+  const existing = new Map(observed.resources?.map((entry) => [entry.name, entry.resource]));
+  for (const { name, resource } of desired.resources ?? []) {
+    if (resource === null) continue;
+    const found = resourceProblems(resource, existing.get(name));
+    problems.push(...found.map((problem) => `desired.resources ${JSON.stringify(name)}: ${problem}`));
+  }
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, MAX_NAMED);
+  if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);
+  const message = `${title(step)}: what it desires cannot exist:\n  ${shown.join("\n  ")}`;
+  throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.container.image });
+}
+
+function compositeProblems(wanted: KubernetesObject, composite: CompositeResource): string[] {
+  const pairs: [field: string, wanted: unknown, has: unknown][] = [
+    ["apiVersion", wanted.apiVersion, composite.apiVersion],
+    ["kind", wanted.kind, composite.kind],
+    ["metadata.name", wanted.metadata?.name, composite.metadata.name],
+    ["metadata.namespace", wanted.metadata?.namespace, composite.metadata.namespace],
+  ];
+  return pairs
+    .filter(([, value, has]) => value !== undefined && value !== "" && value !== has)
+    .map(
+      ([field]) => `desired.composite.resource: its ${field} is not that of the composite resource; leave it as it is`,
+    );
+}
+
+function resourceProblems(resource: KubernetesObject, existing: KubernetesObject | undefined): string[] {
+  const problems: string[] = [];
+  if (!resource.apiVersion) problems.push("has no apiVersion");
+  if (!resource.kind) problems.push("has no kind");
+  const owners = resource.metadata?.["ownerReferences"] ?? [];
+  if (!Array.isArray(owners) || !owners.every((owner) => isObject(owner))) {
+    problems.push("its metadata.ownerReferences is not a list of objects");
+  }
+  if (problems.length === 0 && existing !== undefined && !isSameKind(resource, existing)) {
+    problems.push(
+      `is a ${resource.kind} of ${groupOf(resource)}, but ${describe(existing)} of ${groupOf(existing)} exists for this ` +
+        `entry; give the new object an entry of its own, and set this one's resource to null`,
+    );
+  }
+  return problems;
+}
+
+/** The API version may change, as when a new version of a kind is served; the group may not. */
+function isSameKind(a: KubernetesObject, b: KubernetesObject): boolean {
+  return a.kind === b.kind && groupOf(a) === groupOf(b);
+}
+
+function groupOf(object: KubernetesObject): string {
+  const [group, version] = (object.apiVersion ?? "").split("/");
+  return version === undefined ? "the core group" : `group ${group}`;
+}

@@ -1,0 +1,63 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { isObject } from "./observed.ts";
+
+/** A Kubernetes condition, with the time that `crossplane render` gives all of them so that its output never changes. */
+export interface Condition extends JsonObject {
+  type: string;
+  status: string;
+  reason: string;
+  lastTransitionTime: string;
+}
+
+/** The fixed time of `crossplane render`. */
+export const CONDITION_TIME = "2024-01-01T00:00:00Z";
+
+/** Crossplane names this many resources that are not ready, and counts the others. */
+const MAX_NAMED = 3;
+
+/** `Synced`: whether the composed resources could be worked out at all. */
+export function synced(failure?: string): Condition {
+  const base = { type: "Synced", lastTransitionTime: CONDITION_TIME };
+  return failure === undefined
+    ? { ...base, status: "True", reason: "ReconcileSuccess" }
+    : { ...base, status: "False", reason: "ReconcileError", message: failure };
+}
+
+/** `Ready`: whether all composed resources are. */
+export function ready(unready: readonly string[]): Condition {
+  const base = { type: "Ready", lastTransitionTime: CONDITION_TIME };
+  return unready.length === 0
+    ? { ...base, status: "True", reason: "Available" }
+    : { ...base, status: "False", reason: "Creating", message: `Unready resources: ${someOf(unready)}` };
+}
+
+function someOf(names: readonly string[]): string {
+  const sorted = names.toSorted();
+  if (sorted.length > MAX_NAMED) {
+    return `${sorted.slice(0, MAX_NAMED).join(", ")}, and ${sorted.length - MAX_NAMED} more`;
+  }
+  if (sorted.length === MAX_NAMED) return `${sorted.slice(0, -1).join(", ")}, and ${sorted.at(-1)}`;
+  return sorted.join(", ");
+}
+
+/** An object with conditions set, by type: one that is there already is replaced where it stands. */
+export function withConditions<T extends JsonObject>(object: T, conditions: readonly Condition[]): T {
+  const status = isObject(object["status"]) ? object["status"] : {};
+  const list: JsonValue[] = Array.isArray(status["conditions"]) ? [...status["conditions"]] : [];
+  for (const condition of conditions) {
+    const index = list.findIndex((one) => isObject(one) && one["type"] === condition.type);
+    if (index === -1) list.push(condition);
+    else list[index] = condition;
+  }
+  return withFixedTimes({ ...object, status: { ...status, conditions: list } });
+}
+
+/** An object whose conditions all have the fixed time. */
+export function withFixedTimes<T extends JsonObject>(object: T): T {
+  const { status } = object;
+  if (!isObject(status) || !Array.isArray(status["conditions"])) return object;
+  const conditions = status["conditions"].map((one) =>
+    isObject(one) && typeof one["type"] === "string" ? { ...one, lastTransitionTime: CONDITION_TIME } : one,
+  );
+  return { ...object, status: { ...status, conditions } };
+}

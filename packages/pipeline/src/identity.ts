@@ -1,0 +1,139 @@
+import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
+import {
+  ANNOTATION_RESOURCE_NAME,
+  composedName,
+  LABEL_CLAIM_NAME,
+  LABEL_CLAIM_NAMESPACE,
+  LABEL_COMPOSITE,
+} from "./names.ts";
+import { type CompositeResource, describe, isObject } from "./observed.ts";
+
+/** A composed resource that says whose it is. */
+export interface Identified {
+  resource: KubernetesObject;
+  /** What the function asked for that it did not get, without the entry's name. */
+  warnings: string[];
+}
+
+/**
+ * What only the API server writes. A function that returns what it observed returns these too, and an apply with them
+ * is refused, or conflicts with every other writer.
+ */
+const SERVER_FIELDS: readonly string[] = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
+];
+
+/**
+ * Gives a desired composed resource its identity: name, labels, annotation and owner. It is set last, over whatever a
+ * function wrote there, so that no function can pass a resource off as another's or take another's.
+ *
+ * @param entry the name of the entry in `desired.resources`
+ * @param observed the object that exists for this entry; it keeps its name
+ */
+export function identify(
+  entry: string,
+  desired: KubernetesObject,
+  composite: CompositeResource,
+  observed: KubernetesObject | undefined,
+): Identified {
+  const metadata: ObjectMeta = { ...desired.metadata };
+  for (const field of SERVER_FIELDS) delete metadata[field];
+  const warnings = observed === undefined ? nameNew(metadata, entry, composite) : keepName(metadata, observed);
+  const labels = inheritedLabels(composite);
+  metadata.labels = { ...metadata.labels, [LABEL_COMPOSITE]: labels.composite };
+  for (const [label, value] of labels.claim) {
+    if (value === undefined) delete metadata.labels[label];
+    else metadata.labels[label] = value;
+  }
+  metadata.annotations = { ...metadata.annotations, [ANNOTATION_RESOURCE_NAME]: entry };
+  metadata["ownerReferences"] = [...foreignOwners(metadata, composite), ownerReference(composite)];
+  return { resource: { ...desired, metadata }, warnings };
+}
+
+/** The XR's own labels, so that all resources of a tree of XRs carry the name of its root. */
+function inheritedLabels(composite: CompositeResource): {
+  composite: string;
+  claim: [label: string, value: string | undefined][];
+} {
+  const { labels, name } = composite.metadata;
+  const reference = isObject(composite["spec"]) ? composite["spec"]["claimRef"] : undefined;
+  const claim = (field: string): string | undefined => {
+    const value = isObject(reference) ? reference[field] : undefined;
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    composite: labels?.[LABEL_COMPOSITE] || name,
+    claim: [
+      [LABEL_CLAIM_NAME, labels?.[LABEL_CLAIM_NAME] ?? claim("name")],
+      [LABEL_CLAIM_NAMESPACE, labels?.[LABEL_CLAIM_NAMESPACE] ?? claim("namespace")],
+    ],
+  };
+}
+
+function nameNew(metadata: ObjectMeta, entry: string, composite: CompositeResource): string[] {
+  const { namespace, uid } = composite.metadata;
+  const warnings: string[] = [];
+  if (namespace) {
+    if (metadata.namespace && metadata.namespace !== namespace) {
+      warnings.push(
+        `asked for namespace ${metadata.namespace}; a namespaced composite composes in its own, ${namespace}`,
+      );
+    }
+    metadata.namespace = namespace;
+  }
+  if (metadata.name) return warnings;
+  delete metadata.name;
+  const prefix = metadata.generateName || `${inheritedLabels(composite).composite}-`;
+  if (uid) {
+    metadata.name = composedName(prefix, uid, entry);
+    delete metadata.generateName;
+  } else metadata.generateName = prefix;
+  return warnings;
+}
+
+function keepName(metadata: ObjectMeta, observed: KubernetesObject): string[] {
+  const warnings: string[] = [];
+  for (const field of ["name", "namespace"] as const) {
+    const asked = metadata[field];
+    if (asked && asked !== observed.metadata?.[field]) {
+      warnings.push(`asked for ${field} ${asked}; it exists as ${describe(observed)} and keeps that name`);
+    }
+  }
+  for (const field of ["name", "namespace", "generateName"] as const) {
+    const has = observed.metadata?.[field];
+    if (has) metadata[field] = has;
+    else delete metadata[field];
+  }
+  return warnings;
+}
+
+/** Other owners may stay, other controllers may not: an object has one controller, and here it is the XR. */
+function foreignOwners(metadata: ObjectMeta, composite: CompositeResource): JsonObject[] {
+  const owners = metadata["ownerReferences"];
+  if (!Array.isArray(owners)) return [];
+  return owners.filter(isObject).filter((owner) => owner["controller"] !== true && !isReferenceTo(owner, composite));
+}
+
+function isReferenceTo(owner: JsonObject, composite: CompositeResource): boolean {
+  const { uid, name } = composite.metadata;
+  if (uid) return owner["uid"] === uid;
+  return owner["apiVersion"] === composite.apiVersion && owner["kind"] === composite.kind && owner["name"] === name;
+}
+
+function ownerReference(composite: CompositeResource): JsonObject {
+  return {
+    apiVersion: composite.apiVersion,
+    kind: composite.kind,
+    name: composite.metadata.name,
+    uid: composite.metadata.uid ?? "",
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}

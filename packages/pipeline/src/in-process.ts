@@ -1,0 +1,41 @@
+import type { FunctionRunner, RunOptions } from "./function-runner.ts";
+
+/** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
+export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;
+
+/** A runner was asked for an image that it does not have. */
+export class UnknownImageError extends Error {
+  override readonly name = "UnknownImageError";
+  readonly code = "PullFailed";
+  readonly phase = "pull";
+  readonly retryable = false;
+
+  constructor(image: string, known: readonly string[]) {
+    super(`there is no in-process function for the image ${image}; there is ${known.join(", ") || "none at all"}`);
+  }
+}
+
+/**
+ * A runner without containers, for tests: each image name stands for a function in this process. Nothing is isolated,
+ * no limit is enforced, and an ended call goes on in the background.
+ */
+export function inProcessRunner(functions: Readonly<Record<string, InProcessFunction>>): FunctionRunner {
+  const known = new Map(Object.entries(functions));
+  return {
+    async run(image, input, options = {}) {
+      const run = known.get(image);
+      if (run === undefined) throw new UnknownImageError(image, [...known.keys()]);
+      const { signal } = options;
+      if (signal === undefined) return await run(input, options);
+      signal.throwIfAborted();
+      const { promise: ended, reject } = Promise.withResolvers<never>();
+      const onAbort = (): void => reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        return await Promise.race([run(input, options), ended]);
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    },
+  };
+}

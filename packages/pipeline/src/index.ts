@@ -1,0 +1,15 @@
+// Running a Composition: functions in order, desired state accumulated; and what that looks like when rendered.
+export type { ComposedResource } from "./compose.ts";
+export type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "./function-runner.ts";
+export {
+  ANNOTATION_RESOURCE_NAME,
+  composedName,
+  LABEL_CLAIM_NAME,
+  LABEL_CLAIM_NAMESPACE,
+  LABEL_COMPOSITE,
+} from "./names.ts";
+export type { CompositeResource } from "./observed.ts";
+export { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
+export { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
+export { printRender, type PrintOptions } from "./print-render.ts";
+export { render, type RenderInput, type RenderResult } from "./render.ts";

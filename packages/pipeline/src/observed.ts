@@ -1,0 +1,98 @@
+import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import { ANNOTATION_RESOURCE_NAME } from "./names.ts";
+import { PipelineError } from "./pipeline-error.ts";
+
+/** An XR that can be composed: it has an exact kind and a name. */
+export interface CompositeResource extends KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: NonNullable<KubernetesObject["metadata"]> & { name: string };
+}
+
+/**
+ * The XR in what a file or API server gave.
+ *
+ * @throws {PipelineError} `InvalidComposite`
+ */
+export function asComposite(value: JsonValue): CompositeResource {
+  const problem = isObject(value) ? objectProblem(value) : "it is not an object";
+  if (problem === undefined) return value as CompositeResource;
+  throw new PipelineError("InvalidComposite", `the composite resource cannot be composed: ${problem}`);
+}
+
+/**
+ * Observed composed resources as the entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
+ * annotation. All that is wrong is reported at once.
+ *
+ * @throws {PipelineError} `InvalidObserved`
+ */
+export function observedEntries(objects: readonly JsonValue[], composite: CompositeResource): ObservedResource[] {
+  const problems: string[] = [];
+  const entries = new Map<string, ObservedResource>();
+  for (const [index, object] of objects.entries()) {
+    const problem = isObject(object) ? objectProblem(object) : "it is not an object";
+    if (problem !== undefined) {
+      problems.push(`observed resource ${index + 1}: ${problem}`);
+      continue;
+    }
+    const resource = object as KubernetesObject;
+    const title = `observed ${describe(resource)}`;
+    const name = resource.metadata?.annotations?.[ANNOTATION_RESOURCE_NAME];
+    if (typeof name !== "string" || name === "") {
+      problems.push(
+        `${title}: has no annotation ${ANNOTATION_RESOURCE_NAME}; give it the name of its entry in desired.resources`,
+      );
+    } else if (entries.has(name)) {
+      problems.push(
+        `${title}: ${describe(entries.get(name)?.resource)} already stands for the entry ${JSON.stringify(name)}`,
+      );
+    } else if (isForeign(resource, composite)) {
+      problems.push(`${title}: is controlled by another owner than the composite resource ${composite.metadata.name}`);
+    } else entries.set(name, { name, resource });
+  }
+  if (problems.length > 0) throw new PipelineError("InvalidObserved", problems.join("\n"));
+  return [...entries.values()];
+}
+
+/** Whether another object than the XR controls a resource. Without a UID there is no telling, as with a file that was written by hand. */
+function isForeign(resource: KubernetesObject, composite: CompositeResource): boolean {
+  const { uid } = composite.metadata;
+  const owners = resource.metadata?.["ownerReferences"];
+  if (uid === undefined || uid === "" || !Array.isArray(owners)) return false;
+  return owners.some((owner) => isObject(owner) && owner["controller"] === true && owner["uid"] !== uid);
+}
+
+function objectProblem(object: JsonObject): string | undefined {
+  for (const field of ["apiVersion", "kind"]) {
+    if (!isText(object[field])) return `it has no ${field}`;
+  }
+  const { metadata } = object;
+  if (!isObject(metadata) || !isText(metadata["name"])) return "it has no metadata.name";
+  for (const field of ["labels", "annotations"]) {
+    const map = metadata[field] ?? {};
+    if (!isObject(map)) return `its metadata.${field} is not an object`;
+    const key = Object.keys(map).find((one) => typeof map[one] !== "string");
+    if (key !== undefined)
+      return `its metadata.${field} has a value that is not a string, under ${JSON.stringify(key)}`;
+  }
+  for (const field of ["uid", "namespace", "generateName"]) {
+    const value = metadata[field] ?? "";
+    if (typeof value !== "string") return `its metadata.${field} is not a string`;
+  }
+  return undefined;
+}
+
+/** An object in words: its kind and name. */
+export function describe(resource: KubernetesObject | undefined): string {
+  const { namespace, name } = resource?.metadata ?? {};
+  return `${resource?.kind ?? "object"} ${namespace ? `${namespace}/` : ""}${name ?? "without a name"}`;
+}
+
+/** Whether a value is a JSON object: not null, not an array. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,56 @@
+/**
+ * - `InvalidComposite`: the XR is not an object that can be composed (no name, no kind)
+ * - `InvalidObserved`: an observed resource cannot be told apart from others, or belongs to another owner
+ * - `CompositionMismatch`: the Composition is for another kind of XR
+ * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's own code
+ * - `EmptyOutput`: the function wrote nothing
+ * - `MultipleDocuments`: the function wrote more than one document
+ * - `InvalidOutput`: what the function wrote is not a FunctionIO
+ * - `InvalidDesired`: the function desires something that cannot exist
+ * - `Aborted`: the caller ended the run
+ */
+export type PipelineErrorCode =
+  | "InvalidComposite"
+  | "InvalidObserved"
+  | "CompositionMismatch"
+  | "RunFailed"
+  | "EmptyOutput"
+  | "MultipleDocuments"
+  | "InvalidOutput"
+  | "InvalidDesired"
+  | "Aborted";
+
+/** What is known about a failed run besides its code and message. */
+export interface PipelineErrorDetails {
+  step?: string | undefined;
+  image?: string | undefined;
+  stderr?: string | undefined;
+  retryable?: boolean;
+  cause?: unknown;
+}
+
+/**
+ * A run that gave no desired state. The message names the step, the image and the way out, and never contains a value
+ * of a resource; what the function itself wrote to stderr is kept apart, in `stderr`, because it may.
+ */
+export class PipelineError extends Error {
+  override readonly name = "PipelineError";
+  readonly code: PipelineErrorCode;
+  /** The step that failed. */
+  readonly step: string | undefined;
+  /** The step's image. */
+  readonly image: string | undefined;
+  /** The end of what the function wrote to stderr, as far as the runner kept it. Escape it before printing. */
+  readonly stderr: string | undefined;
+  /** Whether the same run may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(code: PipelineErrorCode, message: string, details: PipelineErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.step = details.step;
+    this.image = details.image;
+    this.stderr = details.stderr === "" ? undefined : details.stderr;
+    this.retryable = details.retryable ?? false;
+  }
+}

@@ -1,0 +1,44 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { printYaml } from "@xfn/functionio/document";
+import { isObject } from "./observed.ts";
+import type { StepResult } from "./pipeline.ts";
+import type { RenderResult } from "./render.ts";
+
+/** What to print besides the XR and its composed resources. */
+export interface PrintOptions {
+  /** A `Result` document for each result (`-r`). */
+  includeFunctionResults?: boolean;
+  /** The XR with its spec and metadata, not its name and status alone (`-x`). */
+  includeFullXR?: boolean;
+}
+
+/**
+ * A render as `crossplane render` prints it: YAML documents, each after a `---`. The XR, the composed resources by entry
+ * name, then the results. Fields are in alphabetical order, as Kubernetes' own tools print them.
+ */
+export function printRender(result: RenderResult, options: PrintOptions = {}): string {
+  const documents: JsonObject[] = [
+    options.includeFullXR ? result.fullComposite : result.composite,
+    ...result.resources,
+  ];
+  if (options.includeFunctionResults) documents.push(...result.results.map(resultDocument));
+  return documents.map((document) => `---\n${printYaml(sorted(document))}`).join("");
+}
+
+function resultDocument({ severity, message, step, reason }: StepResult): JsonObject {
+  return {
+    apiVersion: "render.crossplane.io/v1beta1",
+    kind: "Result",
+    severity,
+    message,
+    ...(step !== undefined && { step }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, field]): [string, JsonValue] => [key, sorted(field)]);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}

@@ -1,0 +1,112 @@
+import type { Composition, ConnectionDetails } from "@xfn/composition";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
+import { asComposite, type CompositeResource, isObject, observedEntries } from "./observed.ts";
+import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
+import { PipelineError } from "./pipeline-error.ts";
+
+/** What a render is given: what `crossplane render` reads from files. */
+export interface RenderInput
+  extends Pick<PipelineInput, "composition" | "runner" | "signal" | "auth" | "onStep" | "onPhase" | "onWarning"> {
+  /** The XR. */
+  composite: JsonValue;
+  /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */
+  observed?: readonly JsonValue[];
+}
+
+/** What `xfn render` prints, and what it knows besides. */
+export interface RenderResult {
+  /** The XR: apiVersion, kind, name and the status that it would have. */
+  composite: KubernetesObject;
+  /** The XR with everything that it was given and that functions desire of it. */
+  fullComposite: KubernetesObject;
+  /** The composed resources, sorted by entry name. Empty after a fatal result. */
+  resources: KubernetesObject[];
+  /** The names of the entries whose resources would be deleted, sorted. */
+  deleted: string[];
+  /** The names of the composed resources that are not ready, sorted. */
+  unready: string[];
+  /** What the functions had to say, and the pipeline's own warnings, in order. */
+  results: StepResult[];
+  /** What the XR would publish. Its values are never printed. */
+  connectionDetails: ConnectionDetails;
+  /** The result that ended the run, if one did: nothing would be applied. */
+  fatal?: StepResult;
+}
+
+/**
+ * What a Composition makes of an XR, without a cluster: a pure function of its inputs and of what the functions return.
+ *
+ * @throws {PipelineError}
+ */
+export async function render(input: RenderInput): Promise<RenderResult> {
+  const composite = asComposite(input.composite);
+  checkSelector(input.composition, composite);
+  const observed = observedEntries(input.observed ?? [], composite);
+  return present(await runPipeline({ ...input, composite, observed }));
+}
+
+function present(run: PipelineResult): RenderResult {
+  const { composite, desired, fatal } = run;
+  const unready = run.composed.filter((one) => !one.ready).map((one) => one.name);
+  // After a fatal result nothing is known about the composed resources, so nothing is said about their readiness.
+  const conditions = fatal === undefined ? [synced(), ready(unready)] : [synced(fatalMessage(fatal))];
+  const wanted = fatal === undefined ? (desired.composite?.resource ?? {}) : {};
+  return {
+    composite: withConditions(shortComposite(composite, wanted), conditions),
+    fullComposite: withConditions(fullComposite(composite, wanted), conditions),
+    resources: run.composed.map((one) => withFixedTimes(one.resource)),
+    deleted: run.deleted,
+    unready,
+    results: run.results,
+    connectionDetails: run.connectionDetails,
+    ...(fatal && { fatal }),
+  };
+}
+
+function fatalMessage({ step, message }: StepResult): string {
+  return `cannot compose resources: pipeline step "${step}" returned a fatal result: ${message}`;
+}
+
+function shortComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
+  const { name, namespace } = composite.metadata;
+  return {
+    apiVersion: composite.apiVersion,
+    kind: composite.kind,
+    metadata: { name, ...(namespace && { namespace }) },
+    ...(isObject(wanted["status"]) && { status: wanted["status"] }),
+  };
+}
+
+/** Our best guess at what the API server would make of it: objects are merged, anything else is replaced. */
+function fullComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
+  return merge(composite, wanted) as KubernetesObject;
+}
+
+function merge(base: JsonObject, overlay: JsonObject): JsonObject {
+  const merged = { ...base };
+  for (const [key, value] of Object.entries(overlay)) {
+    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    const after = isObject(before) && isObject(value) ? merge(before, value) : value;
+    // `__proto__` is an ordinary key here; plain assignment would set the prototype.
+    Object.defineProperty(merged, key, { value: after, enumerable: true, configurable: true, writable: true });
+  }
+  return merged;
+}
+
+/** An XR may say which Compositions it accepts, by label. */
+function checkSelector(composition: Composition, composite: CompositeResource): void {
+  const spec = isObject(composite["spec"]) ? composite["spec"] : {};
+  const machinery = isObject(spec["crossplane"]) ? spec["crossplane"] : spec;
+  const selector = machinery["compositionSelector"];
+  const wanted = isObject(selector) ? selector["matchLabels"] : undefined;
+  if (!isObject(wanted)) return;
+  const labels: JsonObject = composition.metadata.labels ?? {};
+  const missing = Object.keys(wanted).filter((key) => !Object.hasOwn(labels, key) || labels[key] !== wanted[key]);
+  if (missing.length === 0) return;
+  throw new PipelineError(
+    "CompositionMismatch",
+    `the composite resource ${composite.metadata.name} selects Compositions by label (compositionSelector.matchLabels); ` +
+      `${composition.metadata.name ?? "this Composition"} has not the same ${missing.join(", ")}`,
+  );
+}

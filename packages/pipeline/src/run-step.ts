@@ -1,0 +1,140 @@
+import type { CompositionFunction } from "@xfn/composition";
+import { type FunctionIO, FunctionIOError, type Issue, parseFunctionIO } from "@xfn/functionio";
+import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "./function-runner.ts";
+import { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
+
+/** What a step is run with, besides its input. */
+export interface StepContext {
+  runner: FunctionRunner;
+  signal?: AbortSignal | undefined;
+  auth?: ((step: CompositionFunction) => Promise<RegistryAuth | undefined>) | undefined;
+  onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
+}
+
+/**
+ * Runs one function and reads what it returned.
+ *
+ * @throws {PipelineError} that names the step and its image
+ */
+export async function runStep(step: CompositionFunction, input: Uint8Array, context: StepContext): Promise<FunctionIO> {
+  const { image } = step.container;
+  const { signal, onPhase } = context;
+  if (signal?.aborted) throw aborted(step, signal.reason);
+  let stderr: string | undefined;
+  const options: RunOptions = {
+    ...runOptions(step),
+    ...(signal && { signal }),
+    ...(onPhase && { onPhase: (phase: RunPhase, ms: number) => onPhase(step.name, phase, ms) }),
+    onStderr: (tail) => {
+      stderr = tail;
+    },
+  };
+  let output: Uint8Array;
+  try {
+    const auth = await context.auth?.(step);
+    output = await context.runner.run(image, input, auth === undefined ? options : { ...options, auth });
+  } catch (cause) {
+    throw signal?.aborted ? aborted(step, cause) : runFailed(step, cause, stderr);
+  }
+  return readOutput(step, output, stderr);
+}
+
+/** A step's settings in the runner's terms; what the author left out is left to the runner's defaults. */
+function runOptions(step: CompositionFunction): RunOptions {
+  const { timeoutMs, network, imagePullPolicy, resources } = step.container;
+  const { memoryBytes, cpus } = resources.limits;
+  return {
+    step: step.name,
+    network,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
+    ...(cpus !== undefined && { cpus }),
+    ...(imagePullPolicy !== undefined && { pullPolicy: imagePullPolicy }),
+  };
+}
+
+function readOutput(step: CompositionFunction, output: Uint8Array, stderr: string | undefined): FunctionIO {
+  try {
+    return parseFunctionIO(output, { source: `step "${step.name}"` });
+  } catch (cause) {
+    if (!(cause instanceof FunctionIOError)) throw cause;
+    const [code, problem] = outputProblem(cause);
+    throw new PipelineError(code, `${title(step)}: ${problem}`, details(step, cause, stderr));
+  }
+}
+
+function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, problem: string] {
+  switch (error.code) {
+    case "Empty":
+      return [
+        "EmptyOutput",
+        "it wrote nothing to stdout; a function must write the FunctionIO that it read, with its changes",
+      ];
+    case "MultipleDocuments":
+      return ["MultipleDocuments", "it wrote more than one document to stdout; a function must write one FunctionIO"];
+    default: {
+      const problems = error.issues.map((issue) => describeProblem(issue, error.code === "Syntax")).join("\n  ");
+      return [
+        "InvalidOutput",
+        `what it wrote to stdout is not a FunctionIO (is it a log message? those belong on stderr):\n  ${problems}`,
+      ];
+    }
+  }
+}
+
+/** A parser's own words may quote the text that it stumbled over, which may be a secret: the place must do. */
+function describeProblem(issue: Issue, quotesText: boolean): string {
+  const place = issue.line === undefined ? "" : `line ${issue.line}, column ${issue.column}`;
+  const message = quotesText ? "is neither JSON nor YAML" : issue.message;
+  return [place, issue.path, message].filter((part) => part !== "").join(": ");
+}
+
+/** What a runner's error tells besides its message, where it does. */
+interface RunnerFailure {
+  code?: unknown;
+  stderr?: unknown;
+  retryable?: unknown;
+  message?: unknown;
+}
+
+/** What to change in the Composition, by the runner's code. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
+  ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
+  ["Timeout", "raise the step's container.timeout (default 10s) if it needs longer"],
+  ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
+]);
+
+function runFailed(step: CompositionFunction, cause: unknown, stderr: string | undefined): PipelineError {
+  const failure: RunnerFailure = typeof cause === "object" && cause !== null ? cause : { message: String(cause) };
+  const reason =
+    typeof failure.message === "string" && failure.message !== "" ? failure.message : "it could not be run";
+  // Runners that know the step say so themselves; saying it twice only hides the reason.
+  const named = reason.includes(step.name) && reason.includes(step.container.image);
+  const advice = typeof failure.code === "string" ? ADVICE.get(failure.code) : undefined;
+  const message = `${named ? reason : `${title(step)}: ${reason}`}${advice === undefined ? "" : `. In the Composition: ${advice}`}`;
+  return new PipelineError("RunFailed", message, {
+    ...details(step, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
+    retryable: failure.retryable === true,
+  });
+}
+
+function aborted(step: CompositionFunction, cause: unknown): PipelineError {
+  return new PipelineError("Aborted", `${title(step)}: the run was ended by its caller`, {
+    ...details(step, cause, undefined),
+    retryable: true,
+  });
+}
+
+/** A step in words, for the start of a message. */
+export function title(step: CompositionFunction): string {
+  return `step "${step.name}" (image ${step.container.image})`;
+}
+
+function details(
+  step: CompositionFunction,
+  cause: unknown,
+  stderr: string | undefined,
+): { step: string; image: string; cause: unknown; stderr: string | undefined } {
+  return { step: step.name, image: step.container.image, cause, stderr };
+}
