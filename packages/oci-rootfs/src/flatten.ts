@@ -2,6 +2,7 @@ import {
   chmodSync,
   constants,
   copyFileSync,
+  lchownSync,
   linkSync,
   lstatSync,
   lutimesSync,
@@ -20,7 +21,7 @@ import { readLayerRecord } from "./lower-view.ts";
 
 /**
  * Copies an image's layers into one directory: what an overlay of them would show. For where overlayfs is not to be
- * had; everything is done as the user who calls, and files are that user's.
+ * had. Files are the caller's; where the caller is root, they keep the owner that the store gave them.
  *
  * @param layers directories of an `Image`, bottom first
  * @param destination made if it is missing; only the caller may be able to write to it
@@ -32,6 +33,7 @@ export function flatten(layers: readonly string[], destination: string): void {
   // Children before parents: a directory may not be searchable once it has its mode.
   for (const [path, stats] of [...finish].sort(([a], [b]) => (a < b ? 1 : -1))) {
     const at = systemPath(destination, path);
+    keepOwner(at, stats);
     chmodSync(at, stats.mode & 0o1777);
     utimesSync(at, stats.mtime, stats.mtime);
   }
@@ -45,7 +47,8 @@ function applyLayer(layer: string, destination: string, finish: Map<BytePath, St
 
   const applyDirectory = (directory: BytePath): void => {
     const at = systemPath(destination, directory);
-    if (opaque.has(directory)) for (const name of readdirSync(at, "latin1")) remove(destination, join(directory, name), finish);
+    if (opaque.has(directory))
+      for (const name of readdirSync(at, "latin1")) remove(destination, join(directory, name), finish);
     // Here and not before: only now is it certain that no component on the way is a lower layer's link to elsewhere.
     for (const path of deleted.get(directory) ?? []) remove(destination, path, finish);
     for (const name of readdirSync(systemPath(layer, directory), "latin1")) {
@@ -75,9 +78,15 @@ function applyLayer(layer: string, destination: string, finish: Map<BytePath, St
   finish.set("", lstatSync(layer));
 }
 
-function copy(source: string | Buffer, target: string | Buffer, stats: Stats, earlier: () => string | Buffer | undefined): void {
+function copy(
+  source: string | Buffer,
+  target: string | Buffer,
+  stats: Stats,
+  earlier: () => string | Buffer | undefined,
+): void {
   if (stats.isSymbolicLink()) {
     symlinkSync(readlinkSync(source, "buffer"), target);
+    keepOwner(target, stats);
     lutimesSync(target, stats.mtime, stats.mtime);
     return;
   }
@@ -88,11 +97,18 @@ function copy(source: string | Buffer, target: string | Buffer, stats: Stats, ea
   }
   if (stats.isFile()) {
     copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    keepOwner(target, stats);
     chmodSync(target, stats.mode & 0o777);
   } else {
     linuxCalls().makeFifo(target, stats.mode & 0o777);
+    keepOwner(target, stats);
   }
   utimesSync(target, stats.mtime, stats.mtime);
+}
+
+/** Root's images belong to the id that runs their functions (see `StoreOptions.owner`). */
+function keepOwner(target: string | Buffer, stats: Stats): void {
+  if (process.geteuid?.() === 0 && stats.uid !== 0) lchownSync(target, stats.uid, stats.gid);
 }
 
 function remove(destination: string, path: BytePath, finish: Map<BytePath, Stats>): void {

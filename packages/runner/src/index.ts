@@ -21,3 +21,5 @@ export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-
 export { SANDBOX_HOST_ID, sandboxOwner } from "./sandbox-owner.ts";
 export type { HostId } from "./sandbox-owner.ts";
 export { findRuntime } from "./crun.ts";
+export type { ProcessConfig, SandboxOptions } from "./runtime-spec.ts";
+export { runtimeSpec } from "./runtime-spec.ts";

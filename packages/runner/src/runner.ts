@@ -130,8 +130,9 @@ class CrunRunner implements Runner {
       type: "start",
       id,
       runtime: this.#runtime as string,
-      layers: image.layers,
-      rootfs: this.#options.rootfs ?? "auto",
+      layers: [...image.layers],
+      // A store on a file system without whiteouts has layers that only a copy shows rightly.
+      rootfs: image.overlay ? (this.#options.rootfs ?? "auto") : "copy",
       owner,
       spec: runtimeSpec(await processConfig(image), {
         network: options.network ?? "Isolated",

@@ -3,8 +3,8 @@ import type { HostId } from "./sandbox-owner.ts";
 
 /** What the image asks for, resolved: the input of {@link runtimeSpec}. */
 export interface ProcessConfig {
-  args: string[];
-  env: string[];
+  args: readonly string[];
+  env: readonly string[];
   cwd: string;
   user: { uid: number; gid: number };
 }

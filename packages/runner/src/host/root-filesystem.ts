@@ -45,7 +45,7 @@ export class RootFilesystems {
       if (request.owner !== null) chownSync(paths.rootfs, request.owner.uid, request.owner.gid);
       // Loaded here because hosts with overlays, most of them, never need it.
       const { flatten } = await import("@xfn/oci-rootfs/flatten");
-      await flatten(request.layers, paths.rootfs, request.owner === null ? {} : { owner: request.owner });
+      flatten(request.layers, paths.rootfs);
       return this.#overlayRefused === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice: this.#overlayRefused };
     } catch (error) {
       if (mounted) unmount(paths.call);
