@@ -1,6 +1,6 @@
 # Sets up a checkout: Node, npm packages, build. Sourced, with $root set to the checkout, by ./xfn and scripts/test.sh.
 #
-# `setup` leaves in
+# `setup`, or `setup writable` for what itself writes into the checkout, leaves in
 #   $node    the Node to run with (an absolute path)
 #   $root    the checkout to run from: the same one, or a copy in the user's cache where this one cannot be written to
 #   $origin  the checkout that was asked for
@@ -34,7 +34,7 @@ quietly() {
 setup() {
   origin=$root
   find_cache
-  current && return 0
+  [ "${1-}" = writable ] || ! current || return 0
   if ! writable; then
     copy_checkout
     current && return 0

@@ -1,0 +1,82 @@
+// Sums up vitest's JSON reports: which tests were skipped and why, and, as the last line, how many passed, failed and were
+// skipped.
+//
+// Usage: node scripts/test-report.ts [--strict] REPORT...
+// --strict: fails on failed tests, on a report that is missing, and on a skipped test that test/host-skips does not list.
+import { existsSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+interface Report {
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; meta: { missing?: string } }[];
+  }[];
+}
+
+interface Allowed {
+  pattern: RegExp;
+  text: string;
+}
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+// One line each: a test's file and full name, `*` standing for anything, then ` # ` and the reason.
+function allowedSkips(): Allowed[] {
+  const lines = readFileSync(new URL("../test/host-skips", import.meta.url), "utf8").split("\n");
+  return lines.flatMap((line) => {
+    const text = line.trim();
+    if (text === "" || text.startsWith("#")) return [];
+    const [pattern = "", reason = ""] = text.split(" # ", 2);
+    if (reason === "") throw new Error(`test/host-skips: no reason given: ${text}`);
+    const source = pattern.trim().split("*").map(RegExp.escape).join(".*");
+    return [{ pattern: new RegExp(`^${source}$`), text }];
+  });
+}
+
+const args = process.argv.slice(2);
+const strict = args.includes("--strict");
+const paths = args.filter((arg) => arg !== "--strict");
+const allowed = allowedSkips();
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const skips = new Map<string, string>();
+const problems: string[] = [];
+
+for (const path of paths) {
+  if (!existsSync(path)) {
+    problems.push(`no report: ${path} (the tests did not get as far as that)`);
+    continue;
+  }
+  const report = JSON.parse(readFileSync(path, "utf8")) as Report;
+  for (const file of report.testResults) {
+    const fileName = relative(ROOT, file.name).replace(/^(\.\.\/)+.*?\/(?=(packages|test|examples)\/)/, "");
+    const failed = file.assertionResults.filter((test) => test.status === "failed").length;
+    counts.failed += failed;
+    // A file that cannot be loaded, or whose hooks fail, has no failed test to show for it.
+    if (file.status === "failed" && failed === 0) {
+      counts.failed += 1;
+      problems.push(`${fileName}: ${file.message}`);
+    }
+    for (const test of file.assertionResults) {
+      if (test.status === "passed") counts.passed += 1;
+      if (test.status === "passed" || test.status === "failed") continue;
+      counts.skipped += 1;
+      const name = `${fileName} ${test.fullName}`;
+      skips.set(name, test.meta.missing ?? "no reason given");
+    }
+  }
+}
+
+for (const [name, reason] of skips) {
+  const listed = allowed.some(({ pattern }) => pattern.test(name));
+  console.log(`skipped: ${name} (${reason})${strict && !listed ? " - NOT LISTED in test/host-skips" : ""}`);
+  if (!listed) problems.push(`skipped, and not listed in test/host-skips: ${name} (${reason})`);
+}
+if (strict) {
+  for (const problem of problems) console.log(`problem: ${problem}`);
+  if (problems.length > 0 || counts.failed > 0) process.exitCode = 1;
+}
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);

@@ -1,0 +1,34 @@
+#!/bin/sh
+# npm test [-- ARGS OF VITEST]: sets up as ./xfn does, and what the tests need besides, then runs the tests under Node 24.
+# XFN_TEST_REPORT=FILE keeps vitest's JSON report.
+set -eu
+unset CDPATH
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+. "$root/scripts/setup.sh"
+setup writable
+
+# Tests whose needs are missing are skipped, each with its reason: what can be had is had.
+missing=
+for program in crun docker-registry; do
+  command -v "$program" >/dev/null || missing="$missing $program"
+done
+if [ -n "$missing" ]; then
+  if can_apt; then
+    apt_install $missing || say "apt-get could not install$missing: see above"
+  else
+    say "some tests will be skipped:$missing not installed; as root: $(install_command $missing)"
+  fi
+fi
+
+report=${XFN_TEST_REPORT-}
+if [ -z "$report" ]; then
+  report=$(mktemp)
+  trap 'rm -f "$report"' EXIT
+fi
+
+cd "$root"
+export PATH="${node%/*}:$PATH"
+status=0
+"$node" node_modules/vitest/vitest.mjs run "$@" --reporter=default --reporter=json --outputFile.json="$report" || status=$?
+"$node" scripts/test-report.ts "$report"
+exit "$status"

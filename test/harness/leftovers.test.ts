@@ -1,0 +1,52 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { before, leftovers } from "./leftovers.ts";
+import { needs } from "./needs.ts";
+import { type As, Workspace } from "./workspace.ts";
+
+describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
+  describe("where that user can be had", as === "self" ? needs() : needs("ordinary-user"), () => {
+    test("a process that goes on is found until it ends", async () => {
+      await using workspace = await Workspace.create({ as });
+      const state = await before(workspace.root);
+      const sleeper = workspace.start(["sleep", "600"]);
+      expect(await leftovers(state, { graceMs: 0 })).toEqual([`process ${sleeper.child.pid}: sleep 600`]);
+      sleeper.child.kill();
+      expect((await sleeper.finished).signal).toBe("SIGTERM");
+      expect(await leftovers(state)).toEqual([]);
+    });
+
+    test("a temporary file is found", async () => {
+      await using workspace = await Workspace.create({ as });
+      const state = await before(workspace.root);
+      const { code } = await workspace.start(["mktemp"]).finished;
+      expect(code).toBe(0);
+      expect(await leftovers(state, { graceMs: 0 })).toEqual([expect.stringContaining(join(workspace.root, "tmp"))]);
+    });
+  });
+});
+
+test("what was there before is not a leftover", async () => {
+  await using workspace = await Workspace.create();
+  await mkdir(join(workspace.root, "tmp", "old"));
+  const state = await before(workspace.root);
+  expect(await leftovers(state, { graceMs: 0 })).toEqual([]);
+  await writeFile(join(workspace.root, "tmp", "new"), "");
+  expect(await leftovers(state, { graceMs: 0 })).toHaveLength(1);
+});
+
+describe("a mount", needs("root"), () => {
+  test("in a namespace that a process holds is found by that process", async () => {
+    await using workspace = await Workspace.create();
+    const state = await before(workspace.root);
+    const target = await workspace.makeFolder("work/mounted");
+    const script = `mount -t tmpfs none ${target} && echo mounted && exec env -i sleep 600`;
+    const holder = workspace.start(["unshare", "--mount", "--propagation=private", "sh", "-c", script]);
+    await new Promise((resolve) => holder.child.stdout?.once("data", resolve));
+    expect(await leftovers(state, { graceMs: 0 })).toEqual([expect.stringMatching(/^process \d+: /)]);
+    holder.child.kill("SIGKILL");
+    await holder.finished;
+    expect(await leftovers(state)).toEqual([]);
+  });
+});

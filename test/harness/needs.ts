@@ -1,0 +1,113 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
+
+/** Something that a machine may lack. */
+export type Need =
+  /** A program on the PATH. */
+  | "crun"
+  | "docker-registry"
+  | "go"
+  | "python3"
+  | "skopeo"
+  | "umoci"
+  | "openssl"
+  /** The tests run as root. */
+  | "root"
+  /** The tests run as somebody else, or, being root, can run xfn as somebody else. */
+  | "ordinary-user"
+  /** A cgroup in which limits can be set for the current user. */
+  | "cgroup-limits";
+
+/** Options for `describe` or `test` which skip it, with the reason, where something is missing. */
+export interface NeedOptions {
+  skip: boolean;
+  meta: { missing?: string };
+}
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** Why the test was skipped. `scripts/test-report.ts` prints it. */
+    missing?: string;
+  }
+}
+
+/**
+ * What a test cannot run without: `describe("pull", needs("docker-registry"), () => {...})`. Hooks of a skipped suite do
+ * not run. CI fails on a skipped test that is not listed in test/host-skips.
+ */
+export function needs(...things: Need[]): NeedOptions {
+  const missing = things.flatMap((thing) => lackOf(thing) ?? []);
+  return missing.length === 0 ? { skip: false, meta: {} } : { skip: true, meta: { missing: missing.join("; ") } };
+}
+
+const known = new Map<Need, string | undefined>();
+
+// The reason why it cannot be had, or undefined. Looked up once per worker: the machine does not change under the tests.
+function lackOf(thing: Need): string | undefined {
+  if (!known.has(thing)) known.set(thing, lookUp(thing));
+  return known.get(thing);
+}
+
+function lookUp(thing: Need): string | undefined {
+  switch (thing) {
+    case "root":
+      return process.getuid?.() === 0 ? undefined : "needs root";
+    case "ordinary-user":
+      return lackOfOrdinaryUser();
+    case "cgroup-limits":
+      return lackOfCgroupLimits();
+    case "python3":
+      return lackOfPython();
+    default:
+      return onPath(thing) ? undefined : `${thing} is not installed`;
+  }
+}
+
+function onPath(program: string): boolean {
+  return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return folder !== "";
+    } catch {
+      return false;
+    }
+  });
+}
+
+// A version manager's shim is on the PATH even where it has nothing to start.
+function lackOfPython(): string | undefined {
+  return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
+}
+
+// The other user must be able to read the checkout and start this Node.
+function lackOfOrdinaryUser(): string | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (!onPath("setpriv")) return "setpriv is not installed";
+  if (!existsSync(XFN_MAIN)) return `${XFN_MAIN} is not built`;
+  const { status } = spawnSync("setpriv", [...ORDINARY_USER, process.execPath, "--check", XFN_MAIN], {
+    timeout: 10_000,
+  });
+  return status === 0 ? undefined : `an ordinary user cannot read ${CHECKOUT} or run ${process.execPath}`;
+}
+
+// Root makes groups wherever it may write. For others the group that the tests run in must have been handed to them, with
+// its controllers, which is rare outside systemd's user sessions.
+function lackOfCgroupLimits(): string | undefined {
+  const own = readFileSync("/proc/self/cgroup", "utf8").match(/^0::(.*)$/m)?.[1] ?? "";
+  const folders = existsSync("/sys/fs/cgroup/cgroup.controllers")
+    ? [join("/sys/fs/cgroup", own)]
+    : ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu"];
+  return folders.every((folder) => isWritable(folder)) ? undefined : `${folders.join(", ")} is not ours to divide`;
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,17 @@
+import { fileURLToPath } from "node:url";
+
+/** The checkout that is tested. */
+export const CHECKOUT: string = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+/** The program, as `./xfn` starts it. */
+export const XFN_MAIN = `${CHECKOUT}/packages/cli/dist/main.js`;
+
+/** A user that no machine knows: no passwd entry, no home, no subordinate ids. */
+export const ORDINARY_UID = 61_234;
+
+/** Arguments for setpriv, to run something as that user. */
+export const ORDINARY_USER: readonly string[] = [
+  `--reuid=${ORDINARY_UID}`,
+  `--regid=${ORDINARY_UID}`,
+  "--clear-groups",
+];
