@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { inputError } from "../errors.ts";
+import type { ElfFile } from "./elf.ts";
+import { readElf } from "./elf.ts";
+
+/** A library that a program needs, where it lies on this machine and where the loader will look for it in an image. */
+export interface SharedLibrary {
+  readonly source: string;
+  readonly target: string;
+}
+
+// What glibc and musl search without any configuration, in their order. Multiarch folders are Debian's.
+const TRUSTED = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"] as const;
+// Resolved at run time through the C library of older glibc (< 2.34); without them names of users and hosts stay unknown.
+const LOADED_BY_LIBC = ["libnss_files.so.2", "libnss_dns.so.2"] as const;
+
+/**
+ * The dynamic loader and every shared library that `programs` need, found the way the loader finds them (RPATH, RUNPATH,
+ * `/etc/ld.so.conf`, the trusted folders), without running anything.
+ *
+ * A library outside the trusted folders is given a target beside the C library: an image has no `ld.so.cache`.
+ *
+ * @throws CliError `Input` naming the program and the library that is missing
+ */
+export function sharedLibraries(programs: readonly string[]): readonly SharedLibrary[] {
+  const found = new Map<string, SharedLibrary>();
+  const search = new LibrarySearch();
+  const queue: LoadedObject[] = [];
+  for (const program of programs) {
+    const elf = readElf(program);
+    if (elf === undefined) continue;
+    if (elf.interpreter !== undefined) found.set(elf.interpreter, { source: elf.interpreter, target: elf.interpreter });
+    queue.push({ path: realpathSync(program), elf, inherited: [] });
+  }
+  const libraries = new Map<string, string>();
+  for (let object = queue.shift(); object !== undefined; object = queue.shift()) {
+    const rpath =
+      object.elf.runpath.length > 0 ? object.inherited : [...expand(object, object.elf.rpath), ...object.inherited];
+    for (const name of object.elf.needed) {
+      if (libraries.has(name)) continue;
+      const path = search.find(name, object, rpath);
+      if (path === undefined) {
+        throw inputError(
+          `${object.path} needs the shared library ${name}, which is not on this machine: install it, link statically, or give an image that has it with --base`,
+        );
+      }
+      libraries.set(name, path);
+      const elf = readElf(path);
+      if (elf !== undefined) queue.push({ path: realpathSync(path), elf, inherited: rpath });
+    }
+  }
+  addLibcPlugins(libraries);
+  const home = libcFolder(libraries);
+  for (const [name, source] of libraries) {
+    const trusted = search.isTrusted(dirname(source));
+    const target = trusted || home === undefined ? source : join(home, basename(name));
+    // The loader itself is among the libraries under its own name; it stays where PT_INTERP says.
+    if (!found.has(target)) found.set(target, { source, target });
+  }
+  return [...found.values()].sort((a, b) => (a.target < b.target ? -1 : 1));
+}
+
+interface LoadedObject {
+  readonly path: string;
+  readonly elf: ElfFile;
+  /** RPATH folders of the objects that loaded this one. */
+  readonly inherited: readonly string[];
+}
+
+function libcFolder(libraries: ReadonlyMap<string, string>): string | undefined {
+  const libc = [...libraries].find(([name]) => /^(libc\.so\.\d+|libc\.musl-.*|ld-musl-.*)$/.test(name))?.[1];
+  return libc === undefined ? undefined : dirname(libc);
+}
+
+function addLibcPlugins(libraries: Map<string, string>): void {
+  const libc = libraries.get("libc.so.6");
+  if (libc === undefined) return;
+  for (const name of LOADED_BY_LIBC) {
+    const path = join(dirname(libc), name);
+    if (isFile(path)) libraries.set(name, path);
+  }
+}
+
+function expand(object: LoadedObject, folders: readonly string[]): string[] {
+  return folders.map((folder) => folder.replaceAll(/\$(ORIGIN|\{ORIGIN\})/g, dirname(object.path)));
+}
+
+class LibrarySearch {
+  readonly #configured = configuredFolders("/etc/ld.so.conf");
+  readonly #trusted: ReadonlySet<string>;
+
+  constructor() {
+    const multiarch = TRUSTED.flatMap((folder) =>
+      listFolder(folder)
+        .filter((name) => /-linux-(gnu|musl)/.test(name))
+        .map((name) => join(folder, name)),
+    );
+    this.#trusted = new Set([...multiarch, ...TRUSTED].flatMap((folder) => [folder, real(folder)]));
+  }
+
+  isTrusted(folder: string): boolean {
+    return this.#trusted.has(folder);
+  }
+
+  find(name: string, object: LoadedObject, rpath: readonly string[]): string | undefined {
+    const fits = (path: string): boolean => isFile(path) && readElf(path)?.architecture === object.elf.architecture;
+    if (name.includes("/")) return isAbsolute(name) && fits(name) ? name : undefined;
+    const folders = [...rpath, ...expand(object, object.elf.runpath), ...this.#configured, ...this.#trusted];
+    return folders
+      .filter(isAbsolute)
+      .map((folder) => join(folder, name))
+      .find(fits);
+  }
+}
+
+// ld.so.conf holds folders and `include` patterns whose only wildcard, in practice, is the file name.
+function configuredFolders(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return [];
+  }
+  return text.split("\n").flatMap((raw) => {
+    const line = raw.replace(/#.*/, "").trim();
+    const include = /^include\s+(\S+)$/.exec(line)?.[1];
+    if (include === undefined) return line.startsWith("/") ? [line] : [];
+    const pattern = isAbsolute(include) ? include : join(dirname(file), include);
+    const name = new RegExp(
+      `^${basename(pattern)
+        .replaceAll(/[.+^$(){}|[\]\\]/g, "\\$&")
+        .replaceAll("*", ".*")}$`,
+    );
+    const names = listFolder(dirname(pattern)).filter((each) => name.test(each));
+    return names
+      .filter((each) => join(dirname(pattern), each) !== file)
+      .flatMap((each) => configuredFolders(join(dirname(pattern), each)));
+  });
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,40 @@
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { cacheDir } from "./cache-dir.ts";
+
+let folder: string;
+const before = process.env["TMPDIR"];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "xfn-cache-test-"));
+  process.env["TMPDIR"] = folder;
+});
+
+afterEach(() => {
+  if (before === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = before;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("XDG_CACHE_HOME comes first", () => {
+  expect(cacheDir({ XDG_CACHE_HOME: "/somewhere", HOME: folder })).toBe("/somewhere/xfn");
+});
+
+test("a relative XDG_CACHE_HOME is ignored, as its specification says", () => {
+  expect(cacheDir({ XDG_CACHE_HOME: "cache", HOME: folder })).toBe(join(folder, ".cache", "xfn"));
+});
+
+test("a home that cannot be written gives way to a private folder", () => {
+  const dir = cacheDir({ HOME: "/proc/self" });
+  expect(dir).toBe(join(folder, `xfn-${process.getuid?.()}`));
+  expect(lstatSync(dir).mode & 0o777).toBe(0o700);
+});
+
+test("a temporary folder that others can write to is refused, since they could have put code there", () => {
+  const dir = join(folder, `xfn-${process.getuid?.()}`);
+  mkdirSync(dir);
+  chmodSync(dir, 0o777);
+  expect(() => cacheDir({ HOME: "/proc/self" })).toThrow(/XDG_CACHE_HOME/);
+});

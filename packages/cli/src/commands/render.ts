@@ -1,0 +1,70 @@
+import { Option } from "commander";
+import { usageError } from "../errors.ts";
+import type { RenderOptions } from "../render/render.ts";
+import { type CommandContext, repeated } from "./command-context.ts";
+import { addRunnerOptions, pullOption } from "./shared-options.ts";
+
+const HELP = `
+XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may hold other documents too.
+FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function takes the place of
+the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
+oci:DIR layouts, relative to the file that names them.
+
+Prints YAML on stdout: the XR, composed resources by name, then results (-r). Nothing is printed unless all functions ran.
+Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
+
+Example:
+  $ xfn render xr.yaml composition.yaml -o observed/ -r`;
+
+// FunctionIO (apiextensions.crossplane.io/v1alpha1) has no place for these: a function could not see them.
+const UNAVAILABLE: readonly (readonly [flags: string, attribute: string, why: string])[] = [
+  ["-e, --required-resources <path>", "requiredResources", "a FunctionIO function cannot ask for further resources"],
+  ["--extra-resources <path>", "extraResources", "a FunctionIO function cannot ask for further resources"],
+  ["-s, --required-schemas <dir>", "requiredSchemas", "a FunctionIO function cannot ask for schemas"],
+  ["--function-credentials <path>", "functionCredentials", "FunctionIO carries no credentials"],
+  ["--context-files <pairs>", "contextFiles", "FunctionIO has no context; give a step its config instead"],
+  ["--context-values <pairs>", "contextValues", "FunctionIO has no context; give a step its config instead"],
+  ["-c, --include-context", "includeContext", "FunctionIO has no context"],
+  ["--xrd <path>", "xrd", "defaults of a definition's schema are not applied yet; write them into the XR"],
+];
+
+interface RawOptions extends Omit<RenderOptions, "timeout"> {
+  readonly timeout: string;
+}
+
+/** Declares `xfn render`. */
+export function addRender({ program, output, finish }: CommandContext): void {
+  const command = program
+    .command("render")
+    .description("show what a composition makes of a composite resource (XR), running its functions in containers")
+    .argument("<xr>", "the composite resource: a file, or - for stdin")
+    .argument("<composition>", "the Composition: a file, or - for stdin")
+    .argument("[functions]", "Function documents that replace images: a file or folder")
+    .option("-o, --observed-resources <path>", "composed resources that exist: a YAML file or a folder of them")
+    .option("-r, --include-function-results", "print the functions' results as documents")
+    .option("-x, --include-full-xr", "print the XR with its spec and metadata, not its name and status alone")
+    .option(
+      "-a, --function-annotations <key=value>",
+      "put an annotation on every Function of FUNCTIONS (repeatable)",
+      repeated,
+    )
+    .option("--timeout <duration>", "stop the whole run after this time", "1m")
+    .addOption(
+      pullOption("--pull <policy>", "IfNotPresent, Always or Never, for all steps (default: as the Composition says)"),
+    )
+    // For scripts that were written for the peer: functions here run one after the other.
+    .addOption(new Option("--max-concurrency <n>").hideHelp());
+  addRunnerOptions(command).addHelpText("after", HELP);
+  for (const [flags] of UNAVAILABLE) command.addOption(new Option(flags).hideHelp());
+  command.action(async (xr: string, composition: string, functions: string | undefined, raw: RawOptions) => {
+    for (const [flags, attribute, why] of UNAVAILABLE) {
+      if (Object.hasOwn(raw, attribute)) throw usageError(`${flags.replace(/ <.*/, "")} cannot be used: ${why}`);
+    }
+    const [{ runRender }, { durationOption }] = await Promise.all([
+      import("../render/render.ts"),
+      import("./parse-value.ts"),
+    ]);
+    const options = { ...raw, timeout: durationOption("--timeout", raw.timeout) };
+    finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
+  });
+}

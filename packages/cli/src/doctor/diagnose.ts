@@ -1,0 +1,22 @@
+import { checkCgroups } from "./cgroups.ts";
+import type { Check, DoctorReport } from "./check.ts";
+import { checkCrun } from "./crun.ts";
+import type { Host } from "./host.ts";
+import { checkDisk, checkKernel, checkNode, checkOverlay, checkPlatform, checkSubordinateIds } from "./system.ts";
+import { checkUserNamespaces } from "./user-namespaces.ts";
+
+/** Looks at everything that rootless containers need on a host. Changes nothing. */
+export async function diagnose(host: Host, storeDir: string): Promise<DoctorReport> {
+  const checks: Check[] = [checkPlatform(host), checkNode(host)];
+  if (host.platform === "linux") {
+    const [crun, namespaces, overlay, subordinateIds, cgroups] = await Promise.all([
+      checkCrun(host),
+      checkUserNamespaces(host),
+      checkOverlay(host),
+      checkSubordinateIds(host),
+      checkCgroups(host),
+    ]);
+    checks.push(checkKernel(host), crun, ...namespaces, overlay, subordinateIds, ...cgroups, checkDisk(host, storeDir));
+  }
+  return { canRun: checks.every((check) => check.status !== "fail"), checks };
+}

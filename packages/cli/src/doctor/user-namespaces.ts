@@ -1,0 +1,117 @@
+import type { Check } from "./check.ts";
+import type { ExecResult, Host } from "./host.ts";
+import { installCommand } from "./package-manager.ts";
+
+const NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--fork"] as const;
+
+/**
+ * Tries what a container needs: a user, mount and pid namespace with a fresh /proc. Two checks, since a surrounding
+ * container often allows the first and not the second.
+ */
+export async function checkUserNamespaces(host: Host): Promise<readonly Check[]> {
+  const namespaces = { id: "user-namespaces", title: "user namespaces" };
+  const proc = { id: "fresh-proc", title: "fresh /proc" };
+  const unshare = host.which("unshare");
+  if (unshare === undefined) {
+    const remedy = await installCommand(host, "util-linux");
+    return [{ ...namespaces, status: "fail", detail: "the program `unshare` is not found on PATH", remedy }];
+  }
+  const withProc = await host.exec(unshare, [...NAMESPACES, "--mount-proc", "true"]);
+  if (withProc.code === 0) {
+    return [
+      { ...namespaces, status: "ok", detail: "user, mount and pid namespaces can be made" },
+      { ...proc, status: "ok", detail: "can be mounted in a new pid namespace" },
+    ];
+  }
+  const without = await host.exec(unshare, [...NAMESPACES, "true"]);
+  if (without.code === 0) {
+    return [
+      { ...namespaces, status: "ok", detail: "user, mount and pid namespaces can be made" },
+      { ...proc, status: "fail", ...(await whyNoProc(host, withProc)) },
+    ];
+  }
+  return [{ ...namespaces, status: "fail", ...(await whyNoNamespace(host, without)) }];
+}
+
+type Reason = Pick<Check, "detail" | "remedy">;
+
+// The kernel lets a user namespace mount procfs only where the existing /proc is not covered in part; container engines
+// cover some of its files.
+async function whyNoProc(host: Host, tried: ExecResult): Promise<Reason> {
+  if (await isAppArmorRestricted(host)) return APPARMOR;
+  return {
+    detail: `mount of /proc refused (${said(tried)}): the surrounding container masks parts of /proc`,
+    remedy:
+      "run the surrounding container with `--security-opt systempaths=unconfined` (Docker, Podman: unmask=ALL) or securityContext.procMount: Unmasked (Kubernetes)",
+  };
+}
+
+const APPARMOR: Reason = {
+  detail: "AppArmor restricts user namespaces of ordinary programs (kernel.apparmor_restrict_unprivileged_userns=1)",
+  remedy:
+    "echo kernel.apparmor_restrict_unprivileged_userns=0 | sudo tee /etc/sysctl.d/60-userns.conf && sudo sysctl --system",
+};
+
+async function isAppArmorRestricted(host: Host): Promise<boolean> {
+  return host.uid !== 0 && (await number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns")) === 1;
+}
+
+async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
+  if (await isGVisor(host)) {
+    return {
+      detail: "this is a gVisor sandbox, which cannot hold rootless containers",
+      remedy: "run on a node without gVisor (GKE: a Standard node pool without sandbox; Autopilot always uses it)",
+    };
+  }
+  if ((await number(host, "/proc/sys/user/max_user_namespaces")) === 0) {
+    return {
+      detail: "user namespaces are switched off (user.max_user_namespaces=0)",
+      remedy: "echo user.max_user_namespaces=15000 | sudo tee /etc/sysctl.d/60-userns.conf && sudo sysctl --system",
+    };
+  }
+  if (host.uid !== 0 && (await number(host, "/proc/sys/kernel/unprivileged_userns_clone")) === 0) {
+    return {
+      detail: "ordinary users may not make user namespaces (kernel.unprivileged_userns_clone=0)",
+      remedy: "echo kernel.unprivileged_userns_clone=1 | sudo tee /etc/sysctl.d/60-userns.conf && sudo sysctl --system",
+    };
+  }
+  if (await isAppArmorRestricted(host)) return APPARMOR;
+  const refused = /operation not permitted|permission denied/i.test(tried.stderr);
+  const status = (await host.read("/proc/self/status")) ?? "";
+  if (refused && /^Seccomp:\s*2$/m.test(status)) {
+    return {
+      detail: `refused (${said(tried)}) by the seccomp filter of the container that xfn runs in`,
+      remedy:
+        "run the surrounding container with `--security-opt seccomp=unconfined --security-opt systempaths=unconfined` (Docker), or securityContext.seccompProfile.type: Unconfined and procMount: Unmasked (Kubernetes)",
+    };
+  }
+  if ((await host.read("/proc/self/uid_map")) === undefined || /invalid argument/i.test(tried.stderr)) {
+    return {
+      detail: `the kernel has no user namespaces (${said(tried)})`,
+      remedy: "boot a kernel with CONFIG_USER_NS=y",
+    };
+  }
+  return {
+    detail: `refused: ${said(tried)}`,
+    remedy: "look for the denial in the kernel log: `sudo dmesg | tail`, `sudo journalctl -k | tail`",
+  };
+}
+
+// gVisor answers as this kernel, built on this date, whatever the host runs.
+const GVISOR_VERSION = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016";
+
+async function isGVisor(host: Host): Promise<boolean> {
+  const version = (await host.read("/proc/version")) ?? "";
+  if (version.startsWith(GVISOR_VERSION) || /gvisor/i.test(version)) return true;
+  const dmesg = host.which("dmesg");
+  return dmesg !== undefined && /Starting gVisor/i.test((await host.exec(dmesg, [])).stdout);
+}
+
+async function number(host: Host, path: string): Promise<number | undefined> {
+  const text = (await host.read(path))?.trim();
+  return text === undefined || text === "" ? undefined : Number(text);
+}
+
+function said(result: ExecResult): string {
+  return result.stderr.trim() || (result.code === undefined ? "no answer in time" : `exit code ${result.code}`);
+}

@@ -1,0 +1,2 @@
+// @xfn/cli: the commands of `xfn`, for programs that embed them.
+export { main } from "./program.ts";

@@ -1,0 +1,45 @@
+import { dirname, resolve } from "node:path";
+import { type Composition, parseComposition } from "@xfn/composition";
+import { inputError } from "../errors.ts";
+import { asInputError, documentsOf, isObject, place } from "./documents.ts";
+import { STDIN, sourceName } from "./read-input.ts";
+
+/**
+ * The Composition of a file that may hold other documents too (its definition, the XR, functions). Relative `oci:` images
+ * are made absolute, as seen from the file.
+ *
+ * @throws CliError `Input`
+ */
+export async function readComposition(path: string, onWarning: (message: string) => void): Promise<Composition> {
+  const documents = await documentsOf(path);
+  const compositions = documents.filter(({ value }) => isObject(value) && value["kind"] === "Composition");
+  const [first, second] = compositions;
+  const document = first ?? (documents.length === 1 ? documents[0] : undefined);
+  if (document === undefined) throw inputError(`${sourceName(path)} holds no document of kind Composition`);
+  if (second !== undefined) {
+    throw inputError(
+      `${sourceName(path)} holds ${compositions.length} Compositions; render needs to know which`,
+      compositions.map(place),
+    );
+  }
+  const composition = asInputError(path, () =>
+    parseComposition(document, {
+      onWarning: ({ message, path: field, line, column }) => {
+        const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
+        onWarning(`${position}: ${field === "" ? "" : `${field}: `}${message}`);
+      },
+    }),
+  );
+  const functions = composition.spec.functions.map((step) => {
+    return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
+  });
+  return { ...composition, spec: { ...composition.spec, functions } };
+}
+
+/** An image reference in which a relative `oci:` folder is seen from the file that names it; stdin counts as the working directory. */
+export function absoluteImage(image: string, file: string): string {
+  if (!image.startsWith("oci:")) return image;
+  const folder = image.slice("oci:".length);
+  // An empty one is for the store to refuse: resolving it would make it the file's own folder.
+  return folder === "" ? image : `oci:${resolve(file === STDIN ? "." : dirname(file), folder)}`;
+}

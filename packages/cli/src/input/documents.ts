@@ -1,0 +1,85 @@
+import { readdirSync } from "node:fs";
+import { extname, join } from "node:path";
+import { DocumentError, type JsonObject } from "@xfn/functionio";
+import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
+import { inputError } from "../errors.ts";
+import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
+
+// A folder with more files than this is the wrong folder, such as / or a checkout.
+const MAX_FILES = 1000;
+
+/**
+ * All documents of a YAML or JSON file, or of `-` for stdin.
+ *
+ * @throws CliError `Input` with `file:line:column` lines
+ */
+export async function documentsOf(path: string): Promise<readonly ParsedDocument[]> {
+  const bytes = await readInput(path);
+  return asInputError(path, () => readDocuments(bytes, { source: sourceName(path) }));
+}
+
+/** Like {@link documentsOf}, for a file or the `.yaml`, `.yml` and `.json` files of a folder (not of its subfolders), by name. */
+export async function documentsOfAll(path: string): Promise<readonly ParsedDocument[]> {
+  if (path === STDIN || !statInput(path).isDirectory()) return documentsOf(path);
+  const documents: ParsedDocument[] = [];
+  for (const file of yamlFiles(path)) documents.push(...(await documentsOf(file)));
+  return documents;
+}
+
+function yamlFiles(folder: string): readonly string[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => [".yaml", ".yml", ".json"].includes(extname(name)));
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
+  if (names.length === 0) throw inputError(`no YAML files in the folder ${sourceName(folder)} (.yaml, .yml or .json)`);
+  if (names.length > MAX_FILES)
+    throw inputError(`${names.length} files in the folder ${sourceName(folder)}; at most ${MAX_FILES} are read`);
+  return names
+    .sort()
+    .map((name) => join(folder, name))
+    .filter((file) => !statInput(file).isDirectory());
+}
+
+/** Runs a parser; what it finds wrong in the file becomes wrong input, with the parser's own `file:line:column` lines. */
+export function asInputError<T>(path: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof DocumentError || isCompositionError(error)) {
+      const subject = `${sourceName(path)} cannot be used`;
+      throw inputError(subject, error.message.split("\n"), error);
+    }
+    throw error;
+  }
+}
+
+function isCompositionError(error: unknown): error is Error {
+  return error instanceof Error && error.name === "CompositionError";
+}
+
+/** The one document of a file that should hold an object. */
+export async function singleObject(path: string, what: string): Promise<JsonObject> {
+  const documents = await documentsOf(path);
+  const [first, second] = documents;
+  if (first === undefined) throw inputError(`${sourceName(path)} is empty; ${what} is needed`);
+  if (second !== undefined) {
+    throw inputError(`${sourceName(path)} holds ${documents.length} documents; ${what} is one`, [place(second)]);
+  }
+  if (!isObject(first.value))
+    throw inputError(`${sourceName(path)} does not hold an object; ${what} is needed`, [place(first)]);
+  return first.value;
+}
+
+/** `file:line:column` of a document, for a message. */
+export function place(document: ParsedDocument): string {
+  const position = document.positionOf([]);
+  const parts = [document.source, position?.line, position?.column];
+  return `${parts.filter((part) => part !== undefined).join(":")}: this document`;
+}
+
+/** Whether a document's value is an object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { addDoctor } from "./commands/doctor.ts";
+import { addRender } from "./commands/render.ts";
+import { addRun } from "./commands/run.ts";
+import { ExitCode } from "./errors.ts";
+import { describeError } from "./terminal/describe-error.ts";
+import { escapeControls } from "./terminal/escape.ts";
+import type { Output } from "./terminal/output.ts";
+import { processOutput } from "./terminal/output.ts";
+
+/**
+ * Runs one command and returns its exit code: 0, 1 for a fatal result or a failed run, 2 for wrong usage or input, 128 +
+ * the signal's number when interrupted. Never rejects.
+ *
+ * @param args - the arguments after `xfn`
+ */
+export async function main(args: readonly string[], output: Output = processOutput()): Promise<number> {
+  let exitCode: number = ExitCode.ok;
+  const program = new Command("xfn")
+    .description("Composition functions for Kubernetes, in containers without Docker, daemon or root")
+    .version(version(), "-V, --version")
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      // Help that was asked for is a product; help that follows an error is not.
+      writeOut: (text) => void process.stdout.write(text),
+      writeErr: (text) => output.note(escapeControls(text.trimEnd())),
+      outputError: (text, write) => write(text.replace(/^error: /, "xfn: ")),
+    });
+  const declaration = {
+    program,
+    output,
+    finish(code: number): void {
+      exitCode = code;
+    },
+  };
+  for (const add of [addRender, addRun, addDoctor]) add(declaration);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has printed its own message: help and version are no errors, the rest is wrong usage.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    const report = describeError(error, (process.env["XFN_DEBUG"] ?? "") !== "");
+    for (const line of report.lines) output.note(line);
+    return report.exitCode;
+  }
+}
+
+function version(): string {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  return version;
+}

@@ -1,0 +1,131 @@
+import type { CompositionFunction, PullPolicy } from "@xfn/composition";
+import type { JsonValue } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { inputError, usageError } from "../errors.ts";
+import { absoluteImage } from "../input/composition-file.ts";
+import { documentsOfAll, isObject, place } from "../input/documents.ts";
+
+/** What a `Function` document says about the step of its name. */
+export interface FunctionOverride {
+  readonly name: string;
+  readonly image?: string;
+  readonly pullPolicy?: PullPolicy;
+}
+
+const API_VERSION = /^pkg\.crossplane\.io\/v1(beta1)?$/;
+const RUNTIME = "render.crossplane.io/runtime";
+const DOCKER_PULL_POLICY = "render.crossplane.io/runtime-docker-pull-policy";
+const PULL_POLICIES: readonly PullPolicy[] = ["IfNotPresent", "Always", "Never"];
+
+/**
+ * Reads FUNCTIONS: a file or folder of `Function` documents (pkg.crossplane.io), as `crossplane render` takes it.
+ *
+ * @param annotations - `KEY=VALUE` of `-a`, put on every function
+ * @throws CliError `Input`, or `Usage` for a runtime that FunctionIO has no use for
+ */
+export async function readFunctions(
+  path: string,
+  annotations: readonly string[],
+): Promise<readonly FunctionOverride[]> {
+  const documents = await documentsOfAll(path);
+  const overrides = documents.map((document) => readFunction(document, path, annotations.map(keyAndValue)));
+  const names = overrides.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw inputError(`${path} holds two Functions of the name ${twice}`);
+  return overrides;
+}
+
+function keyAndValue(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at <= 0) throw usageError(`-a takes KEY=VALUE, not ${JSON.stringify(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function readFunction(
+  document: ParsedDocument,
+  file: string,
+  overrides: readonly (readonly [string, string])[],
+): FunctionOverride {
+  const { value } = document;
+  const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : undefined;
+  const apiVersion = isObject(value) ? text(value["apiVersion"]) : undefined;
+  if (!isObject(value) || value["kind"] !== "Function" || !API_VERSION.test(apiVersion ?? "")) {
+    throw inputError(`${document.source} must hold only documents of kind Function, apiVersion pkg.crossplane.io/v1`, [
+      place(document),
+    ]);
+  }
+  const name = text(metadata?.["name"]);
+  if (name === undefined) throw inputError("a Function has no metadata.name", [place(document)]);
+  const annotations = new Map([...entries(metadata?.["annotations"]), ...overrides]);
+  checkRuntime(annotations.get(RUNTIME), name);
+  const spec = isObject(value["spec"]) ? value["spec"] : undefined;
+  const image = text(spec?.["package"]);
+  const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? text(spec?.["packagePullPolicy"]), name);
+  return {
+    name,
+    ...(image === undefined ? {} : { image: absoluteImage(image, file) }),
+    ...(pullPolicy === undefined ? {} : { pullPolicy }),
+  };
+}
+
+function checkRuntime(runtime: string | undefined, name: string): void {
+  // "Docker" asks for a container, and gets one of ours.
+  if (runtime === undefined || runtime === "Docker") return;
+  if (runtime === "Development") {
+    throw usageError(
+      `Function ${name}: ${RUNTIME}: Development means a gRPC server that is already running; a FunctionIO function is a program that reads stdin. Build it with \`xfn build\`, or test it with @xfn/functionio/testing`,
+    );
+  }
+  throw usageError(
+    `Function ${name}: ${RUNTIME} is ${JSON.stringify(runtime)}; only Docker is known, and means a container without Docker here`,
+  );
+}
+
+function policy(value: string | undefined, name: string): PullPolicy | undefined {
+  if (value === undefined) return undefined;
+  const found = PULL_POLICIES.find((each) => each === value);
+  if (found === undefined)
+    throw inputError(
+      `Function ${name}: the pull policy ${JSON.stringify(value)} is none of ${PULL_POLICIES.join(", ")}`,
+    );
+  return found;
+}
+
+function entries(annotations: JsonValue | undefined): readonly (readonly [string, string])[] {
+  if (!isObject(annotations)) return [];
+  return Object.entries(annotations).flatMap(([key, value]) =>
+    typeof value === "string" ? [[key, value] as const] : [],
+  );
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/**
+ * The steps with what FUNCTIONS and `--pull` say. A Function concerns the step of the same name: its package takes the place
+ * of the step's image.
+ *
+ * @param onUnused - told the name of each Function that no step has
+ */
+export function overrideSteps(
+  steps: readonly CompositionFunction[],
+  overrides: readonly FunctionOverride[],
+  pull: PullPolicy | undefined,
+  onUnused: (name: string) => void,
+): CompositionFunction[] {
+  const byName = new Map(overrides.map((override) => [override.name, override]));
+  for (const { name } of overrides) if (!steps.some((step) => step.name === name)) onUnused(name);
+  return steps.map((step) => {
+    const { image, pullPolicy } = byName.get(step.name) ?? {};
+    const imagePullPolicy = pull ?? pullPolicy;
+    return {
+      ...step,
+      container: {
+        ...step.container,
+        ...(image === undefined ? {} : { image }),
+        ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+      },
+    };
+  });
+}

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { inputError, usageError } from "../errors.ts";
+import { Interrupted } from "../interrupt.ts";
+import { describeError } from "./describe-error.ts";
+
+test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt with 128 + the signal", () => {
+  expect(describeError(usageError("no"), false).exitCode).toBe(2);
+  expect(describeError(inputError("no"), false).exitCode).toBe(2);
+  expect(describeError(new Error("no"), false).exitCode).toBe(1);
+  expect(describeError(new Interrupted("SIGTERM"), false).exitCode).toBe(143);
+});
+
+test("one message, no stack trace", () => {
+  expect(describeError(new TypeError("went wrong"), false).lines).toEqual(["xfn: went wrong"]);
+});
+
+test("the stack trace and the cause's come with debug", () => {
+  const lines = describeError(new Error("outer", { cause: new Error("inner") }), true).lines.join("\n");
+  expect(lines).toMatch(/outer\n.*at /s);
+  expect(lines).toMatch(/caused by\nError: inner/);
+});
+
+test("a message from an image cannot move the cursor", () => {
+  const lines = describeError(new Error("bad image \u001b[2K\u001b[1Aok"), false).lines;
+  expect(lines.join("\n")).not.toContain("\u001b");
+});
+
+test("the stack of a hostile message is escaped too", () => {
+  expect(describeError(new Error("\u001b[2J"), true).lines.join("\n")).not.toContain("\u001b");
+});
+
+test("what a function wrote to stderr is shown, line by line and escaped", () => {
+  const error = Object.assign(new Error("step a: exited with code 3"), { stderr: "one\n\u001b[31mtwo\n" });
+  expect(describeError(error, false).lines).toEqual([
+    "xfn: step a: exited with code 3",
+    "the end of the function's stderr:",
+    "  | one",
+    "  | \\x1b[31mtwo",
+  ]);
+});
+
+test("the faults of a file keep their file:line:column in the first column", () => {
+  const error = inputError("c.yaml cannot be used", ["c.yaml:7:5: spec: is required", "c.yaml:9:1: kind: is missing"]);
+  expect(describeError(error, false).lines).toEqual([
+    "xfn: c.yaml cannot be used",
+    "c.yaml:7:5: spec: is required",
+    "c.yaml:9:1: kind: is missing",
+  ]);
+});
+
+test("a thousand faults do not scroll the first ones away", () => {
+  const details = Array.from({ length: 1000 }, (_, line) => `f:${line}:1: bad`);
+  const { lines } = describeError(inputError("f cannot be used", details), false);
+  expect(lines).toHaveLength(22);
+  expect(lines.at(-1)).toBe("... and 980 more");
+});
+
+test("an error without a message, such as a closed stdout, prints nothing", () => {
+  expect(describeError(usageError(""), false).lines).toEqual([]);
+});

@@ -1,0 +1,55 @@
+import { CliError, ExitCode } from "../errors.ts";
+import { Interrupted } from "../interrupt.ts";
+import { escapeControls, oneLine } from "./escape.ts";
+
+/** What to tell about an error, ready for a terminal, and the exit code that goes with it. */
+export interface ErrorReport {
+  readonly exitCode: number;
+  /** Lines for stderr, without control characters. None for an error that needs no words. */
+  readonly lines: readonly string[];
+}
+
+// After some the rest say nothing new.
+const MAX_LINES = 20;
+
+/**
+ * Turns any error into lines. Stack traces are for developers of xfn: `XFN_DEBUG=1` adds them.
+ *
+ * @param debug - whether to add stack traces
+ */
+export function describeError(error: unknown, debug: boolean): ErrorReport {
+  const lines = [...messageLines(error), ...details(error)];
+  if (debug && error instanceof Error) lines.push(...stackLines(error));
+  return { exitCode: exitCodeOf(error), lines: lines.map(escapeControls) };
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError || error instanceof Interrupted) return error.exitCode;
+  return ExitCode.failed;
+}
+
+function messageLines(error: unknown): string[] {
+  const message = error instanceof Error ? error.message : String(error);
+  if (message === "") return [];
+  const [first = "", ...rest] = message.split("\n");
+  return [`xfn: ${oneLine(first)}`, ...bounded(rest)];
+}
+
+// Lines such as `file:line:column: ...` start in the first column: editors and terminals make links of them.
+function bounded(lines: readonly string[]): string[] {
+  const shown = lines.slice(0, MAX_LINES).map((line) => `${/^ */.exec(line)?.[0]}${oneLine(line)}`);
+  return lines.length > MAX_LINES ? [...shown, `... and ${lines.length - MAX_LINES} more`] : shown;
+}
+
+function details(error: unknown): string[] {
+  if (error instanceof CliError) return bounded(error.details);
+  if (typeof error !== "object" || error === null) return [];
+  if (!("stderr" in error) || typeof error.stderr !== "string" || error.stderr.trim() === "") return [];
+  const tail = error.stderr.trimEnd().split("\n").slice(-MAX_LINES);
+  return ["the end of the function's stderr:", ...tail.map((line) => `  | ${oneLine(line, 500)}`)];
+}
+
+function stackLines(error: Error): string[] {
+  const lines = (error.stack ?? "").split("\n");
+  return error.cause instanceof Error ? [...lines, "caused by", ...stackLines(error.cause)] : lines;
+}

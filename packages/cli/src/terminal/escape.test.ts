@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { escapeControls, oneLine } from "./escape.ts";
+
+test("shows terminal escapes instead of sending them", () => {
+  expect(escapeControls("\u001b[2J\u001b]0;owned\u0007")).toBe("\\x1b[2J\\x1b]0;owned\\x07");
+  expect(escapeControls("\u009b31m")).toBe("\\x9b31m");
+});
+
+test("shows carriage returns, which would overwrite the line", () => {
+  expect(escapeControls("fine\rERROR")).toBe("fine\\x0dERROR");
+});
+
+test("shows bidirectional overrides and line separators", () => {
+  expect(escapeControls("a\u202eb\u2028c")).toBe("a\\u202eb\\u2028c");
+});
+
+test("keeps tabs, line feeds and ordinary text of any script", () => {
+  expect(escapeControls("a\tb\nüñí 数据 🙂")).toBe("a\tb\nüñí 数据 🙂");
+});
+
+test("one line holds no line feed and is bounded", () => {
+  expect(oneLine("first\n  second\r\nthird\n")).toBe("first second third");
+  expect(oneLine("x".repeat(5000))).toHaveLength(2003);
+});

@@ -1,0 +1,20 @@
+// Functions, images and files decide much of what is printed to a terminal. A terminal acts on control characters: it
+// can be told to hide lines, to retitle itself, or to answer as if the user had typed. So none of them pass.
+//
+// C0 (without tab and line feed), DEL, C1, the line separators, and the bidirectional overrides that make text read
+// differently from what it says ("Trojan Source", CVE-2021-42574).
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** `text` with control characters shown as `\x1b` or `\u202e`. Tabs and line feeds stay. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Like {@link escapeControls}, for what must stay on one line: line feeds become spaces, and the length is bounded. */
+export function oneLine(text: string, limit = 2000): string {
+  const line = escapeControls(text.trim().replace(/\s*\r?\n\s*/g, " "));
+  return line.length <= limit ? line : `${line.slice(0, limit)}...`;
+}

@@ -1,0 +1,66 @@
+import { CliError } from "../errors.ts";
+
+/** Where commands write. Tests give their own and look at what arrives. */
+export interface Output {
+  /** Writes a command's product to stdout and resolves when all of it has left the process. */
+  product(text: string | Uint8Array): Promise<void>;
+  /** Writes one line to stderr. */
+  note(line: string): void;
+  /** Shows a line at the bottom of the terminal until the next call; nothing where stderr is no terminal. */
+  status(line: string | undefined): void;
+  /** Whether stderr is a terminal that can redraw a line. */
+  readonly interactive: boolean;
+  /** Columns of that terminal. */
+  readonly columns: number;
+}
+
+const CLEAR_LINE = "\r\u001b[K";
+
+/** The process's own streams. */
+export function processOutput(): Output {
+  const { stderr } = process;
+  // Without a listener a closed stderr would end the process with a stack trace; there is nobody left to tell.
+  stderr.on("error", () => undefined);
+  const interactive = stderr.isTTY === true && process.env["TERM"] !== "dumb";
+  let shown: string | undefined;
+  return {
+    interactive,
+    get columns() {
+      return stderr.columns ?? 80;
+    },
+    product: async (text) => {
+      if (shown !== undefined) stderr.write(CLEAR_LINE);
+      shown = undefined;
+      await writeStdout(text);
+    },
+    note: (line) => {
+      stderr.write(shown === undefined ? `${line}\n` : `${CLEAR_LINE}${line}\n${shown}`);
+    },
+    status: (line) => {
+      if (!interactive || line === shown) return;
+      stderr.write(`${shown === undefined ? "" : CLEAR_LINE}${line ?? ""}`);
+      shown = line;
+    },
+  };
+}
+
+function writeStdout(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(outputError(error));
+    process.stdout.once("error", fail);
+    process.stdout.write(text, (error) => {
+      if (error) {
+        fail(error);
+        return;
+      }
+      process.stdout.off("error", fail);
+      resolve();
+    });
+  });
+}
+
+function outputError(error: NodeJS.ErrnoException): CliError {
+  // `xfn render ... | head -1` is an everyday thing: say nothing more than the exit code does.
+  if (error.code === "EPIPE") return new CliError("Failed", "", { cause: error });
+  return new CliError("Failed", `cannot write to stdout: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,72 @@
+import type { Progress } from "@xfn/oci-rootfs";
+import { expect, test } from "vitest";
+import type { Output } from "./output.ts";
+import { pullProgress } from "./pull-progress.ts";
+
+function recorder(): Output & { notes: string[]; statuses: (string | undefined)[] } {
+  const notes: string[] = [];
+  const statuses: (string | undefined)[] = [];
+  return {
+    notes,
+    statuses,
+    interactive: true,
+    columns: 80,
+    product: async () => undefined,
+    note: (line) => void notes.push(line),
+    status: (line) => void statuses.push(line),
+  };
+}
+
+function layer(change: Partial<Progress>): Progress {
+  return {
+    image: "registry.example/f:1",
+    digest: "sha256:a",
+    layer: 0,
+    layers: 2,
+    bytes: 0,
+    totalBytes: 100,
+    state: "waiting",
+    ...change,
+  };
+}
+
+function clock(): () => number {
+  let time = 0;
+  return () => (time += 1000);
+}
+
+test("one line for an image once all its layers are there", () => {
+  const output = recorder();
+  const onProgress = pullProgress(output, clock());
+  onProgress(layer({ state: "done", bytes: 1e6, totalBytes: 1e6 }));
+  expect(output.notes).toEqual([]);
+  onProgress(layer({ digest: "sha256:b", layer: 1, state: "done", bytes: 2e6, totalBytes: 2e6 }));
+  expect(output.notes).toEqual(["pulled registry.example/f:1 (3.0 MB)"]);
+  expect(output.statuses.at(-1)).toBeUndefined();
+});
+
+test("an image whose layers are all present is not mentioned", () => {
+  const output = recorder();
+  const onProgress = pullProgress(output, clock());
+  onProgress(layer({ state: "present" }));
+  onProgress(layer({ digest: "sha256:b", state: "present" }));
+  expect(output.notes).toEqual([]);
+  expect(output.statuses.filter((status) => status !== undefined)).toEqual([]);
+});
+
+test("the moving line shows how far it is, fits the terminal and carries no escape of the image's", () => {
+  const output = recorder();
+  const onProgress = pullProgress(output, clock());
+  onProgress(layer({ image: `oci:/x\u001b[31m${"y".repeat(200)}`, state: "pulling", bytes: 50 }));
+  const status = output.statuses.at(-1) ?? "";
+  expect(status).toMatch(/^unpacking .*50%/);
+  expect(status.length).toBeLessThan(80);
+  expect(status).not.toContain("\u001b");
+});
+
+test("frames are not drawn faster than anyone can read", () => {
+  const output = recorder();
+  const onProgress = pullProgress(output, () => 5);
+  for (let bytes = 0; bytes < 50; bytes += 1) onProgress(layer({ state: "pulling", bytes }));
+  expect(output.statuses).toHaveLength(1);
+});

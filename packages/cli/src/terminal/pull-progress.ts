@@ -1,0 +1,63 @@
+import type { OnProgress, Progress } from "@xfn/oci-rootfs";
+import { oneLine } from "./escape.ts";
+import type { Output } from "./output.ts";
+
+interface Layer {
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly state: Progress["state"];
+}
+
+// Redrawing more often costs time and shows nothing more.
+const FRAME_MS = 80;
+
+/**
+ * Shows how images are made ready: one moving line on a terminal, and everywhere one line for each image that had to be
+ * fetched. Images that are in the store already are not mentioned.
+ */
+export function pullProgress(output: Output, now: () => number = Date.now): OnProgress {
+  const images = new Map<string, Map<string, Layer>>();
+  let drawn = Number.NEGATIVE_INFINITY;
+  return (progress) => {
+    const { image, digest, bytes, totalBytes, state } = progress;
+    const layers = images.get(image) ?? new Map<string, Layer>();
+    images.set(image, layers.set(digest, { bytes, totalBytes, state }));
+    const all = [...layers.values()];
+    const settled = all.every((layer) => layer.state === "done" || layer.state === "present");
+    const fetched = all.filter((layer) => layer.state !== "present");
+    if (settled && layers.size >= progress.layers) {
+      images.delete(image);
+      output.status(undefined);
+      if (fetched.length > 0)
+        output.note(`${verb(image)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
+    } else if (fetched.length > 0 && now() - drawn >= FRAME_MS) {
+      drawn = now();
+      output.status(statusLine(image, fetched, output.columns));
+    }
+  };
+}
+
+function verb(image: string): readonly [string, string] {
+  return image.startsWith("oci:") ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
+}
+
+const BAR = 24;
+
+function statusLine(image: string, layers: readonly Layer[], columns: number): string {
+  const bytes = sum(layers, "bytes");
+  const total = Math.max(sum(layers, "totalBytes"), 1);
+  const filled = Math.min(BAR, Math.floor((bytes / total) * BAR));
+  const bar = `${"#".repeat(filled)}${"-".repeat(BAR - filled)}`;
+  const figures = `[${bar}] ${Math.floor((bytes / total) * 100)}% of ${megabytes(total)}`;
+  const room = Math.max(columns - figures.length - 14, 8);
+  // A line that wraps could not be cleared again.
+  return `${verb(image)[0]} ${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
+}
+
+function sum(layers: readonly Layer[], field: "bytes" | "totalBytes"): number {
+  return layers.reduce((total, layer) => total + layer[field], 0);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,50 @@
+import { createRunner, type Runner } from "@xfn/runner";
+import { openImageStore } from "./open-store.ts";
+import { oneLine } from "./terminal/escape.ts";
+import type { Output } from "./terminal/output.ts";
+import { pullProgress } from "./terminal/pull-progress.ts";
+
+/** How root file systems of containers are made. */
+export type RootfsMode = "auto" | "overlay" | "copy";
+
+/** The options that `render` and `run` share. */
+export interface RunnerFlags {
+  readonly allowUnlimited?: boolean;
+  readonly registry?: string;
+  readonly insecureRegistry?: readonly string[];
+  readonly rootfs?: RootfsMode;
+  readonly cacheDir?: string;
+}
+
+/** Gives `work` a runner and closes it afterwards, whatever happened: no container, mount or folder is left. */
+export async function withRunner<T>(
+  flags: RunnerFlags,
+  output: Output,
+  work: (runner: Runner) => Promise<T>,
+): Promise<T> {
+  const store = await openImageStore(flags.cacheDir);
+  const runner = createRunner({
+    store,
+    ...(flags.rootfs === undefined ? {} : { rootfs: flags.rootfs }),
+    ...(flags.allowUnlimited === undefined ? {} : { allowUnlimited: flags.allowUnlimited }),
+    images: {
+      onProgress: pullProgress(output),
+      ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
+      ...(flags.insecureRegistry === undefined ? {} : { insecureRegistries: flags.insecureRegistry }),
+    },
+    onWarning: (message) => output.note(warning(message)),
+  });
+  try {
+    // The namespaces are made while images are looked up.
+    runner.prepare();
+    return await work(runner);
+  } finally {
+    await runner.close();
+    output.status(undefined);
+  }
+}
+
+/** A warning as one line of stderr. */
+export function warning(message: string): string {
+  return `xfn: warning: ${oneLine(message)}`;
+}
