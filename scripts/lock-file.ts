@@ -77,7 +77,7 @@ for (const [key, entry] of Object.entries(lock.packages)) {
 
 if (problems.length === 0) process.exit(0);
 if (process.argv[2] === "--fix") {
-  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
   console.error(`package-lock.json: mended ${problems.length} entries`);
 } else {
