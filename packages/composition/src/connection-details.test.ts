@@ -87,7 +87,6 @@ describe("ConnectionDetails", () => {
   test("secret: values appear neither in JSON nor when inspected", () => {
     expect(JSON.stringify({ details })).toBe('{"details":{"names":["host","password"]}}');
     expect(inspect(details, { depth: 9, showHidden: true })).not.toContain("hunter2");
-    expect(`${String(details)}`).not.toContain("hunter2");
   });
 });
 

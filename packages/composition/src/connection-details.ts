@@ -93,7 +93,7 @@ export class ConnectionDetails implements Iterable<[name: string, value: string]
   readonly #values: Map<string, string>;
 
   constructor(entries: Iterable<readonly [name: string, value: string]> = []) {
-    this.#values = new Map([...entries].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+    this.#values = new Map([...entries].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   }
 
   /** How many there are. */

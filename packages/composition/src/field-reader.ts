@@ -26,8 +26,7 @@ export class Findings {
 
   /** The findings in the order of the text; those without a place come last. */
   sorted(): Finding[] {
-    const place = (finding: Finding): number => (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
-    return this.#all.toSorted((a, b) => place(a) - place(b));
+    return this.#all.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
   #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
@@ -35,6 +34,10 @@ export class Findings {
     const position = this.#all.length < MAX_FINDINGS ? this.#document.positionOf(path) : undefined;
     this.#all.push({ severity, code, path: formatPath(path), message, ...position });
   }
+}
+
+function placeOf(finding: Finding): number {
+  return (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
 }
 
 /**

@@ -13,7 +13,7 @@ export function printGoJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(printGoJson).join(",")}]`;
   if (isObject(value)) {
     const fields = Object.keys(value)
-      .sort()
+      .toSorted()
       .map((key) => `${printString(key)}:${printGoJson(value[key] ?? null)}`);
     return `{${fields.join(",")}}`;
   }

@@ -80,7 +80,7 @@ function shortComposite(composite: CompositeResource, wanted: KubernetesObject):
 
 /** Our best guess at what the API server would make of it: objects are merged, anything else is replaced. */
 function fullComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
-  return merge(composite, wanted) as KubernetesObject;
+  return merge(composite, wanted);
 }
 
 function merge(base: JsonObject, overlay: JsonObject): JsonObject {

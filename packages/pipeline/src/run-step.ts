@@ -73,7 +73,7 @@ function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, proble
     case "MultipleDocuments":
       return ["MultipleDocuments", "it wrote more than one document to stdout; a function must write one FunctionIO"];
     default: {
-      const problems = error.issues.map((issue) => describeProblem(issue, error.code === "Syntax")).join("\n  ");
+      const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code))).join("\n  ");
       return [
         "InvalidOutput",
         `what it wrote to stdout is not a FunctionIO (is it a log message? those belong on stderr):\n  ${problems}`,
@@ -82,11 +82,15 @@ function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, proble
   }
 }
 
-/** A parser's own words may quote the text that it stumbled over, which may be a secret: the place must do. */
-function describeProblem(issue: Issue, quotesText: boolean): string {
+/** Where the parser quotes the text that it stumbled over, which may be a secret, these words stand instead. */
+const QUOTING: ReadonlyMap<string, string> = new Map([
+  ["Syntax", "is neither JSON nor YAML"],
+  ["UnsupportedTag", "has a YAML tag that JSON has no form for; quote a text that begins with an exclamation mark"],
+]);
+
+function describeProblem(issue: Issue, instead: string | undefined): string {
   const place = issue.line === undefined ? "" : `line ${issue.line}, column ${issue.column}`;
-  const message = quotesText ? "is neither JSON nor YAML" : issue.message;
-  return [place, issue.path, message].filter((part) => part !== "").join(": ");
+  return [place, issue.path, instead ?? issue.message].filter((part) => part !== "").join(": ");
 }
 
 /** What a runner's error tells besides its message, where it does. */

@@ -1,0 +1,287 @@
+import { inspect } from "node:util";
+import type { JsonValue } from "@xfn/functionio";
+import { readDocuments } from "@xfn/functionio/document";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { bucket, changes, compositionOf, desires, runOf, xr, yaml } from "../test/fixtures.ts";
+import { printRender } from "./print-render.ts";
+import { render } from "./render.ts";
+
+const observedBucket = (entry: string, extra: Record<string, JsonValue> = {}): Record<string, JsonValue> =>
+  bucket({
+    metadata: { name: `store-${entry}`, annotations: { "crossplane.io/composition-resource-name": entry } },
+    ...extra,
+  });
+const readyStatus = { status: { conditions: [{ type: "Ready", status: "True" }] } };
+
+describe("printRender", () => {
+  test("prints the XR's name and status, then the composed resources by entry name, as crossplane render does", async () => {
+    const result = await render({
+      ...runOf(
+        desires({ "resource-b": bucket(), "resource-a": bucket({ metadata: { labels: { team: "a" } } }) }),
+        changes((io) => {
+          io.desired = { ...io.desired, composite: { resource: { status: { someField: "x" } } } };
+        }),
+      ),
+      observed: [observedBucket("resource-b", readyStatus)],
+    });
+    expect(printRender(result)).toBe(`---
+apiVersion: example.org/v1alpha1
+kind: XStore
+metadata:
+  name: my-store
+status:
+  conditions:
+  - lastTransitionTime: "2024-01-01T00:00:00Z"
+    reason: ReconcileSuccess
+    status: "True"
+    type: Synced
+  - lastTransitionTime: "2024-01-01T00:00:00Z"
+    message: 'Unready resources: resource-a'
+    reason: Creating
+    status: "False"
+    type: Ready
+  someField: x
+---
+apiVersion: s3.example.org/v1
+kind: Bucket
+metadata:
+  annotations:
+    crossplane.io/composition-resource-name: resource-a
+  generateName: my-store-
+  labels:
+    crossplane.io/composite: my-store
+    team: a
+  ownerReferences:
+  - apiVersion: example.org/v1alpha1
+    blockOwnerDeletion: true
+    controller: true
+    kind: XStore
+    name: my-store
+    uid: ""
+spec:
+  region: eu
+---
+apiVersion: s3.example.org/v1
+kind: Bucket
+metadata:
+  annotations:
+    crossplane.io/composition-resource-name: resource-b
+  labels:
+    crossplane.io/composite: my-store
+  name: store-resource-b
+  ownerReferences:
+  - apiVersion: example.org/v1alpha1
+    blockOwnerDeletion: true
+    controller: true
+    kind: XStore
+    name: my-store
+    uid: ""
+spec:
+  region: eu
+`);
+  });
+
+  test("prints results as Result documents when asked", async () => {
+    const result = await render(
+      runOf(changes((io) => void (io.results = [{ severity: "Warning", message: "careful", reason: "Old" }]))),
+    );
+    expect(printRender(result)).not.toContain("careful");
+    const documents = readDocuments(printRender(result, { includeFunctionResults: true }));
+    expect(JSON.parse(JSON.stringify(documents[1]?.value))).toEqual({
+      apiVersion: "render.crossplane.io/v1beta1",
+      kind: "Result",
+      severity: "Warning",
+      step: "step-1",
+      message: "careful",
+      reason: "Old",
+    });
+  });
+
+  test("prints the whole XR when asked, with what functions desire of it", async () => {
+    const composite = xr(
+      { labels: { team: "a" } },
+      {
+        status: {
+          old: 1,
+          conditions: [{ type: "Custom", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+        },
+      },
+    );
+    const result = await render({
+      ...runOf(
+        changes((io) => {
+          io.desired = { composite: { resource: { spec: { tier: "gold" }, status: { fresh: 2 } } } };
+        }),
+      ),
+      composite,
+    });
+    expect(JSON.parse(JSON.stringify(yaml(printRender(result, { includeFullXR: true }))))).toMatchObject({
+      metadata: { name: "my-store", labels: { team: "a" } },
+      spec: { size: 3, tier: "gold" },
+      status: {
+        old: 1,
+        fresh: 2,
+        conditions: [
+          { type: "Custom", status: "True", lastTransitionTime: "2024-01-01T00:00:00Z" },
+          { type: "Synced", status: "True" },
+          { type: "Ready", status: "True", reason: "Available" },
+        ],
+      },
+    });
+    const short = yaml(printRender(result)) as Record<string, JsonValue>;
+    expect(Object.keys(short)).toEqual(["apiVersion", "kind", "metadata", "status"]);
+    expect(JSON.stringify(short)).not.toContain("old");
+  });
+
+  test("escapes: control characters of a function never reach the terminal raw", async () => {
+    const message = "\u001b[2Jgone \u0007 \u009b31m";
+    const result = await render(
+      runOf(
+        desires({ a: bucket({ spec: { note: message } }) }),
+        changes((io) => void (io.results = [{ severity: "Normal", message }])),
+      ),
+    );
+    const text = printRender(result, { includeFunctionResults: true });
+    const controls = [...text].filter((character) => /\p{Cc}/u.test(character) && character !== "\n");
+    expect(controls).toEqual([]);
+    expect(readDocuments(text)[2]?.value).toMatchObject({ message });
+  });
+
+  test("what is printed reads back as it was, integers beyond 2^53 included", async () => {
+    const scalar = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("true", "no", "1e3", "0x10", "null", "~", "2024-01-01", "- a", "a: b", "#", " x ", "\n"),
+      fc.integer(),
+      fc.bigInt({ min: 2n ** 53n + 1n, max: 2n ** 63n }),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    const spec = fc.dictionary(fc.string({ unit: "grapheme" }), fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })), {
+      maxKeys: 4,
+      noNullPrototype: true,
+    });
+    await fc.assert(
+      fc.asyncProperty(spec, async (value) => {
+        const result = await render(runOf(desires({ a: bucket({ spec: value }) })));
+        const read = readDocuments(printRender(result))[1]?.value as { spec: JsonValue };
+        const plain = (one: JsonValue | undefined) =>
+          JSON.stringify(one, (_key, v) => (typeof v === "bigint" ? `${v}n` : v));
+        const order = (one: JsonValue): JsonValue => Object.fromEntries(Object.entries(one as object).toSorted());
+        expect(plain(order(read.spec))).toBe(plain(order(value)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("render", () => {
+  test("lists what would be deleted, and prints nothing for it", async () => {
+    const result = await render({
+      ...runOf(desires({ gone: null, stays: bucket() })),
+      observed: [observedBucket("gone"), observedBucket("other")],
+    });
+    expect(result.deleted).toEqual(["gone"]);
+    expect(printRender(result)).not.toContain("gone");
+    const { runner, composite } = runOf(desires({ gone: null }));
+    const composition = compositionOf([{ name: "s", container: { image: "image-1" } }], {
+      undesiredResources: "Delete",
+    });
+    const observed = [observedBucket("other")];
+    expect((await render({ runner, composite, composition, observed })).deleted).toEqual(["gone", "other"]);
+  });
+
+  test("a fatal result leaves an XR that is not synced, and nothing else", async () => {
+    const result = await render(
+      runOf(
+        desires({ a: bucket(), gone: null }),
+        changes((io) => {
+          io.desired = { ...io.desired, composite: { resource: { status: { half: "done" } } } };
+          io.results = [{ severity: "Fatal", message: "no" }];
+        }),
+      ),
+    );
+    expect(result.fatal).toMatchObject({ step: "step-2", message: "no" });
+    expect(result).toMatchObject({ resources: [], deleted: [] });
+    expect(result.composite["status"]).toEqual({
+      conditions: [expect.objectContaining({ type: "Synced", status: "False", reason: "ReconcileError" })],
+    });
+  });
+
+  test("names at most three resources that are not ready, as Crossplane does", async () => {
+    const message = async (...names: string[]): Promise<unknown> => {
+      const result = await render(runOf(desires(Object.fromEntries(names.map((name) => [name, bucket()])))));
+      const [, ready] = (result.composite["status"] as { conditions: { message?: string }[] }).conditions;
+      return ready?.message;
+    };
+    expect(await message()).toBeUndefined();
+    expect(await message("b", "a")).toBe("Unready resources: a, b");
+    expect(await message("c", "b", "a")).toBe("Unready resources: a, b, and c");
+    expect(await message("d", "c", "b", "a", "e")).toBe("Unready resources: a, b, c, and 2 more");
+  });
+
+  test("secret: connection details are in the result, but in nothing that is printed", async () => {
+    const result = await render(
+      runOf(
+        changes((io) => {
+          io.desired = { composite: { connectionDetails: [{ name: "password", value: "hunter2" }] } };
+        }),
+      ),
+    );
+    expect(result.connectionDetails.get("password")).toBe("hunter2");
+    expect(printRender(result, { includeFullXR: true, includeFunctionResults: true })).not.toContain("hunter2");
+    expect(JSON.stringify(result)).not.toContain("hunter2");
+    expect(inspect(result, { depth: 9, showHidden: true })).not.toContain("hunter2");
+  });
+
+  test("conditions that functions copy into composed resources have the fixed time", async () => {
+    const status = {
+      conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2026-08-01T10:00:00Z" }, "odd"],
+    };
+    const { resources } = await render(runOf(desires({ a: bucket({ status }) })));
+    expect(resources[0]?.["status"]).toEqual({
+      conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2024-01-01T00:00:00Z" }, "odd"],
+    });
+  });
+
+  test.each<[string, JsonValue, string]>([
+    ["no annotation", bucket({ metadata: { name: "x" } }), "composition-resource-name"],
+    [
+      "no name",
+      bucket({ metadata: { annotations: { "crossplane.io/composition-resource-name": "a" } } }),
+      "metadata.name",
+    ],
+    ["a list", [], "not an object"],
+    ["labels that are not strings", bucket({ metadata: { name: "x", labels: { a: 1 } } }), "metadata.labels"],
+  ])("an observed resource with %s is refused", async (_what, object, words) => {
+    await expect(render({ ...runOf(), observed: [object] })).rejects.toMatchObject({
+      code: "InvalidObserved",
+      message: expect.stringContaining(words),
+    });
+  });
+
+  test("all observed resources that cannot be used are named at once", async () => {
+    const foreign = observedBucket("c", {});
+    (foreign["metadata"] as Record<string, JsonValue>)["ownerReferences"] = [{ uid: "other", controller: true }];
+    const observed = [observedBucket("a"), observedBucket("a"), bucket({ metadata: { name: "x" } }), foreign];
+    const error = await render({ ...runOf(), composite: xr({ uid: "mine" }), observed }).catch((one: Error) => one);
+    expect(error).toMatchObject({ code: "InvalidObserved" });
+    expect((error as Error).message.split("\n")).toHaveLength(3);
+  });
+
+  test("an XR that selects Compositions by label gets no other", async () => {
+    const select = (env: string, spec: Record<string, JsonValue>) =>
+      render({ ...runOf(), composite: xr({}, { spec }) });
+    const selector = (env: string) => ({ compositionSelector: { matchLabels: { env } } });
+    await expect(select("dev", selector("dev"))).resolves.toBeDefined();
+    await expect(select("prod", selector("prod"))).rejects.toMatchObject({ code: "CompositionMismatch" });
+    await expect(select("prod", { crossplane: selector("prod") })).rejects.toMatchObject({
+      code: "CompositionMismatch",
+    });
+  });
+
+  test("the same inputs print the same text", async () => {
+    const run = async (): Promise<string> => printRender(await render(runOf(desires({ b: bucket(), a: bucket() }))));
+    expect(await run()).toBe(await run());
+  });
+});

@@ -1,0 +1,81 @@
+// What the tests of this package share: an XR, a Composition, and functions in this process.
+import { type Composition, parseComposition } from "@xfn/composition";
+import { type FunctionIO, type JsonValue, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { printJson, readDocuments } from "@xfn/functionio/document";
+import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
+import type { PipelineInput } from "../src/pipeline.ts";
+
+const encoder = new TextEncoder();
+
+/** A function whose output is this text, whatever its input. */
+export function prints(text: string): InProcessFunction {
+  return () => encoder.encode(text);
+}
+
+/** A function that changes a copy of its input, or returns another. */
+export function changes(change: (io: FunctionIO) => FunctionIO | void): InProcessFunction {
+  return (input) => {
+    const io = parseFunctionIO(input);
+    return encoder.encode(printFunctionIO(change(io) ?? io));
+  };
+}
+
+/** A function that desires composed resources, by entry name, on top of what it is given. */
+export function desires(resources: Record<string, JsonValue>): InProcessFunction {
+  return changes((io) => {
+    const entries = Object.entries(resources).map(([name, resource]) => ({ name, resource: resource as never }));
+    io.desired = { ...io.desired, resources: [...(io.desired?.resources ?? []), ...entries] };
+  });
+}
+
+/** A composed resource of a kind that does not matter. */
+export function bucket(extra: Record<string, JsonValue> = {}): Record<string, JsonValue> {
+  return { apiVersion: "s3.example.org/v1", kind: "Bucket", spec: { region: "eu" }, ...extra };
+}
+
+/** The first document of a YAML text. */
+export function yaml(text: string): JsonValue {
+  return readDocuments(text)[0]?.value ?? null;
+}
+
+/** An XR; `metadata` is added to its name. */
+export function xr(metadata: Record<string, JsonValue> = {}, rest: Record<string, JsonValue> = {}) {
+  return {
+    apiVersion: "example.org/v1alpha1",
+    kind: "XStore",
+    metadata: { name: "my-store", ...metadata },
+    spec: { size: 3 },
+    ...rest,
+  };
+}
+
+/** A Composition of functions; each is `{name, container, config}`, in YAML's flow style or JSON. */
+export function compositionOf(
+  functions: Record<string, JsonValue>[],
+  spec: Record<string, JsonValue> = {},
+): Composition {
+  const [document] = readDocuments(
+    printJson({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "Composition",
+      metadata: { name: "stores", labels: { env: "dev" } },
+      spec: {
+        compositeTypeRef: { apiVersion: "example.org/v1alpha1", kind: "XStore" },
+        functions: functions.map((one) => ({ type: "Container", ...one })),
+        ...spec,
+      },
+    }),
+  );
+  if (document === undefined) throw new Error("no document");
+  return parseComposition(document);
+}
+
+/** A run of functions as steps `step-1`, `step-2`, ... with the images `image-1`, `image-2`, ... */
+export function runOf(...functions: InProcessFunction[]): Pick<PipelineInput, "composite" | "composition" | "runner"> {
+  const images = functions.map((run, index): [string, InProcessFunction] => [`image-${index + 1}`, run]);
+  return {
+    composite: xr(),
+    composition: compositionOf(images.map(([image], index) => ({ name: `step-${index + 1}`, container: { image } }))),
+    runner: inProcessRunner(Object.fromEntries(images)),
+  };
+}
