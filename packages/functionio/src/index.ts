@@ -29,7 +29,6 @@ export {
   MAX_DEPTH,
   MAX_ISSUES,
   MAX_TEXT_BYTES,
-  MAX_YAML_BYTES,
   type ParseLimits,
 } from "./limits.ts";
 export { parseFunctionIO, type ParseOptions } from "./parse.ts";

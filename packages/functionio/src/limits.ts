@@ -1,9 +1,7 @@
 /** Bounds on what a parser accepts. Each may be lowered; raising them is the caller's risk. */
 export interface ParseLimits {
-  /** Size of the text in bytes (UTF-8). Default {@link MAX_TEXT_BYTES}. */
+  /** Size of the text in bytes, of a string in UTF-16 code units. Default {@link MAX_TEXT_BYTES}. */
   maxBytes?: number;
-  /** Size of a text that is YAML and not JSON, in bytes. Default {@link MAX_YAML_BYTES}. */
-  maxYamlBytes?: number;
   /** Nesting of objects and arrays. Default {@link MAX_DEPTH}. */
   maxDepth?: number;
   /** Number of YAML aliases (`*name`). Default {@link MAX_ALIASES}. */
@@ -14,12 +12,6 @@ export interface ParseLimits {
 
 /** 100 MiB: the largest message of the runner contract, and the bound on a function's output. */
 export const MAX_TEXT_BYTES: number = 100 * 1024 * 1024;
-
-/**
- * 16 MiB of YAML. A YAML parser with positions needs about half a second and 50 MB of memory per megabyte, so a
- * larger text would hold a caller up for longer than a function's timeout. JSON is not affected.
- */
-export const MAX_YAML_BYTES: number = 16 * 1024 * 1024;
 
 /**
  * 500 levels. Kubernetes objects stay below 60; Python's json and many recursive decoders give up at 1000, so
@@ -43,7 +35,6 @@ export type ResolvedLimits = Required<ParseLimits>;
 export function resolveLimits(limits: ParseLimits | undefined): ResolvedLimits {
   return {
     maxBytes: limits?.maxBytes ?? MAX_TEXT_BYTES,
-    maxYamlBytes: limits?.maxYamlBytes ?? MAX_YAML_BYTES,
     maxDepth: limits?.maxDepth ?? MAX_DEPTH,
     maxAliases: limits?.maxAliases ?? MAX_ALIASES,
     maxAliasValues: limits?.maxAliasValues ?? MAX_ALIAS_VALUES,

@@ -8,7 +8,7 @@ import { notJson } from "./not-json.ts";
  * @throws {DocumentError} NotJson, for what JSON would silently turn into null: NaN, infinities
  */
 export function printJson(value: JsonValue, indent = 0): string {
-  const contents = { bigint: false, bad: false };
+  const contents = { exact: false, bad: false };
   survey(value, contents);
   if (contents.bad) {
     const found = notJson(value);
@@ -16,8 +16,18 @@ export function printJson(value: JsonValue, indent = 0): string {
       throw new DocumentError("NotJson", [{ path: formatPath(found.path), message: found.message }]);
     }
   }
-  // A replacer makes printing several times slower, so it is used only where there are bigints.
-  return contents.bigint ? JSON.stringify(value, exactInteger, indent) : JSON.stringify(value, null, indent);
+  // A replacer makes printing several times slower, so it is used only where a number needs it.
+  return contents.exact ? JSON.stringify(value, exactInteger, indent) : JSON.stringify(value, null, indent);
+}
+
+/**
+ * The digits of an integer that `String(number)` would round: 41538645226132408 prints as ...410, and reads back as another
+ * integer. From 1e21 on, numbers print with an exponent and read back as they were.
+ */
+export function exactDigits(value: number | bigint): string | undefined {
+  if (typeof value === "bigint") return value.toString();
+  if (Number.isSafeInteger(value) || !Number.isInteger(value) || Math.abs(value) >= 1e21) return undefined;
+  return BigInt(value).toString();
 }
 
 interface RawJson {
@@ -25,14 +35,19 @@ interface RawJson {
 }
 
 function exactInteger(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? (JSON as unknown as RawJson).rawJSON(value.toString()) : value;
+  if (typeof value !== "bigint" && typeof value !== "number") return value;
+  const digits = exactDigits(value);
+  return digits === undefined ? value : (JSON as unknown as RawJson).rawJSON(digits);
 }
 
-function survey(value: JsonValue, contents: { bigint: boolean; bad: boolean }): void {
+function survey(value: JsonValue, contents: { exact: boolean; bad: boolean }): void {
   if (typeof value === "object") {
     if (value === null) return;
     if (Array.isArray(value)) for (const item of value) survey(item, contents);
     else for (const key in value) survey(value[key] as JsonValue, contents);
-  } else if (typeof value === "bigint") contents.bigint = true;
-  else if (typeof value === "number" && !Number.isFinite(value)) contents.bad = true;
+  } else if (typeof value === "bigint") contents.exact = true;
+  else if (typeof value === "number" && !Number.isSafeInteger(value)) {
+    if (!Number.isFinite(value)) contents.bad = true;
+    else if (exactDigits(value) !== undefined) contents.exact = true;
+  }
 }

@@ -3,7 +3,7 @@ import type { JsonPath, JsonValue } from "./json-value.ts";
 import { type ParseLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
 import { looksLikeJson, parseJson, positionInJson } from "./parse-json.ts";
 import { decodeText, type Position } from "./text.ts";
-import { readYaml } from "./yaml-document.ts";
+import { readYaml } from "./yaml/documents.ts";
 
 /** A document of a text, with its place. */
 export interface ParsedDocument {
@@ -42,9 +42,6 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
   return readYaml(text, limits, source).map((document) => ({ ...document, source }));
 }
 
-/** 1 MiB: above it, a text that begins like JSON but is not JSON is an error of its own, not tried as (slow) YAML. */
-const MAX_FLOW_YAML = 1024 * 1024;
-
 function readAsJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue | undefined {
   if (!looksLikeJson(text)) return undefined;
   try {
@@ -53,7 +50,7 @@ function readAsJson(text: string, limits: ResolvedLimits, source: string | undef
     if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
     // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN".
     const issue = error.issues.at(-1);
-    if (text.length > MAX_FLOW_YAML || /"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
+    if (/"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
     return undefined;
   }
 }

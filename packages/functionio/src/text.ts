@@ -52,6 +52,6 @@ function decodeBytes(bytes: Uint8Array, source: string | undefined): string {
 }
 
 /** A size in words, for messages. */
-export function formatBytes(bytes: number): string {
+function formatBytes(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
 }

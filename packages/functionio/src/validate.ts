@@ -15,103 +15,97 @@ export interface ValidateOptions {
 
 /**
  * Checks a parsed value against the FunctionIO of seed 000 and brings it into the form that the types promise, in place:
- * what is null where an object or list belongs is left out (Go prints empty fields so), a missing `observed` becomes `{}`.
- * Only `desired.resources[].resource` has a meaning as null. Fields that are not known are left alone.
+ * what is null where a string, an object or a list belongs is left out (Go prints empty fields so), a missing `observed`
+ * becomes `{}`. Only `desired.resources[].resource` has a meaning as null. Fields that are not known are left alone.
  */
 export function validateFunctionIO(value: JsonValue, options: ValidateOptions = {}): Finding[] {
   const check = new Check();
   if (!isObject(value)) {
-    check.add([], `expected a FunctionIO object, found ${kindOf(value)}`);
+    check.add(`expected a FunctionIO object, found ${kindOf(value)}`);
     return check.findings;
   }
   if (options.untyped === true && value["apiVersion"] === undefined && value["kind"] === undefined) {
     value["apiVersion"] = API_VERSION;
     value["kind"] = KIND;
   }
-  check.constant(value, [], "apiVersion", API_VERSION);
-  check.constant(value, [], "kind", KIND);
-  check.object(value, [], "config");
-  const observed = check.object(value, [], "observed");
-  if (observed === undefined) value["observed"] = newObject();
-  else {
-    checkComposite(check, observed, ["observed"]);
-    checkResources(check, observed, ["observed"], checkObserved);
+  check.constant(value, "apiVersion", API_VERSION);
+  check.constant(value, "kind", KIND);
+  check.object(value, "config");
+  if (value["observed"] === undefined || value["observed"] === null) {
+    value["observed"] = Object.setPrototypeOf({}, null) as JsonObject;
   }
-  const desired = check.object(value, [], "desired");
-  if (desired !== undefined) {
-    checkComposite(check, desired, ["desired"]);
-    checkResources(check, desired, ["desired"], checkDesired);
-  }
-  check.list(value, [], "results", (result, path) => {
+  check.object(value, "observed", (observed) => {
+    checkComposite(check, observed);
+    checkResources(check, observed, checkObserved);
+  });
+  check.object(value, "desired", (desired) => {
+    checkComposite(check, desired);
+    checkResources(check, desired, checkDesired);
+  });
+  check.list(value, "results", (result) => {
     // A severity that is not known, or not given, counts as a Warning.
-    if (check.text(result, path, "severity") === undefined) result["severity"] = "Warning";
-    check.required(result, path, "message");
-    check.text(result, path, "message");
+    if (check.text(result, "severity") === undefined && result["severity"] === undefined) result["severity"] = "Warning";
+    check.requiredText(result, "message");
   });
   return check.findings;
 }
 
-function checkComposite(check: Check, state: JsonObject, at: JsonPath): void {
-  const composite = check.object(state, at, "composite");
-  if (composite === undefined) return;
-  const path = [...at, "composite"];
-  checkKubernetes(check, check.object(composite, path, "resource"), [...path, "resource"]);
-  check.list(composite, path, "connectionDetails", (detail, here) => checkExplicit(check, detail, here));
-}
-
-function checkResources(
-  check: Check,
-  state: JsonObject,
-  at: JsonPath,
-  each: (check: Check, entry: JsonObject, path: JsonPath) => void,
-): void {
-  const names = new Map<string, number>();
-  check.list(state, at, "resources", (entry, path) => {
-    const name = check.required(entry, path, "name") ? check.text(entry, path, "name") : undefined;
-    if (name !== undefined) {
-      if (name === "") check.add([...path, "name"], "must not be empty");
-      const first = names.get(name);
-      if (first === undefined) names.set(name, path.at(-1) as number);
-      else check.add([...path, "name"], `"${name}" is also the name of resources[${first}]; names must be unique`);
-    }
-    each(check, entry, path);
+function checkComposite(check: Check, state: JsonObject): void {
+  check.object(state, "composite", (composite) => {
+    check.object(composite, "resource", (resource) => checkKubernetes(check, resource));
+    check.list(composite, "connectionDetails", (detail) => checkExplicit(check, detail));
   });
 }
 
-function checkObserved(check: Check, entry: JsonObject, path: JsonPath): void {
-  if (check.required(entry, path, "resource")) {
-    checkKubernetes(check, check.object(entry, path, "resource"), [...path, "resource"]);
-  }
-  check.list(entry, path, "connectionDetails", (detail, here) => checkExplicit(check, detail, here));
+function checkResources(check: Check, state: JsonObject, each: (check: Check, entry: JsonObject) => void): void {
+  const names = new Map<string, number>();
+  check.list(state, "resources", (entry, index) => {
+    const name = check.requiredText(entry, "name");
+    if (name !== undefined) {
+      const first = names.get(name);
+      if (name === "") check.at("name", "must not be empty");
+      else if (first === undefined) names.set(name, index);
+      else check.at("name", `"${name}" is also the name of resources[${first}]; names must be unique`);
+    }
+    each(check, entry);
+  });
 }
 
-function checkDesired(check: Check, entry: JsonObject, path: JsonPath): void {
-  const { resource } = entry as { resource?: JsonValue };
-  if (resource === undefined) check.add([...path, "resource"], "is missing; give an object, or null to delete the resource");
-  else if (resource !== null) checkKubernetes(check, check.object(entry, path, "resource"), [...path, "resource"]);
-  check.list(entry, path, "connectionDetails", (detail, here) => checkDerived(check, detail, here));
-  check.list(entry, path, "readinessChecks", (readiness, here) => checkReadiness(check, readiness, here));
+function checkObserved(check: Check, entry: JsonObject): void {
+  if (check.required(entry, "resource")) check.object(entry, "resource", (resource) => checkKubernetes(check, resource));
+  check.list(entry, "connectionDetails", (detail) => checkExplicit(check, detail));
 }
 
-function checkKubernetes(check: Check, resource: JsonObject | undefined, path: JsonPath): void {
-  if (resource === undefined) return;
-  check.text(resource, path, "apiVersion");
-  check.text(resource, path, "kind");
-  const metadata = check.object(resource, path, "metadata");
-  if (metadata === undefined) return;
-  const at = [...path, "metadata"];
-  for (const field of ["name", "generateName", "namespace", "uid"]) check.text(metadata, at, field);
-  for (const field of ["labels", "annotations"]) {
-    const map = check.object(metadata, at, field);
-    for (const key in map) check.text(map, [...at, field], key);
-  }
+function checkDesired(check: Check, entry: JsonObject): void {
+  const resource = entry["resource"];
+  if (resource === undefined) check.at("resource", "is missing; give an object, or null to delete the resource");
+  else if (resource !== null) check.object(entry, "resource", (object) => checkKubernetes(check, object));
+  check.list(entry, "connectionDetails", (detail) => checkDerived(check, detail));
+  check.list(entry, "readinessChecks", (readiness) => checkReadiness(check, readiness));
 }
 
-function checkExplicit(check: Check, detail: JsonObject, path: JsonPath): void {
-  for (const field of ["name", "value"]) if (check.required(detail, path, field)) check.text(detail, path, field);
-  const type = check.text(detail, path, "type");
+const METADATA_TEXTS = ["name", "generateName", "namespace", "uid"];
+const METADATA_MAPS = ["labels", "annotations"];
+
+function checkKubernetes(check: Check, resource: JsonObject): void {
+  check.text(resource, "apiVersion");
+  check.text(resource, "kind");
+  check.object(resource, "metadata", (metadata) => {
+    for (const field of METADATA_TEXTS) check.text(metadata, field);
+    for (const field of METADATA_MAPS) {
+      check.object(metadata, field, (map) => {
+        for (const key in map) check.text(map, key);
+      });
+    }
+  });
+}
+
+function checkExplicit(check: Check, detail: JsonObject): void {
+  check.requiredText(detail, "name");
+  check.requiredText(detail, "value");
+  const type = check.text(detail, "type");
   if (type !== undefined && type !== "FromValue") {
-    check.add([...path, "type"], `"${type}" is not possible here; the connection details of a composite are values`);
+    check.at("type", `"${type}" is not possible here; these connection details have values`);
   }
 }
 
@@ -121,27 +115,27 @@ const DETAIL_FIELDS: ReadonlyMap<string, string> = new Map([
   ["FromValue", "value"],
 ]);
 
-function checkDerived(check: Check, detail: JsonObject, path: JsonPath): void {
+function checkDerived(check: Check, detail: JsonObject): void {
   const set: string[] = [];
-  for (const field of DETAIL_FIELDS.values()) if (check.text(detail, path, field) !== undefined) set.push(field);
-  const name = check.text(detail, path, "name");
-  let type = check.text(detail, path, "type");
+  for (const field of DETAIL_FIELDS.values()) if (check.text(detail, field) !== undefined) set.push(field);
+  const name = check.text(detail, "name");
+  let type = check.text(detail, "type");
   if (type === undefined) {
     if (set.length !== 1) {
       const found = set.length === 0 ? "none is set" : `${set.join(" and ")} are set`;
-      check.add(path, `needs one of ${[...DETAIL_FIELDS.values()].join(", ")}, or a type that says which; ${found}`);
+      check.add(`needs one of ${[...DETAIL_FIELDS.values()].join(", ")}, or a type that says which; ${found}`);
       return;
     }
     type = [...DETAIL_FIELDS].find(([, field]) => field === set[0])?.[0];
   }
   const field = DETAIL_FIELDS.get(type ?? "");
   if (field === undefined) {
-    check.add([...path, "type"], `"${type}" is not one of ${[...DETAIL_FIELDS.keys()].join(", ")}`);
+    check.at("type", `"${type}" is not one of ${[...DETAIL_FIELDS.keys()].join(", ")}`);
     return;
   }
-  if (!set.includes(field)) check.add([...path, field], `is missing; type ${type} needs it`);
+  if (!set.includes(field)) check.at(field, `is missing; type ${type} needs it`);
   if (name === undefined && type !== "FromConnectionSecretKey") {
-    check.add([...path, "name"], `is missing; only a ${"FromConnectionSecretKey"} detail has a default name`);
+    check.at("name", "is missing; only the name of a FromConnectionSecretKey detail defaults to its key");
   }
 }
 
@@ -155,79 +149,83 @@ const READINESS_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ["None", []],
 ]);
 
-function checkReadiness(check: Check, readiness: JsonObject, path: JsonPath): void {
-  if (!check.required(readiness, path, "type")) return;
-  const type = check.text(readiness, path, "type");
+function checkReadiness(check: Check, readiness: JsonObject): void {
+  const type = check.requiredText(readiness, "type");
   if (type === undefined) return;
   const fields = READINESS_FIELDS.get(type);
   if (fields === undefined) {
-    check.add([...path, "type"], `"${type}" is not one of ${[...READINESS_FIELDS.keys()].join(", ")}`);
+    check.at("type", `"${type}" is not one of ${[...READINESS_FIELDS.keys()].join(", ")}`);
     return;
   }
-  for (const field of ["fieldPath", "matchString"]) check.text(readiness, path, field);
+  check.text(readiness, "fieldPath");
+  check.text(readiness, "matchString");
   const integer = readiness["matchInteger"];
-  if (integer !== undefined && typeof integer !== "bigint" && !Number.isInteger(integer)) {
-    check.add([...path, "matchInteger"], `expected an integer, found ${kindOf(integer)}`);
+  if (integer === null) delete readiness["matchInteger"];
+  else if (integer !== undefined && typeof integer !== "bigint" && !Number.isInteger(integer)) {
+    check.at("matchInteger", `expected an integer, found ${kindOf(integer)}`);
   }
-  const condition = check.object(readiness, path, "matchCondition");
-  if (condition !== undefined) {
-    const at = [...path, "matchCondition"];
-    for (const field of ["type", "status"]) if (check.required(condition, at, field)) check.text(condition, at, field);
-  }
+  check.object(readiness, "matchCondition", (condition) => {
+    check.requiredText(condition, "type");
+    check.requiredText(condition, "status");
+  });
   for (const field of fields) {
-    if (readiness[field] === undefined) check.add([...path, field], `is missing; type ${type} needs it`);
+    if (readiness[field] === undefined) check.at(field, `is missing; type ${type} needs it`);
   }
 }
 
-function newObject(): JsonObject {
-  return Object.setPrototypeOf({}, null) as JsonObject;
-}
-
+/** Collects findings, and knows where it is: a path is only copied when there is something to say about it. */
 class Check {
   readonly findings: Finding[] = [];
+  readonly #path: (string | number)[] = [];
 
-  add(path: JsonPath, message: string): void {
-    this.findings.push({ path, message });
+  /** A finding about the current object. */
+  add(message: string): void {
+    this.findings.push({ path: [...this.#path], message });
   }
 
-  required(object: JsonObject, at: JsonPath, field: string): boolean {
+  /** A finding about one of its fields. */
+  at(field: string, message: string): void {
+    this.findings.push({ path: [...this.#path, field], message });
+  }
+
+  required(object: JsonObject, field: string): boolean {
     if (object[field] !== undefined && object[field] !== null) return true;
-    this.add([...at, field], "is missing");
+    this.at(field, "is missing");
     return false;
   }
 
-  constant(object: JsonObject, at: JsonPath, field: string, expected: string): void {
+  requiredText(object: JsonObject, field: string): string | undefined {
+    return this.required(object, field) ? this.text(object, field) : undefined;
+  }
+
+  constant(object: JsonObject, field: string, expected: string): void {
     const value = object[field];
     if (value === expected) return;
     const found = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
-    this.add([...at, field], `expected ${JSON.stringify(expected)}, found ${found}`);
+    this.at(field, `expected ${JSON.stringify(expected)}, found ${found}`);
   }
 
-  text(object: JsonObject, at: JsonPath, field: string): string | undefined {
+  text(object: JsonObject, field: string): string | undefined {
     const value = object[field];
     if (typeof value === "string" || value === undefined) return value;
-    if (value === null) {
-      delete object[field];
-      return undefined;
-    }
-    const advice = typeof value === "object" ? "" : "; quote it";
-    this.add([...at, field], `expected a string, found ${kindOf(value)}${advice}`);
+    if (value === null) delete object[field];
+    else this.at(field, `expected a string, found ${kindOf(value)}${typeof value === "object" ? "" : "; quote it"}`);
     return undefined;
   }
 
-  object(object: JsonObject, at: JsonPath, field: string): JsonObject | undefined {
+  object(object: JsonObject, field: string, inside?: (value: JsonObject) => void): void {
     const value = object[field];
-    if (value === undefined) return undefined;
-    if (value === null) {
-      delete object[field];
-      return undefined;
+    if (value === undefined) return;
+    if (value === null) delete object[field];
+    else if (!isObject(value)) this.at(field, `expected an object, found ${kindOf(value)}`);
+    else if (inside !== undefined) {
+      this.#path.push(field);
+      inside(value);
+      this.#path.pop();
     }
-    if (isObject(value)) return value;
-    this.add([...at, field], `expected an object, found ${kindOf(value)}`);
-    return undefined;
   }
 
-  list(object: JsonObject, at: JsonPath, field: string, each: (item: JsonObject, path: JsonPath) => void): void {
+  list(object: JsonObject, field: string, each: (item: JsonObject, index: number) => void): void {
     const value = object[field];
     if (value === undefined) return;
     if (value === null) {
@@ -235,13 +233,17 @@ class Check {
       return;
     }
     if (!Array.isArray(value)) {
-      this.add([...at, field], `expected a list, found ${kindOf(value)}`);
+      this.at(field, `expected a list, found ${kindOf(value)}`);
       return;
     }
-    for (const [index, item] of value.entries()) {
-      const path = [...at, field, index];
-      if (isObject(item)) each(item, path);
-      else this.add(path, `expected an object, found ${kindOf(item)}`);
+    this.#path.push(field);
+    for (let index = 0; index < value.length; index++) {
+      const item = value[index];
+      this.#path.push(index);
+      if (isObject(item)) each(item, index);
+      else this.add(`expected an object, found ${kindOf(item)}`);
+      this.#path.pop();
     }
+    this.#path.pop();
   }
 }

@@ -1,11 +1,7 @@
-import { DocumentError, FunctionIOError, type Issue } from "../errors.ts";
+import { DocumentError } from "../errors.ts";
 import type { FunctionIO } from "../functionio.ts";
-import { formatPath } from "../json-value.ts";
-import { resolveLimits } from "../limits.ts";
-import { looksLikeJson, parseJson, positionInJson } from "../parse-json.ts";
+import { parseFunctionIO } from "../parse.ts";
 import { printFunctionIO } from "../print.ts";
-import { decodeText } from "../text.ts";
-import { validateFunctionIO } from "../validate.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that may be served: what `compose` returns. */
@@ -48,22 +44,11 @@ export function serve(fn: Servable): void {
     const message = "the function ended before its handler did: it called process.exit, or awaits what never happens";
     finish({ ...io, results: [...(io.results ?? []), { severity: "Fatal", message }] });
   });
-  const handle = (input: FunctionIO): void => {
-    io = input;
-    const output = fn(input);
+  try {
+    io = parseFunctionIO(readStdin(), { source: SOURCE, untyped: true });
+    const output = fn(io);
     if (output instanceof Promise) output.then(finish).catch(fail);
     else finish(output);
-  };
-  try {
-    const text = decodeText(readStdin(), resolveLimits(undefined), SOURCE);
-    const input = parseWire(text);
-    if (input !== undefined) handle(input);
-    else {
-      // YAML: loaded only when it is needed, which is never under our own pipeline.
-      import("../parse.ts")
-        .then(({ parseFunctionIO }) => handle(parseFunctionIO(text, { source: SOURCE, untyped: true })))
-        .catch(fail);
-    }
   } catch (error) {
     fail(error);
   }
@@ -72,25 +57,6 @@ export function serve(fn: Servable): void {
 /** stdout is the protocol: whatever a library prints goes to stderr. `console` looks the stream up at its first use. */
 export function keepStdoutClean(): void {
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
-}
-
-/** The FunctionIO of a JSON text; undefined if the text is not JSON. */
-function parseWire(text: string): FunctionIO | undefined {
-  if (!looksLikeJson(text)) return undefined;
-  const limits = resolveLimits(undefined);
-  try {
-    const value = parseJson(text, limits, SOURCE);
-    const findings = validateFunctionIO(value, { untyped: true });
-    if (findings.length === 0) return value as FunctionIO;
-    const issues = findings.map(
-      ({ path, message }): Issue => ({ path: formatPath(path), message, ...positionInJson(text, path) }),
-    );
-    throw new FunctionIOError("Invalid", issues, SOURCE);
-  } catch (error) {
-    // `{a: 1}` is YAML; its reader says what is wrong if it is neither.
-    if (error instanceof DocumentError && error.code === "Syntax") return undefined;
-    throw error;
-  }
 }
 
 function stop(error: unknown): void {
