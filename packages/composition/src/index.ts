@@ -1,7 +1,7 @@
 // The Composition API and the pure parts of composing: nothing here does input or output.
 export {
-  type Composition,
   COMPOSITION_API_VERSIONS,
+  type Composition,
   type CompositionFunction,
   type CompositionSpec,
   type ContainerFunction,
@@ -17,8 +17,8 @@ export {
 export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
 export {
   ConnectionDetailError,
-  ConnectionDetails,
   type ConnectionDetailSource,
+  ConnectionDetails,
   extractConnectionDetails,
 } from "./connection-details.ts";
 export { DurationError, parseDuration } from "./duration.ts";
@@ -33,6 +33,6 @@ export {
   MAX_INDEX,
   parseFieldPath,
 } from "./field-path.ts";
-export { checkComposition, documentOf, parseComposition, type ParseCompositionOptions } from "./parse-composition.ts";
+export { checkComposition, documentOf, type ParseCompositionOptions, parseComposition } from "./parse-composition.ts";
 export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
 export { conditionStatus, isReady, isReadyUnobserved, READINESS_CHECK_TYPES, ReadinessError } from "./readiness.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject, ObjectMeta } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { type Composition, COMPOSITION_API_VERSIONS, type CompositionSpec, type TypeReference } from "./composition.ts";
+import { COMPOSITION_API_VERSIONS, type Composition, type CompositionSpec, type TypeReference } from "./composition.ts";
 import { CompositionError, type Finding } from "./composition-error.ts";
 import { FieldReader, Findings } from "./field-reader.ts";
 import { isObject, kindOf } from "./json.ts";

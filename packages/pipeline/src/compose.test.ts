@@ -2,7 +2,7 @@ import type { Desired, KubernetesObject, ObservedResource } from "@xfn/functioni
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bucket, xr } from "../test/fixtures.ts";
-import { compose, type ComposedResource, type ComposeInput } from "./compose.ts";
+import { type ComposedResource, type ComposeInput, compose } from "./compose.ts";
 import { asComposite } from "./observed.ts";
 
 const composing = (input: Partial<ComposeInput>) =>

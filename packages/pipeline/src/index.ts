@@ -11,5 +11,5 @@ export {
 export type { CompositeResource } from "./observed.ts";
 export { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
 export { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
-export { printRender, type PrintOptions } from "./print-render.ts";
-export { render, type RenderInput, type RenderResult } from "./render.ts";
+export { type PrintOptions, printRender } from "./print-render.ts";
+export { type RenderInput, type RenderResult, render } from "./render.ts";

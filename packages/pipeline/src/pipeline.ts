@@ -1,7 +1,7 @@
 import { type Composition, type CompositionFunction, ConnectionDetails, isCompatible } from "@xfn/composition";
 import {
-  accumulate,
   API_VERSION,
+  accumulate,
   type Desired,
   type ExplicitConnectionDetail,
   type FunctionIO,
@@ -14,7 +14,7 @@ import {
   severityOf,
 } from "@xfn/functionio";
 import { checkDesired } from "./check-desired.ts";
-import { compose, type ComposedResource } from "./compose.ts";
+import { type ComposedResource, compose } from "./compose.ts";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "./function-runner.ts";
 import { asComposite, type CompositeResource, describe } from "./observed.ts";
 import { PipelineError } from "./pipeline-error.ts";

@@ -59,7 +59,9 @@ function readOutput(step: CompositionFunction, output: Uint8Array, stderr: strin
   } catch (cause) {
     if (!(cause instanceof FunctionIOError)) throw cause;
     const [code, problem] = outputProblem(cause);
-    throw new PipelineError(code, `${title(step)}: ${problem}`, details(step, cause, stderr));
+    // Loggers print the messages of causes too.
+    const shown = QUOTING.has(cause.code) ? undefined : cause;
+    throw new PipelineError(code, `${title(step)}: ${problem}`, details(step, shown, stderr));
   }
 }
 
