@@ -1,0 +1,44 @@
+// Packs every package as `npm publish` would and checks the tarballs: publint (does package.json name what is there?) and
+// attw (do the types resolve as the code does?).
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = fileURLToPath(new URL("../packages", import.meta.url));
+
+function run(command: string, args: readonly string[], cwd: string): { ok: boolean; stdout: string; all: string } {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8" });
+  return { ok: status === 0, stdout, all: error === undefined ? `${stdout}${stderr}` : error.message };
+}
+
+const folder = mkdtempSync(join(tmpdir(), "xfn-packages-"));
+try {
+  for (const name of readdirSync(PACKAGES).toSorted()) {
+    const cwd = join(PACKAGES, name);
+    const packed = run(
+      "npm",
+      ["pack", "--json", "--ignore-scripts", "--loglevel=error", `--pack-destination=${folder}`],
+      cwd,
+    );
+    if (!packed.ok) throw new Error(`${name}: npm pack failed:\n${packed.all}`);
+    const { version, exports } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")) as {
+      version: string;
+      exports?: object;
+    };
+    const tarball = join(folder, `xfn-${name}-${version}.tgz`);
+    const checks: [string, string[]][] = [["publint", ["run", tarball, "--strict"]]];
+    // A package that is only a program has no types to resolve.
+    if (exports !== undefined) checks.push(["attw", [tarball, "--profile", "esm-only", "--format", "ascii"]]);
+    for (const [command, args] of checks) {
+      const { ok, all } = run(command, args, folder);
+      if (ok) continue;
+      console.error(`${name}: ${command}\n${all}`);
+      process.exitCode = 1;
+    }
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

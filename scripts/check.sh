@@ -1,0 +1,13 @@
+#!/bin/sh
+# npm run check: sets up as ./xfn does, then everything that can be checked without running the program.
+set -eu
+unset CDPATH
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+. "$root/scripts/setup.sh"
+setup writable
+
+cd "$root"
+export PATH="${node%/*}:$root/node_modules/.bin:$PATH"
+export TURBO_TELEMETRY_DISABLED=1
+exec turbo run check:format check:lint check:types check:unused check:packages check:lock \
+  --continue=always --output-logs=errors-only --log-order=grouped "$@"
