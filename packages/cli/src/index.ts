@@ -1,2 +1,4 @@
-// @xfn/cli: the commands of `xfn`, for programs that embed them.
+// @xfn/cli: what the commands do, for programs that embed them.
+export { type BuildFunctionOptions, buildFunction } from "./build/build.ts";
+export { CliError, type CliErrorCode, ExitCode } from "./errors.ts";
 export { main } from "./program.ts";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { addBuild } from "./commands/build.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
@@ -36,7 +37,7 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addDoctor]) add(declaration);
+  for (const add of [addRender, addRun, addBuild, addDoctor]) add(declaration);
   try {
     await program.parseAsync([...args], { from: "user" });
     return exitCode;

@@ -1,0 +1,66 @@
+import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ExitCode, usageError } from "../errors.ts";
+import { interruptible } from "../interrupt.ts";
+import { openImageStore } from "../open-store.ts";
+import { oneLine } from "../terminal/escape.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+import { buildFunction } from "./build.ts";
+
+/** Flags of `xfn build`, as the declaration parsed them. */
+export interface BuildFlags {
+  readonly tag: string;
+  readonly output?: string;
+  readonly base?: string;
+  readonly entrypoint?: string;
+  readonly check: boolean;
+  readonly pull?: "IfNotPresent" | "Always" | "Never";
+  readonly registry?: string;
+  readonly insecureRegistry?: readonly string[];
+  readonly cacheDir?: string;
+}
+
+/** `xfn build`: a folder becomes an image. Prints `NAME@DIGEST`. */
+export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
+  checkNames(flags);
+  return interruptible(async (signal) => {
+    const store = await openImageStore(flags.cacheDir);
+    const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
+    const base =
+      flags.base === undefined
+        ? undefined
+        : await store.image(flags.base, {
+            signal,
+            onProgress: pullProgress(output),
+            pullPolicy: flags.pull,
+            defaultRegistry: flags.registry,
+            insecureRegistries: flags.insecureRegistry,
+          });
+    const built = await buildFunction({
+      path,
+      name: flags.output ?? flags.tag,
+      store,
+      signal,
+      check: flags.check,
+      onNote: note,
+      ...(base === undefined ? {} : { base }),
+      ...(flags.entrypoint === undefined ? {} : { entrypoint: flags.entrypoint }),
+    });
+    await output.product(`${flags.tag}@${built.digest}\n`);
+    return ExitCode.ok;
+  });
+}
+
+// Before anything is built: a typing error should not cost a minute.
+function checkNames({ tag, output }: BuildFlags): void {
+  if (tag.includes("@"))
+    throw usageError(`-t takes a name without a digest, which the build makes itself, not ${JSON.stringify(tag)}`);
+  try {
+    parseReference(tag);
+  } catch (error) {
+    if (error instanceof ImageError) throw usageError(`-t: ${error.message}`);
+    throw error;
+  }
+  if (output !== undefined && !/^oci:./.test(output))
+    throw usageError(`-o takes oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
+}

@@ -1,0 +1,114 @@
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { inputError } from "../errors.ts";
+import { addPython } from "./python-files.ts";
+import { RootTree } from "./root-tree.ts";
+import { sharedLibraries } from "./shared-libraries.ts";
+
+/** What a base that is made of this machine is for. */
+export type HostBaseKind =
+  | { readonly kind: "node" }
+  | { readonly kind: "static" }
+  /** A dynamically linked program: its loader and libraries. */
+  | { readonly kind: "dynamic"; readonly program: string }
+  /** A script; `path` is where its first line expects the interpreter, undefined for `env`. */
+  | { readonly kind: "script"; readonly interpreter: string; readonly path: string | undefined };
+
+/** Where Node is in such a base. */
+export const NODE_PATH = "/usr/local/bin/node";
+
+// Programs of the machine are taken from here and not from the user's PATH, whose first `awk` may be anything.
+const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"] as const;
+
+// What POSIX says a shell script can count on, as far as a function has use for it, and what it does not say but
+// everybody uses. Those that the machine lacks are left out.
+const SHELL_TOOLS =
+  `[ awk base64 basename cat chmod cmp comm cp cut date dd diff dirname du echo env expand expr false find fold
+  grep egrep fgrep gzip head hostname id join kill ln ls md5sum mkdir mkfifo mktemp mv nl nproc od paste pathchk printf pwd
+  readlink realpath rm rmdir sed seq sha256sum shuf sleep sort split stat stty sum sync tac tail tar tee test timeout touch tr true
+  truncate tsort tty uname unexpand uniq unlink wc which whoami xargs yes`.split(/\s+/);
+const SHELLS: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "ksh", "mksh", "zsh", "busybox"]);
+
+/**
+ * The files of a base image made of this machine: an interpreter or loader with what it needs, and nothing of anybody's.
+ *
+ * @throws CliError `Input` for an interpreter that cannot be taken along
+ */
+export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
+  if (process.platform !== "linux") {
+    throw inputError("a base can be made of this machine on Linux only; give one with --base IMAGE");
+  }
+  const tree = new RootTree();
+  addSkeleton(tree);
+  switch (wanted.kind) {
+    case "static":
+      break;
+    case "node":
+      addNode(tree);
+      break;
+    case "dynamic":
+      addLibraries(tree, [wanted.program]);
+      break;
+    case "script":
+      await addInterpreter(tree, wanted.interpreter, wanted.path);
+      break;
+  }
+  return tree;
+}
+
+// Mount points that every runtime wants, a place to write, and names for the ids that programs look up.
+function addSkeleton(tree: RootTree): void {
+  tree.folder("/tmp", 0o1777);
+  for (const folder of ["/dev", "/proc", "/sys", "/etc"]) tree.folder(folder, 0o755);
+  tree.text("/etc/passwd", "root:x:0:0:root:/:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n");
+  tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n");
+}
+
+function addLibraries(tree: RootTree, programs: readonly string[]): void {
+  for (const { source, target } of sharedLibraries(programs)) tree.file(source, target);
+}
+
+function addNode(tree: RootTree): void {
+  tree.file(process.execPath, NODE_PATH);
+  addLibraries(tree, [process.execPath]);
+}
+
+async function addInterpreter(tree: RootTree, interpreter: string, path: string | undefined): Promise<void> {
+  if (path === undefined) addTool(tree, "env");
+  if (interpreter === "node" || interpreter === "nodejs") {
+    addNode(tree);
+    provide(tree, path, NODE_PATH);
+  } else if (/^python(3(\.\d+)?)?$/.test(interpreter)) {
+    const { executable, binaries } = await addPython(tree, interpreter, path);
+    addLibraries(tree, binaries);
+    provide(tree, path ?? `/usr/bin/${interpreter}`, executable);
+  } else if (SHELLS.has(interpreter)) {
+    for (const tool of ["sh", interpreter, ...SHELL_TOOLS]) addTool(tree, tool);
+    const shell = path !== undefined && existsSync(path) ? path : findTool(interpreter);
+    if (shell === undefined)
+      throw inputError(`the interpreter ${interpreter} is not on this machine; give an image that has it with --base`);
+    tree.program(shell);
+    addLibraries(tree, [realpathSync(shell)]);
+    provide(tree, path, shell);
+  } else {
+    throw inputError(
+      `a base for scripts of ${interpreter} cannot be made of this machine (node, python3 and shells can); give an image that has it with --base`,
+    );
+  }
+}
+
+/** Makes sure that the interpreter is where the script's first line says. */
+function provide(tree: RootTree, path: string | undefined, executable: string): void {
+  if (path !== undefined && path !== executable && !tree.has(path)) tree.link(path, executable);
+}
+
+function findTool(name: string): string | undefined {
+  return FOLDERS.map((folder) => join(folder, name)).find(existsSync);
+}
+
+function addTool(tree: RootTree, name: string): void {
+  const path = findTool(name);
+  if (path === undefined) return;
+  tree.program(path);
+  addLibraries(tree, [realpathSync(path)]);
+}

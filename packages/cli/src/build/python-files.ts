@@ -1,0 +1,112 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { inputError } from "../errors.ts";
+import type { RootTree } from "./root-tree.ts";
+
+/** What of Python is in the image. */
+export interface PythonFiles {
+  /** The interpreter's path in the image. */
+  readonly executable: string;
+  /** Files of this machine whose shared libraries are needed. */
+  readonly binaries: readonly string[];
+}
+
+// Asked of the interpreter itself: distributions differ in where the standard library is.
+const QUERY = `import json, os, sys, sysconfig
+print(json.dumps({"executable": os.path.realpath(getattr(sys, "_base_executable", sys.executable)), "prefix": os.path.realpath(sys.base_prefix), "library": os.path.realpath(os.path.dirname(os.__file__)), "version": sysconfig.get_python_version()}))`;
+const QUERY_MS = 10_000;
+
+// Parts of the standard library that a function has no use for: tests, graphics, installers, what others installed.
+const LEFT_OUT =
+  /^(test|tests|idlelib|tkinter|turtledemo|turtle\.py|ensurepip|lib2to3|site-packages|dist-packages|config-.*|_tkinter\..*|_test.*\.so|xxlimited.*|_ctypes_test.*|__phello__|pydoc_data|LICENSE\.txt)$/;
+
+interface PythonInstallation {
+  readonly executable: string;
+  readonly prefix: string;
+  readonly library: string;
+  /** Such as `3.11`. */
+  readonly version: string;
+}
+
+/**
+ * Adds this machine's Python with its standard library, below `/usr` wherever it is installed.
+ *
+ * @param interpreter - `python3`, or a versioned name
+ * @param path - where a script's first line expects it; looked up on PATH otherwise
+ * @throws CliError `Input` when there is none
+ */
+export async function addPython(tree: RootTree, interpreter: string, path: string | undefined): Promise<PythonFiles> {
+  const python = ask(path !== undefined && existsSync(path) ? path : interpreter);
+  const executable = `/usr/bin/python${python.version}`;
+  tree.file(python.executable, executable);
+  if (!tree.has("/usr/bin/python3")) tree.link("/usr/bin/python3", executable);
+  // Found by the interpreter itself, relative to where it lies.
+  const target = join("/usr", relative(python.prefix, python.library));
+  const binaries = [python.executable];
+  addLibrary(tree, python.library, target, binaries);
+  return { executable, binaries };
+}
+
+function ask(program: string): PythonInstallation {
+  try {
+    // -I: neither the environment nor the working directory has a say. -S: nor has anything installed.
+    const answer = execFileSync(program, ["-I", "-S", "-c", QUERY], {
+      timeout: QUERY_MS,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return JSON.parse(answer) as PythonInstallation;
+  } catch (error) {
+    throw inputError(
+      `${program} is not on this machine, or does not start; give an image that has it with --base`,
+      [],
+      error,
+    );
+  }
+}
+
+function addLibrary(tree: RootTree, folder: string, target: string, binaries: string[]): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const { name } = entry;
+    if (LEFT_OUT.test(name) || name === "__pycache__") continue;
+    const source = join(folder, name);
+    if (statSync(source, { throwIfNoEntry: false })?.isDirectory() === true) {
+      addLibrary(tree, source, join(target, name), binaries);
+    } else if (name.endsWith(".so")) {
+      tree.file(source, join(target, name));
+      binaries.push(source);
+    } else if (/\.(py|json|txt|cfg)$/.test(name) && statSync(source, { throwIfNoEntry: false })?.isFile() === true) {
+      tree.file(source, join(target, name));
+      if (name.endsWith(".py")) addCompiled(tree, folder, target, name);
+    }
+  }
+}
+
+const CACHED = /^(.*)\.(cpython-\d+)\.pyc$/;
+const UNCHECKED_HASH = 1;
+
+/**
+ * Adds the compiled form that Python keeps beside a module, as one that is used without a look at the source's time, which
+ * an image does not keep. Without it every call would compile what it imports.
+ *
+ * @see https://peps.python.org/pep-0552/
+ */
+function addCompiled(tree: RootTree, folder: string, target: string, module: string): void {
+  const cache = join(folder, "__pycache__");
+  const name = existsSync(cache)
+    ? readdirSync(cache).find((each) => CACHED.exec(each)?.[1] === basename(module, ".py"))
+    : undefined;
+  if (name === undefined) return;
+  const bytes = readFileSync(join(cache, name));
+  const { mtimeMs, size } = statSync(join(folder, module));
+  const isCurrent =
+    bytes.length > 16 &&
+    bytes.readUInt32LE(4) === 0 &&
+    bytes.readUInt32LE(8) === Math.floor(mtimeMs / 1000) &&
+    bytes.readUInt32LE(12) === size;
+  if (!isCurrent) return;
+  bytes.writeUInt32LE(UNCHECKED_HASH, 4);
+  bytes.fill(0, 8, 16);
+  tree.bytes(join(target, "__pycache__", name), bytes);
+}

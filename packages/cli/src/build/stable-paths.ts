@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { dirname, extname, isAbsolute, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Loader, OnResolveResult, Plugin } from "esbuild";
+
+const NAMESPACE = "package";
+const LOADERS: Readonly<Record<string, Loader>> = {
+  ".js": "js",
+  ".cjs": "js",
+  ".mjs": "js",
+  ".json": "json",
+  ".ts": "ts",
+  ".cts": "ts",
+  ".mts": "ts",
+  ".txt": "text",
+};
+
+/** What is known of a module outside the folder; esbuild itself only sees its label. */
+interface OutsideModule {
+  readonly file: string;
+}
+
+/** Marks the plugin's own look-ups, which must not come back to it. */
+const OWN_LOOKUP = "xfn-own-lookup";
+
+/**
+ * An esbuild plugin that makes a bundle independent of where things are installed. Bundles name the modules in them; for those
+ * outside the function's folder esbuild would write paths relative to it. They get the name and version of their package.
+ *
+ * It also lets a folder that has no `@xfn/functionio` of its own use xfn's.
+ *
+ * @param dir - the function's folder, absolute
+ */
+export function stablePaths(dir: string): Plugin {
+  return {
+    name: "xfn-stable-paths",
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
+        if (args.pluginData === OWN_LOOKUP) return undefined;
+        const importer = (args.pluginData as OutsideModule | undefined)?.file ?? args.importer;
+        const resolveDir = isAbsolute(importer) ? dirname(importer) : args.resolveDir;
+        const { kind, path } = args;
+        const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: OWN_LOOKUP });
+        if (found.errors.length > 0) {
+          const sdk = ownSdk(path);
+          return sdk === undefined ? { errors: found.errors, warnings: found.warnings } : outside(sdk, true);
+        }
+        if (found.external || found.namespace !== "file" || isInside(dir, found.path)) {
+          return {
+            path: found.path,
+            namespace: found.namespace,
+            external: found.external,
+            sideEffects: found.sideEffects,
+            suffix: found.suffix,
+          };
+        }
+        return outside(found.path, found.sideEffects);
+      });
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ pluginData }) => {
+        const { file } = pluginData as OutsideModule;
+        const loader = LOADERS[extname(file)];
+        if (loader === undefined)
+          return { errors: [{ text: `${file} cannot be bundled: only code, JSON and text can` }] };
+        return { contents: readFileSync(file), loader, resolveDir: dirname(file), pluginData };
+      });
+    },
+  };
+}
+
+function outside(file: string, sideEffects: boolean): OnResolveResult {
+  return { path: labelOf(file), namespace: NAMESPACE, sideEffects, pluginData: { file } satisfies OutsideModule };
+}
+
+function ownSdk(path: string): string | undefined {
+  if (!/^@xfn\/functionio($|\/)/.test(path)) return undefined;
+  try {
+    return fileURLToPath(import.meta.resolve(path));
+  } catch {
+    return undefined;
+  }
+}
+
+function isInside(dir: string, path: string): boolean {
+  const inside = relative(dir, path);
+  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** `name@version/path` of the package that a file belongs to. */
+function labelOf(file: string): string {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const { name, version } = readPackage(join(folder, "package.json"));
+    // A package.json without a name only sets the module type of a folder inside a package.
+    if (name !== undefined) return `${name}@${version ?? "0"}/${relative(folder, file).split(sep).join("/")}`;
+    if (dirname(folder) === folder) return file;
+  }
+}
+
+function readPackage(path: string): { readonly name?: string; readonly version?: string } {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as { name?: string; version?: string };
+  } catch {
+    return {};
+  }
+}

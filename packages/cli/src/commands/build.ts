@@ -1,0 +1,42 @@
+import type { BuildFlags } from "../build/build-command.ts";
+import type { CommandContext } from "./command-context.ts";
+import { repeated } from "./command-context.ts";
+import { pullOption } from "./shared-options.ts";
+
+const HELP = `
+DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
+executable. What is run: --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
+function.ts, src/function.ts, index.ts, src/index.ts, function.js or index.js, else the only executable file.
+
+Without --base the image stands on what this machine has: Node, Python, a shell with its tools, or the shared libraries that the
+program needs. A static program stands on nothing. Not taken along: .git, node_modules, tests. The same input gives the same digest.
+
+Prints NAME@DIGEST.
+
+Example:
+  $ xfn build my-function -t my-function:v1
+  my-function:v1@sha256:...`;
+
+/** Declares `xfn build`. */
+export function addBuild({ program, output, finish }: CommandContext): void {
+  program
+    .command("build")
+    .description("make the image of a function, without Docker")
+    .argument("[dir]", "the function's folder, or its file", ".")
+    .requiredOption("-t, --tag <name>", "name of the image")
+    .option("-o, --output <layout>", "write an OCI layout, oci:DIR or oci:DIR:TAG, instead of the local store")
+    .option("--base <image>", "stand on this image: a name in the store, a registry reference, or oci:DIR")
+    .option("--entrypoint <file>", "the file to run or to bundle, relative to DIR")
+    .option("--no-check", "do not check TypeScript types")
+    .addOption(
+      pullOption("--pull <policy>", "when the base is pulled: IfNotPresent, Always or Never (default: IfNotPresent)"),
+    )
+    .option("--registry <host>", "registry for a base without one (default: docker.io)")
+    .option("--insecure-registry <host>", "speak http to this registry (repeatable)", repeated)
+    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)")
+    .addHelpText("after", HELP)
+    .action(async (dir: string, flags: BuildFlags) => {
+      const { runBuild } = await import("../build/build-command.ts");
+      finish(await runBuild(dir, flags, output));
+    });
+}
