@@ -1,0 +1,121 @@
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  closureOf,
+  files,
+  type Import,
+  importsOf,
+  isRelative,
+  type Manifest,
+  manifestOf,
+  packageOf,
+  targetOf,
+} from "./imports.ts";
+
+// Which of our packages each may import: the way that data flows (docs/architecture.md).
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  functionio: [],
+  composition: ["functionio"],
+  pipeline: ["functionio", "composition"],
+  "oci-rootfs": [],
+  runner: ["oci-rootfs"],
+  cli: ["functionio", "composition", "pipeline", "oci-rootfs", "runner"],
+};
+
+// Entries of functionio that run in any JavaScript runtime.
+const PORTABLE_ENTRIES = [".", "./document", "./types"];
+
+const PACKAGES = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
+const MANIFESTS = new Map<string, Manifest>(PACKAGES.map((name) => [`@xfn/${name}`, manifestOf(`packages/${name}`)]));
+
+const isTest = (file: string): boolean => /\.test\.ts$|^packages\/[^/]+\/(test|testing)\//.test(file);
+const sourcesOf = (name: string): string[] => files(`packages/${name}/src/**/*.ts`).filter((file) => !isTest(file));
+const testsOf = (name: string): string[] => files(`packages/${name}/**/*.ts`).filter(isTest);
+const importsIn = (paths: readonly string[]): Import[] => paths.flatMap(importsOf);
+const show = ({ file, specifier }: Import): string => `${file} imports ${specifier}`;
+
+function isPublicEntry(specifier: string): boolean {
+  const name = packageOf(specifier) ?? "";
+  return `.${specifier.slice(name.length)}` in (MANIFESTS.get(name)?.exports ?? {});
+}
+
+function packagesIn(imports: readonly Import[]): string[] {
+  const names = imports.filter(({ specifier }) => !isRelative(specifier)).map(({ specifier }) => packageOf(specifier));
+  return [...new Set(names.filter((name) => name !== undefined))].toSorted();
+}
+
+test("every package has its place in the graph", () => {
+  expect(PACKAGES).toEqual(Object.keys(MAY_IMPORT).toSorted());
+});
+
+describe.each(PACKAGES)("packages/%s", (name) => {
+  test("imports only the packages of ours that it may", () => {
+    const allowed = [`@xfn/${name}`, ...(MAY_IMPORT[name] ?? []).map((other) => `@xfn/${other}`)];
+    const wrong = importsIn(sourcesOf(name)).filter(
+      ({ specifier }) => specifier.startsWith("@xfn/") && !allowed.includes(packageOf(specifier) ?? ""),
+    );
+    expect(wrong.map(show)).toEqual([]);
+  });
+
+  test("reaches into no other package", () => {
+    const wrong = importsIn([...sourcesOf(name), ...testsOf(name)]).filter((found) =>
+      isRelative(found.specifier)
+        ? !targetOf(found).startsWith(`packages/${name}/`)
+        : found.specifier.startsWith("@xfn/") && !isPublicEntry(found.specifier),
+    );
+    expect(wrong.map(show)).toEqual([]);
+  });
+
+  test("depends on exactly what it imports", () => {
+    const { dependencies = {}, peerDependencies = {} } = manifestOf(`packages/${name}`);
+    const declared = Object.keys({ ...dependencies, ...peerDependencies }).toSorted();
+    expect(packagesIn(importsIn(sourcesOf(name))).filter((imported) => imported !== `@xfn/${name}`)).toEqual(declared);
+  });
+
+  test("its tests import only what it or the workspace declares", () => {
+    const own = manifestOf(`packages/${name}`);
+    const declared = Object.keys({ ...own.dependencies, ...own.devDependencies, ...manifestOf(".").devDependencies });
+    const imported = packagesIn(importsIn(testsOf(name)));
+    expect(imported.filter((other) => other !== own.name && !declared.includes(other))).toEqual([]);
+  });
+
+  test("every entry that package.json names has a source", () => {
+    const sources = new Set(files(`packages/${name}/src/**/*.ts`));
+    expect(entrySources(name, () => true).filter((file) => !sources.has(file))).toEqual([]);
+  });
+});
+
+test("functionio's portable entries need no part of Node, nor a dependency that does", () => {
+  const entries = entrySources("functionio", (entry) => PORTABLE_ENTRIES.includes(entry));
+  expect(entries).not.toEqual([]);
+  const wrong = importsIn(closureOf(entries)).filter(({ specifier }) => isBuiltin(specifier));
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test("examples import public entries, and nothing from outside their own folder", () => {
+  const wrong = importsIn(files("examples/**/*.ts")).filter((found) =>
+    isRelative(found.specifier)
+      ? !targetOf(found).startsWith(`${found.file.split("/").slice(0, 2).join("/")}/`)
+      : found.specifier.startsWith("@xfn/") && !isPublicEntry(found.specifier),
+  );
+  expect(wrong.map(show)).toEqual([]);
+});
+
+test("what spans packages imports their public entries", () => {
+  const wrong = importsIn(files("test/**/*.ts", "scripts/**/*.ts")).filter((found) =>
+    isRelative(found.specifier)
+      ? targetOf(found).startsWith("packages/")
+      : found.specifier.startsWith("@xfn/") && !isPublicEntry(found.specifier),
+  );
+  expect(wrong.map(show)).toEqual([]);
+});
+
+// The sources of a package's exports: ./dist/x.js is built from src/x.ts.
+function entrySources(name: string, wanted: (entry: string) => boolean): string[] {
+  return Object.entries(MANIFESTS.get(`@xfn/${name}`)?.exports ?? {})
+    .filter(([entry]) => wanted(entry))
+    .map(([, target]) => (typeof target === "string" ? target : target.default))
+    .filter((path) => path.endsWith(".js"))
+    .map((path) => join("packages", name, path.replace(/^\.\/dist\//, "src/").replace(/\.js$/, ".ts")));
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { importsOf, packageOf } from "./imports.ts";
+
+test("every kind of import is found, and nothing that only looks like one", () => {
+  const found = importsOf("test/unit/testdata/every-kind.ts").map(({ specifier }) => specifier);
+  expect(found.toSorted()).toEqual([
+    "./all.ts",
+    "@scope/named/entry",
+    "dynamic",
+    "re-exported",
+    "side-effect",
+    "type-only",
+    "type-query",
+  ]);
+});
+
+test.each([
+  ["@scope/name/entry", "@scope/name"],
+  ["name/entry", "name"],
+  ["node:fs", undefined],
+  ["fs/promises", undefined],
+])("%s belongs to the package %s", (specifier, name) => {
+  expect(packageOf(specifier)).toBe(name);
+});

@@ -1,0 +1,93 @@
+import { globSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { parseSync } from "oxc-parser";
+import { CHECKOUT } from "../harness/places.ts";
+
+/** One import, of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`, `require()`. */
+export interface Import {
+  /** The importing file, relative to the checkout. */
+  readonly file: string;
+  readonly specifier: string;
+}
+
+/** A package.json, as far as these tests read it. */
+export interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, { readonly default: string } | string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Reads a package.json below the checkout. */
+export function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(CHECKOUT, folder, "package.json"), "utf8")) as Manifest;
+}
+
+/** The files that match, relative to the checkout, in a stable order. */
+export function files(...patterns: string[]): string[] {
+  const skipped = (name: string): boolean => ["node_modules", "dist", "testdata"].includes(name.replace(/.*\//, ""));
+  return globSync(patterns, { cwd: CHECKOUT, exclude: skipped }).toSorted();
+}
+
+/** What a file imports. */
+export function importsOf(file: string): Import[] {
+  const text = readFileSync(join(CHECKOUT, file), "utf8");
+  const { module, program, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
+  const specifiers = [
+    ...module.staticImports.map((found) => found.moduleRequest.value),
+    ...module.staticExports.flatMap((found) => found.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+  ];
+  visit(program, (node) => {
+    const source = node["type"] === "ImportExpression" || node["type"] === "TSImportType" ? node["source"] : undefined;
+    if (isNode(source) && typeof source["value"] === "string") specifiers.push(source["value"]);
+  });
+  return [...new Set(specifiers)].map((specifier) => ({ file, specifier }));
+}
+
+type Node = Record<string, unknown>;
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null;
+}
+
+function visit(value: unknown, look: (node: Node) => void): void {
+  if (!isNode(value)) return;
+  look(value);
+  for (const child of Object.values(value)) visit(child, look);
+}
+
+/** Whether a specifier names a file (and not a package). */
+export function isRelative(specifier: string): boolean {
+  return specifier.startsWith(".") || specifier.startsWith("/");
+}
+
+/** The file that a relative import names, relative to the checkout. */
+export function targetOf({ file, specifier }: Import): string {
+  return join(dirname(file), specifier);
+}
+
+/** The package that a bare specifier names; undefined for a part of Node. */
+export function packageOf(specifier: string): string | undefined {
+  if (isBuiltin(specifier)) return undefined;
+  const parts = specifier.split("/");
+  return parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** Every file that these files reach by relative imports, themselves included. */
+export function closureOf(entries: readonly string[]): string[] {
+  const reached = new Set<string>();
+  const queue = [...entries];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    queue.push(
+      ...importsOf(file)
+        .filter(({ specifier }) => isRelative(specifier))
+        .map(targetOf),
+    );
+  }
+  return [...reached].map((file) => relative("", file)).toSorted();
+}
