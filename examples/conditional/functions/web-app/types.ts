@@ -1,0 +1,19 @@
+// Written by `xfn types`. Do not edit: run it again when the definitions change.
+
+declare module "@xfn/functionio/sdk" {
+  interface Kinds {
+    "platform.example.org/v1alpha1/XWebApp": XWebApp;
+  }
+}
+
+export interface XWebApp {
+  apiVersion: "platform.example.org/v1alpha1";
+  kind: "XWebApp";
+  metadata: import("@xfn/functionio/sdk").ObjectMeta;
+  spec: {
+    namespace: string;
+    image: string;
+    /** Up to how many replicas it is scaled by itself; if not given, it is not. */
+    maxReplicas?: number;
+  };
+}

@@ -1,0 +1,19 @@
+// Written by `xfn types`. Do not edit: run it again when the definitions change.
+
+declare module "@xfn/functionio/sdk" {
+  interface Kinds {
+    "platform.example.org/v1alpha1/XDevBox": XDevBox;
+  }
+}
+
+export interface XDevBox {
+  apiVersion: "platform.example.org/v1alpha1";
+  kind: "XDevBox";
+  metadata: import("@xfn/functionio/sdk").ObjectMeta;
+  spec: {
+    namespace: string;
+    image: string;
+    /** Whether it uses processors and memory now. Its disk is kept in any case. */
+    running: boolean;
+  };
+}

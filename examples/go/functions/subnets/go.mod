@@ -1,0 +1,3 @@
+module example.org/subnets
+
+go 1.21

@@ -1,0 +1,20 @@
+// Written by `xfn types`. Do not edit: run it again when the definitions change.
+
+declare module "@xfn/functionio/sdk" {
+  interface Kinds {
+    "platform.example.org/v1alpha1/XDiskPool": XDiskPool;
+  }
+}
+
+export interface XDiskPool {
+  apiVersion: "platform.example.org/v1alpha1";
+  kind: "XDiskPool";
+  metadata: import("@xfn/functionio/sdk").ObjectMeta;
+  spec: {
+    namespace: string;
+    /** How many disks there are to be. */
+    count: number;
+    /** How much each of them holds, such as 50Gi. */
+    size: string;
+  };
+}

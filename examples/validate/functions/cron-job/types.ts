@@ -1,0 +1,19 @@
+// Written by `xfn types`. Do not edit: run it again when the definitions change.
+
+declare module "@xfn/functionio/sdk" {
+  interface Kinds {
+    "platform.example.org/v1alpha1/XSchedule": XSchedule;
+  }
+}
+
+export interface XSchedule {
+  apiVersion: "platform.example.org/v1alpha1";
+  kind: "XSchedule";
+  metadata: import("@xfn/functionio/sdk").ObjectMeta;
+  spec: {
+    namespace: string;
+    /** When it runs, as cron writes it. */
+    at: string;
+    image: string;
+  };
+}
