@@ -4,6 +4,7 @@ import { addBuild } from "./commands/build.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
+import { addTypes } from "./commands/types.ts";
 import { ExitCode } from "./errors.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import { escapeControls } from "./terminal/escape.ts";
@@ -37,7 +38,7 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addBuild, addDoctor]) add(declaration);
+  for (const add of [addRender, addRun, addBuild, addTypes, addDoctor]) add(declaration);
   try {
     await program.parseAsync([...args], { from: "user" });
     return exitCode;

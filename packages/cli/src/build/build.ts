@@ -93,7 +93,7 @@ async function bundledParts(
       { path: join(FUNCTION_DIR, SOURCE_MAP_FILE), content: bundled.value.sourceMap },
     ],
     config: {
-      entrypoint: [base === undefined ? NODE_PATH : "node", "--enable-source-maps", join(FUNCTION_DIR, BUNDLE_FILE)],
+      entrypoint: [base === undefined ? NODE_PATH : "node", join(FUNCTION_DIR, BUNDLE_FILE)],
     },
     needs: { kind: "node" },
   };

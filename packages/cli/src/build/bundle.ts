@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { BuildFailure, Message } from "esbuild";
 import { inputError } from "../errors.ts";
+import { MAPPED_STACKS, mappedStacks } from "./mapped-stacks.ts";
 import { stablePaths } from "./stable-paths.ts";
 
 /** A bundled function: one CommonJS file, and the map that leads from it to the sources. */
@@ -25,8 +26,13 @@ export const SOURCE_MAP_FILE: string = `${BUNDLE_FILE}.map`;
  */
 export async function bundle(dir: string, entry: string): Promise<Bundle> {
   const esbuild = await import("esbuild");
-  // Importing the SDK's entry first keeps stdout clean before any module of the function can write to it.
-  const contents = `import { serve } from "@xfn/functionio/sdk/entry";\nimport fn from ${JSON.stringify(`./${entry}`)};\nserve(fn);\n`;
+  const contents = [
+    `import ${JSON.stringify(MAPPED_STACKS)};`,
+    // Before any module of the function: importing it keeps stdout clean for the protocol.
+    'import { serve } from "@xfn/functionio/sdk/entry";',
+    `import fn from ${JSON.stringify(`./${entry}`)};`,
+    "serve(fn);",
+  ].join("\n");
   try {
     const { outputFiles, warnings } = await esbuild.build({
       stdin: { contents, resolveDir: dir, sourcefile: "xfn-entry.js", loader: "js" },
@@ -39,13 +45,13 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
       target: "node24",
       charset: "utf8",
       legalComments: "none",
-      sourcemap: "linked",
+      sourcemap: "external",
       sourcesContent: false,
       logLevel: "silent",
       // `run(import.meta, fn)` does nothing in a bundle, as it should: the entry serves the function.
       logOverride: { "empty-import-meta": "silent" },
       define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
-      plugins: [stablePaths(dir)],
+      plugins: [mappedStacks, stablePaths(dir)],
     });
     const find = (suffix: string): Uint8Array =>
       outputFiles.find(({ path }) => path.endsWith(suffix))?.contents ?? new Uint8Array();

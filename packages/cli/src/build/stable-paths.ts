@@ -61,7 +61,9 @@ export function stablePaths(dir: string): Plugin {
         const loader = LOADERS[extname(file)];
         if (loader === undefined)
           return { errors: [{ text: `${file} cannot be bundled: only code, JSON and text can` }] };
-        return { contents: readFileSync(file), loader, resolveDir: dirname(file), pluginData };
+        // Its own source map would bring back the paths of where it was built.
+        const contents = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
+        return { contents, loader, resolveDir: dirname(file), pluginData };
       });
     },
   };

@@ -1,0 +1,22 @@
+import type { CommandContext } from "./command-context.ts";
+
+const HELP = `
+CRD is a YAML or JSON file, or a folder of them, with CustomResourceDefinitions or CompositeResourceDefinitions; - is stdin. Each
+served version becomes an interface; import the file in a function, and desired resources of these kinds are checked.
+
+Example:
+  $ xfn types crds/ -o src/types.ts`;
+
+/** Declares `xfn types`. */
+export function addTypes({ program, output, finish }: CommandContext): void {
+  program
+    .command("types")
+    .description("write TypeScript interfaces for the kinds of definitions")
+    .argument("<crd...>", "definitions: files or folders, or - for stdin")
+    .option("-o, --output <file>", "write to this file instead of stdout")
+    .addHelpText("after", HELP)
+    .action(async (paths: readonly string[], { output: file }: { output?: string }) => {
+      const { writeTypes } = await import("../types/write-types.ts");
+      finish(await writeTypes(paths, file, output));
+    });
+}

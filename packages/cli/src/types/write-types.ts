@@ -1,0 +1,26 @@
+import { writeFileSync } from "node:fs";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { generateTypes } from "@xfn/functionio/types";
+import { CliError, ExitCode } from "../errors.ts";
+import { asInputError, documentsOfAll } from "../input/documents.ts";
+import { sourceName } from "../input/read-input.ts";
+import type { Output } from "../terminal/output.ts";
+
+/** `xfn types`: TypeScript interfaces for the kinds of definitions, to stdout or a file. */
+export async function writeTypes(paths: readonly string[], file: string | undefined, output: Output): Promise<number> {
+  const documents: ParsedDocument[] = [];
+  for (const path of paths) documents.push(...(await documentsOfAll(path)));
+  const text = asInputError(paths.map(sourceName).join(", "), () => generateTypes(documents));
+  if (file === undefined) {
+    await output.product(text);
+    return ExitCode.ok;
+  }
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CliError("Failed", `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  return ExitCode.ok;
+}
