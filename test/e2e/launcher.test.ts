@@ -1,0 +1,330 @@
+import { chmodSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { needs } from "../harness/needs.ts";
+import { Workspace } from "../harness/workspace.ts";
+import { FakeCheckout, seen } from "./fake-checkout.ts";
+
+// The launcher with stand-ins for npm, tsc, apt-get and the program (fake-checkout.ts). That the real ones do their part is
+// shown by every run of CI, which starts with a clean checkout.
+
+let workspace: Workspace;
+let checkout: FakeCheckout;
+
+beforeEach(async () => {
+  workspace = await Workspace.create();
+  checkout = new FakeCheckout(workspace);
+});
+
+afterEach(async () => {
+  await workspace[Symbol.asyncDispose]();
+});
+
+const installs = (calls: readonly string[]): string[] => calls.filter((call) => call.includes(" ci "));
+
+describe("./xfn in a fresh clone", () => {
+  test("installs, builds, and runs the program with its arguments in the user's folder", async () => {
+    const result = await checkout.xfn(["validate", "a b", "", "*"]);
+    expect(seen(result)).toMatchObject({ args: ["validate", "a b", "", "*"], cwd: workspace.path() });
+    const calls = checkout.calls();
+    expect(installs(calls)).toHaveLength(1);
+    expect(calls.at(-1)).toBe("tsc");
+    expect(result.stderr.split("\n")).toEqual(["xfn: installing packages (npm ci)", "xfn: building (tsc -b)", ""]);
+  });
+
+  test("does nothing and says nothing the second time", async () => {
+    await checkout.xfn([]);
+    checkout.calls();
+    const { stderr, code } = await checkout.xfn([]);
+    expect({ stderr, code, calls: checkout.calls() }).toEqual({ stderr: "", code: 0, calls: [] });
+  });
+
+  test("passes on the program's exit code", async () => {
+    checkout.write("packages/cli/src/main.ts", "process.exit(2)");
+    expect((await checkout.xfn([])).code).toBe(2);
+  });
+
+  test("can be called by a link", async () => {
+    symlinkSync(join(checkout.root, "xfn"), workspace.path("to-xfn"));
+    symlinkSync("to-xfn", workspace.path("link"));
+    expect(seen(await checkout.run(["link", "x"])).args).toEqual(["x"]);
+  });
+
+  test("two at once set up once", async () => {
+    checkout.npm("is-slow");
+    const results = await Promise.all([checkout.xfn(["one"]), checkout.xfn(["two"])]);
+    expect(results.map((result) => seen(result).args[0])).toEqual(["one", "two"]);
+    expect(installs(checkout.calls())).toHaveLength(1);
+    expect(results.map(({ stderr }) => stderr).join("")).toContain("waiting for another set-up");
+  });
+
+  test("shows what npm said when it fails, and starts again the next time", async () => {
+    const failing = checkout.npm("fails");
+    const result = await checkout.xfn([]);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain("npm is out of order");
+    rmSync(failing);
+    expect((await checkout.xfn([])).code).toBe(0);
+  });
+
+  test("does an installation again that was killed", async () => {
+    await checkout.xfn([]);
+    checkout.calls();
+    rmSync(join(checkout.root, "node_modules/.package-lock.json"));
+    expect((await checkout.xfn([])).code).toBe(0);
+    expect(installs(checkout.calls())).toHaveLength(1);
+  });
+});
+
+describe("./xfn, once set up, builds again", () => {
+  beforeEach(async () => {
+    checkout.write("packages/cli/src/other.ts", "");
+    await checkout.xfn([]);
+    checkout.calls();
+  });
+
+  const changes: [string, () => void][] = [
+    ["after an edit", () => checkout.write("packages/cli/src/other.ts", "export {}")],
+    ["after a file came", () => checkout.write("packages/cli/src/deep/new.ts", "")],
+    ["after a file went", () => rmSync(join(checkout.root, "packages/cli/src/other.ts"))],
+    ["after a file became older", () => utimesSync(join(checkout.root, "packages/cli/src/other.ts"), 1, 1)],
+    ["when its output has gone", () => rmSync(join(checkout.root, "packages/cli/dist"), { recursive: true })],
+  ];
+  test.each(changes)("%s", async (_, change) => {
+    change();
+    expect((await checkout.xfn([])).code).toBe(0);
+    expect(checkout.calls()).toEqual(["tsc"]);
+  });
+
+  test("but not after an edit of a test", async () => {
+    checkout.write("packages/cli/src/other.test.ts", "");
+    await checkout.xfn([]);
+    expect(checkout.calls()).toEqual([]);
+  });
+
+  test("and installs again when the lock file asks for something else", async () => {
+    checkout.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "2.0.0" } } }');
+    expect((await checkout.xfn([])).stderr).toContain("installing packages");
+    expect(installs(checkout.calls())).toHaveLength(1);
+  });
+});
+
+describe("where Node is too old, ./xfn", () => {
+  beforeEach(() => {
+    rmSync(join(checkout.tools, "node"));
+    checkout.tool("node", "#!/bin/sh\necho v20.20.2\n");
+  });
+
+  test("brings one into the checkout, once", async () => {
+    const first = await checkout.xfn([]);
+    expect(first.stderr).toContain("bringing Node");
+    expect(seen(first).main).toBe(join(checkout.root, "packages/cli/dist/main.js"));
+    checkout.calls();
+    checkout.write("packages/cli/src/main.ts", "console.log(process.execPath)");
+    const { stdout } = await checkout.xfn([]);
+    expect(stdout).toContain(join(checkout.root, ".xfn/node/"));
+    expect(checkout.calls()).toEqual(["tsc"]);
+  });
+
+  test("is not confused by one that was brought half-way", async () => {
+    mkdirSync(join(checkout.root, ".xfn/node.new/node_modules"), { recursive: true });
+    mkdirSync(join(checkout.root, ".xfn/node"));
+    expect((await checkout.xfn([])).code).toBe(0);
+  });
+});
+
+describe("where something of the system is missing, ./xfn", () => {
+  test("names the one command for root, if npm is missing", async () => {
+    rmSync(join(checkout.tools, "npm"));
+    rmSync(join(checkout.tools, "crun"));
+    checkout.apt();
+    checkout.user(1000);
+    const { code, stderr } = await checkout.xfn([]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/npm is not installed; as root: .*nodejs npm crun\n$/);
+    expect(checkout.calls()).toEqual([]);
+  });
+
+  test("as root installs npm", async () => {
+    rmSync(join(checkout.tools, "npm"));
+    checkout.user(0);
+    checkout.apt();
+    const { stderr } = await checkout.xfn([]);
+    expect(stderr).toContain("installing nodejs npm (apt-get)");
+    expect(checkout.calls().filter((call) => call.startsWith("apt-get -q install"))).toHaveLength(1);
+  });
+
+  test.each(["render", "run"])("as root installs crun for %s", async (command) => {
+    rmSync(join(checkout.tools, "crun"));
+    checkout.user(0);
+    checkout.apt();
+    expect(seen(await checkout.xfn([command])).args).toEqual([command]);
+    expect(checkout.calls().filter((call) => /^apt-get -q install .* crun$/.test(call))).toHaveLength(1);
+  });
+
+  test("names the command for crun and lets the program go on", async () => {
+    rmSync(join(checkout.tools, "crun"));
+    checkout.apt();
+    checkout.user(1000);
+    const result = await checkout.xfn(["render"]);
+    expect(seen(result).args).toEqual(["render"]);
+    expect(result.stderr).toMatch(/crun is not installed; as root: .*crun\n$/);
+  });
+
+  test.each(["doctor", "types", "validate", "--help"])("does not ask for crun for %s", async (command) => {
+    rmSync(join(checkout.tools, "crun"));
+    checkout.user(0);
+    checkout.apt();
+    expect((await checkout.xfn([command])).stderr).not.toContain("crun");
+    expect(checkout.calls().filter((call) => call.startsWith("apt-get"))).toEqual([]);
+  });
+});
+
+describe("./xfn for a user without a home", () => {
+  const homeless = { HOME: undefined, XDG_CACHE_HOME: undefined };
+  const fallback = (): string => join(workspace.root, "tmp", `xfn-${process.getuid?.()}`);
+
+  test("keeps its cache in a private temporary folder", async () => {
+    expect(seen(await checkout.xfn([], { env: homeless })).cache).toBe(fallback());
+    expect(lstatSync(fallback()).mode & 0o777).toBe(0o700);
+    expect((await checkout.xfn([], { env: homeless })).code).toBe(0);
+  });
+
+  test("or whose home is not theirs to write to, does the same", async () => {
+    const env = { HOME: "/dev/null", XDG_CACHE_HOME: undefined };
+    expect(seen(await checkout.xfn([], { env })).cache).toBe(fallback());
+  });
+
+  test("refuses a folder that others can write to", async () => {
+    mkdirSync(fallback());
+    chmodSync(fallback(), 0o777);
+    const { code, stderr } = await checkout.xfn([], { env: homeless });
+    expect(code).toBe(1);
+    expect(stderr).toContain("set XDG_CACHE_HOME");
+  });
+
+  test("refuses a link that somebody left there", async () => {
+    mkdirSync(workspace.path("elsewhere"), { mode: 0o700 });
+    symlinkSync(workspace.path("elsewhere"), fallback());
+    expect((await checkout.xfn([], { env: homeless })).code).toBe(1);
+  });
+});
+
+describe("./xfn in a checkout that cannot be written to", needs("ordinary-user"), () => {
+  let user: Workspace;
+
+  beforeEach(async () => {
+    user = await Workspace.create({ as: "ordinary-user" });
+    for (const path of [workspace.root, join(workspace.root, "work")]) chmodSync(path, 0o755);
+    chmodSync(checkout.root, 0o555);
+    for (const folder of ["packages", "packages/cli", "packages/cli/src", "scripts"])
+      chmodSync(join(checkout.root, folder), 0o555);
+    checkout.calls();
+  });
+
+  afterEach(async () => {
+    chmodSync(checkout.root, 0o755);
+    for (const folder of ["packages", "packages/cli", "packages/cli/src", "scripts"])
+      chmodSync(join(checkout.root, folder), 0o755);
+    await user[Symbol.asyncDispose]();
+  });
+
+  const env = (): Record<string, string> => ({
+    PATH: checkout.tools,
+    TOOLS: checkout.tools,
+    CALLS: workspace.path("calls"),
+  });
+  const start = async (...args: string[]): ReturnType<Workspace["xfn"]> =>
+    await user.start(["/bin/sh", join(checkout.root, "xfn"), ...args], { env: env() }).finished;
+
+  test("works in a copy in the user's cache, in the user's folder", async () => {
+    const result = await start("x");
+    expect(seen(result).cwd).toBe(user.path());
+    expect(seen(result).main).toMatch(
+      new RegExp(`^${RegExp.escape(user.cache)}/checkout-[^/]+/packages/cli/dist/main.js$`),
+    );
+    checkout.calls();
+    expect((await start("x")).stderr).toBe("");
+    expect(checkout.calls()).toEqual([]);
+  });
+
+  test("follows the original", async () => {
+    await start();
+    chmodSync(join(checkout.root, "packages/cli/src"), 0o755);
+    checkout.write("packages/cli/src/main.ts", 'console.log("new")');
+    expect((await start()).stdout).toBe("new\n");
+  });
+
+  test("uses it as it is once somebody has set it up", async () => {
+    chmodSync(checkout.root, 0o755);
+    chmodSync(join(checkout.root, "packages/cli"), 0o755);
+    await checkout.xfn([]);
+    chmodSync(checkout.root, 0o555);
+    chmodSync(join(checkout.root, "packages/cli"), 0o555);
+    expect(seen(await start()).main).toBe(join(checkout.root, "packages/cli/dist/main.js"));
+  });
+});
+
+describe("the images of an example", () => {
+  beforeEach(() => {
+    checkout.write(
+      "examples/images.txt",
+      "# comment\n\none/fn  example/one:v1\none/other example/other\ntwo/fn example/two\n",
+    );
+    for (const folder of ["one/fn", "one/other", "two/fn"]) checkout.write(`examples/${folder}/function.ts`, folder);
+    checkout.write("examples/one/xr.yaml", "");
+  });
+  const builds = (): string[] =>
+    checkout
+      .calls()
+      .filter((call) => call.startsWith("xfn build"))
+      .map((call) => call.replace(/.* -t /, ""));
+  const xr = (): string => join(checkout.root, "examples/one/xr.yaml");
+
+  test("are built by a render that names it, once", async () => {
+    await checkout.xfn(["render", xr()]);
+    expect(builds()).toEqual(["example/one:v1", "example/other"]);
+    const { stderr } = await checkout.xfn(["render", xr()]);
+    expect({ stderr, builds: builds() }).toEqual({ stderr: "", builds: [] });
+  });
+
+  test("are built by a render inside of it", async () => {
+    await checkout.xfn(["render", "xr.yaml"], { cwd: join(checkout.root, "examples/one") });
+    expect(builds()).toEqual(["example/one:v1", "example/other"]);
+  });
+
+  test("are built again when their function was edited", async () => {
+    await checkout.xfn(["render", xr()]);
+    builds();
+    checkout.write("examples/one/fn/function.ts", "edited");
+    await checkout.xfn(["render", xr()]);
+    expect(builds()).toEqual(["example/one:v1"]);
+  });
+
+  test("are built again when xfn was built again", async () => {
+    await checkout.xfn(["render", xr()]);
+    builds();
+    checkout.write("packages/cli/src/new.ts", "");
+    await checkout.xfn(["render", xr()]);
+    expect(builds()).toHaveLength(2);
+  });
+
+  test("are no business of other files, whatever their names", async () => {
+    mkdirSync(workspace.path("examples/one"), { recursive: true });
+    writeFileSync(workspace.path("examples/one/xr.yaml"), "");
+    await checkout.xfn(["render", "examples/one/xr.yaml"]);
+    await checkout.xfn(["validate", xr()]);
+    expect(builds()).toEqual([]);
+  });
+
+  test("do not stop the program when they cannot be built", async () => {
+    checkout.write(
+      "packages/cli/src/main.ts",
+      'if (process.argv[2] === "build") { console.error("no"); process.exit(1); }',
+    );
+    const { code, stderr } = await checkout.xfn(["render", xr()]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("could not build the image example/one:v1");
+  });
+});

@@ -1,0 +1,18 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+
+/** The absolute path of a program on the tests' own PATH. */
+export function which(program: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.map((folder) => join(folder, program)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
