@@ -15,6 +15,15 @@ test.each([
   expect(closest(word, fields)).toBe(meant);
 });
 
-test.each(["x", "to", "volumes", "a".repeat(100_000)])("nothing is close to %s", (word) => {
+test("hostile: an endless word is not compared with anything", () => {
+  const untouchable = {
+    [Symbol.iterator]: (): Iterator<string> => {
+      throw new Error("compared");
+    },
+  };
+  expect(closest("a".repeat(1_000_000), untouchable)).toBeUndefined();
+});
+
+test.each(["x", "to", "volumes"])("nothing is close to %s", (word) => {
   expect(closest(word, fields)).toBeUndefined();
 });

@@ -17,7 +17,8 @@ test("another XR or entry gives another name", () => {
 });
 
 test("every name fits a DNS label in length, and is a DNS name if its prefix is", () => {
-  const prefix = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?-$/);
+  const label = fc.stringMatching(/^[a-z0-9]([-.]?[a-z0-9]){0,20}$/);
+  const prefix = fc.array(label, { minLength: 1, maxLength: 12 }).map((labels) => `${labels.join(".")}-`);
   fc.assert(
     fc.property(prefix, fc.string(), (start, entry) => {
       const name = composedName(start, uid, entry);
@@ -25,4 +26,11 @@ test("every name fits a DNS label in length, and is a DNS name if its prefix is"
       expect(name).toMatch(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
     }),
   );
+});
+
+test("a long prefix is cut, but not in the middle of a separator", () => {
+  const long = composedName(`${"a".repeat(49)}.b-`, uid, "bucket");
+  expect(long).toMatch(/^a{49}-[0-9a-f]{12}$/);
+  const fits = composedName(`${"a".repeat(50)}-`, uid, "bucket");
+  expect(fits).toMatch(/^a{50}-[0-9a-f]{12}$/);
 });

@@ -180,6 +180,17 @@ describe("what functions return", () => {
     ]);
   });
 
+  test("a step that drops earlier results does not hide them from the next", async () => {
+    const seen: FunctionIO[] = [];
+    const run = runOf(
+      changes((io) => void (io.results = [{ severity: "Normal", message: "one" }])),
+      changes((io) => void delete io.results),
+      spy(seen),
+    );
+    await runPipeline(run);
+    expect(seen[0]?.results).toEqual([expect.objectContaining({ message: "one" })]);
+  });
+
   test.each(["Fatal", "Error"])(
     "a result of severity %s ends the run: nothing is applied or deleted",
     async (severity) => {
@@ -382,24 +393,23 @@ describe("a runner that fails", () => {
 });
 
 describe("ending a run", () => {
-  test("no step starts after the caller ended it", async () => {
+  test("no step starts after the caller ended it, even with a runner that does not look at the signal", async () => {
     const controller = new AbortController();
     let ran = 0;
-    const run = runOf(
-      (input) => {
-        ran++;
-        controller.abort();
-        return input;
-      },
-      (input) => {
-        ran++;
-        return input;
-      },
-    );
-    expect(await failure(runPipeline({ ...run, signal: controller.signal }))).toMatchObject({
-      code: "Aborted",
-      retryable: true,
-    });
+    const run = async (_image: string, input: Uint8Array): Promise<Uint8Array> => {
+      ran++;
+      controller.abort();
+      return input;
+    };
+    const input = {
+      ...runOf(
+        (io) => io,
+        (io) => io,
+      ),
+      runner: { run },
+      signal: controller.signal,
+    };
+    expect(await failure(runPipeline(input))).toMatchObject({ code: "Aborted", step: "step-2", retryable: true });
     expect(ran).toBe(1);
   });
 

@@ -269,6 +269,13 @@ describe("render", () => {
     expect((error as Error).message.split("\n")).toHaveLength(3);
   });
 
+  test("an XR without a UID may have observed resources of any owner: there is no telling", async () => {
+    const owned = observedBucket("a");
+    (owned["metadata"] as Record<string, JsonValue>)["ownerReferences"] = [{ uid: "live", controller: true }];
+    const result = await render({ ...runOf(desires({ a: bucket() })), observed: [owned] });
+    expect(result.resources[0]?.metadata?.name).toBe("store-a");
+  });
+
   test("an XR that selects Compositions by label gets no other", async () => {
     const select = (env: string, spec: Record<string, JsonValue>) =>
       render({ ...runOf(), composite: xr({}, { spec }) });
