@@ -70,7 +70,7 @@ function createV1(name: string, limits: Limits, host: CgroupHost): LimitCgroup {
     try {
       mkdirSync(directory);
     } catch (error) {
-      throw unavailable(controller, `cgroup version 1 lets only root set limits (${messageOf(error)})`, v2Remedy);
+      throw unavailable(controller, `cgroup version 1 lets only root set limits (${codeOf(error)})`, v2Remedy);
     }
     made.push(directory);
     return directory;
@@ -234,4 +234,8 @@ function removeDirectory(directory: string): void {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : messageOf(error);
 }

@@ -1,10 +1,14 @@
-import { chownSync, mkdirSync, rmdirSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, rmdirSync, statfsSync, symlinkSync } from "node:fs";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { MountFlag, mount, unmount } from "./syscalls.ts";
 
-// A copied image counts against the tmpfs that holds it, so that one needs room for both.
+// A copied image counts against the tmpfs that holds it. Its size is known only once it is there: then the bound becomes
+// what it takes and the writable part.
 const COPY_BYTES = 4 * 1024 * 1024 * 1024;
+
+const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
+const scratchSize = (bytes: number): string => `mode=755,size=${bytes}`;
 
 /** Makes the root filesystems of calls inside one scratch directory, and takes them away. */
 export class RootFilesystems {
@@ -27,7 +31,7 @@ export class RootFilesystems {
     mkdirSync(paths.call);
     let mounted = false;
     const mountScratch = (bytes: number): void => {
-      mount("tmpfs", paths.call, "tmpfs", MountFlag.nosuid | MountFlag.nodev, `mode=755,size=${bytes}`);
+      mount("tmpfs", paths.call, "tmpfs", scratchFlags, scratchSize(bytes));
       mounted = true;
     };
     try {
@@ -40,12 +44,20 @@ export class RootFilesystems {
         unmount(paths.call);
         mounted = false;
       }
-      mountScratch(COPY_BYTES + request.writableBytes);
+      mountScratch(COPY_BYTES);
       mkdirSync(paths.rootfs);
       if (request.owner !== null) chownSync(paths.rootfs, request.owner.uid, request.owner.gid);
       // Loaded here because hosts with overlays, most of them, never need it.
       const { flatten } = await import("@xfn/oci-rootfs/flatten");
       flatten(request.layers, paths.rootfs);
+      const { blocks, bfree, bsize } = statfsSync(paths.call);
+      mount(
+        "tmpfs",
+        paths.call,
+        "tmpfs",
+        scratchFlags | MountFlag.remount,
+        scratchSize((blocks - bfree) * bsize + request.writableBytes),
+      );
       return this.#overlayRefused === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice: this.#overlayRefused };
     } catch (error) {
       if (mounted) unmount(paths.call);

@@ -28,7 +28,7 @@ const sigemptyset = libc.func("int sigemptyset(void *set)");
 const sigdelset = libc.func("int sigdelset(void *set, int signal)");
 
 /** mount(2) flags, from <sys/mount.h>. */
-export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, bind: 4096, recursive: 16384 } as const;
+export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, remount: 32, bind: 4096, recursive: 16384 } as const;
 
 const MNT_DETACH = 2;
 const O_CLOEXEC = 0o2000000;

@@ -1,0 +1,18 @@
+# Runs in namespaces that are held for all runs: bare-crun.sh SCRATCH LOWERDIRS OWNER INPUT CONFIG
+# Mounts one overlay, then for each line on stdin does one bare `crun run` of it and prints its microseconds.
+set -eu
+scratch=$1 lower=$2 owner=$3 input=$4 config=$5
+mount -t tmpfs tmpfs "$scratch"
+cp "$input" "$scratch/input"
+mount -t tmpfs tmpfs /sys/fs/cgroup
+mkdir "$scratch/upper" "$scratch/work" "$scratch/rootfs" "$scratch/state"
+chown "$owner" "$scratch/upper"
+mount -t overlay overlay -o "lowerdir=$lower,upperdir=$scratch/upper,workdir=$scratch/work,userxattr" "$scratch/rootfs"
+cp "$config" "$scratch/config.json"
+echo ready
+while read -r _; do
+  began=${EPOCHREALTIME/./}
+  crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" bare <"$scratch/input" >/dev/null
+  ended=${EPOCHREALTIME/./}
+  echo $((ended - began))
+done

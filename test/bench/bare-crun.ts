@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Image } from "@xfn/oci-rootfs";
+import { processConfig } from "@xfn/oci-rootfs";
+import { runtimeSpec, sandboxOwner } from "@xfn/runner";
+
+/** Bare `crun run` of an image's bundle: what any runner built on crun cannot do without. */
+export interface BareCrun {
+  /** One run; its milliseconds as a small parent process (bash) sees them. */
+  run(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Prepares an overlay of the image once, in held namespaces; each run is then only crun's. */
+export async function bareCrun(image: Image, input: Uint8Array): Promise<BareCrun> {
+  const root = process.geteuid?.() === 0;
+  const owner = sandboxOwner() ?? { uid: 0, gid: 0 };
+  // The sandbox's id must be able to pass every directory above it.
+  const directory = mkdtempSync("/var/tmp/xfn-bare-");
+  const scratch = join(directory, "s");
+  mkdirSync(scratch, { mode: 0o755 });
+  chmodSync(directory, 0o755);
+  writeFileSync(join(directory, "input"), input);
+  writeFileSync(
+    join(directory, "config.json"),
+    runtimeSpec(await processConfig(image), {
+      network: "Isolated",
+      owner,
+      rootfs: join(scratch, "rootfs"),
+      networkFiles: { resolvConf: "", hosts: "" },
+    }),
+  );
+  const namespaces = [
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+    ...(root ? [] : ["--user", "--map-root-user"]),
+  ];
+  const script = join(import.meta.dirname, "bare-crun.sh");
+  const child = spawn(
+    "unshare",
+    [
+      ...namespaces,
+      "bash",
+      script,
+      scratch,
+      image.layers.toReversed().join(":"),
+      `${owner.uid}:${owner.gid}`,
+      join(directory, "input"),
+      join(directory, "config.json"),
+    ],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const line = await lines.next();
+    if (line.done === true) throw new Error("the bare crun process ended");
+    return line.value;
+  };
+  await next();
+  return {
+    run: async () => {
+      child.stdin.write("\n");
+      return Number(await next()) / 1000;
+    },
+    close: async () => {
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      child.stdin.end();
+      await ended;
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,313 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import process from "node:process";
+import type { Runner, RunOptions } from "@xfn/runner";
+import { MAX_OUTPUT_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+describe("runner", needs("crun"), () => {
+  let workspace: Workspace;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  describe.each(["overlay", "copy"] as const)("with root file systems by %s", (rootfs) => {
+    let runner: Runner;
+    let state: Before;
+    beforeEach(async () => {
+      state = await before(workspace.root);
+      runner = await runnerOf(workspace, { rootfs });
+    });
+    afterEach(async () => {
+      await runner.close();
+      expect(await leftovers(state)).toEqual([]);
+    });
+
+    const sh = async (script: string, options: RunOptions = {}, rest = ""): Promise<string> =>
+      Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n${rest}`), options)).toString("utf8");
+    const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {
+      const error = await sh(script, options).then(
+        (output) => new Error(`it succeeded with ${output.length} bytes`),
+        (reason: unknown) => reason,
+      );
+      if (!(error instanceof RunnerError)) throw error;
+      return error;
+    };
+
+    test("stdin reaches the function and its stdout comes back", async () => {
+      expect(await sh("cat", {}, "hello\nworld")).toBe("hello\nworld");
+    });
+
+    test("two calls share nothing: what one wrote, the next does not see", async () => {
+      expect(await sh("echo poison > /poison; echo poison > /tmp/poison; ls /poison /tmp")).toBe(
+        "/poison\n\n/tmp:\npoison\n",
+      );
+      expect(await sh("ls -A /tmp; test ! -e /poison && echo clean")).toBe("clean\n");
+    });
+
+    test("50 MB go in and come out whole", async () => {
+      const input = "0123456789".repeat(5_000_000);
+      expect((await sh("cat", {}, input)) === input).toBe(true);
+    });
+
+    test("a function that does not read its input may answer all the same", async () => {
+      expect(await sh("echo done", {}, "x".repeat(50_000_000))).toBe("done\n");
+    });
+
+    test("64 MiB of stderr do not block it, and only the end is kept", async () => {
+      expect(await sh("head -c 67108864 /dev/zero | tr '\\0' e >&2; echo done")).toBe("done\n");
+      const { code, stderr } = await failure("head -c 100000 /dev/zero | tr '\\0' e >&2; echo the end >&2; exit 4");
+      expect(code).toBe("NonZeroExit");
+      expect(stderr).toMatch(/the end\n$/);
+      expect(stderr?.length).toBeLessThan(STDERR_TAIL_BYTES + 100);
+    });
+
+    test("more stdout than the bound is an error, never a cut answer", async () => {
+      expect(await failure(`head -c ${MAX_OUTPUT_BYTES + 1} /dev/zero`)).toMatchObject({
+        code: "OutputTooLarge",
+        phase: "output",
+      });
+      expect((await sh(`head -c ${MAX_OUTPUT_BYTES} /dev/zero`)).length).toBe(MAX_OUTPUT_BYTES);
+    });
+
+    test("an exit code is told, with the image, the step and the end of stderr", async () => {
+      const error = await failure("echo broken >&2; exit 7", { step: "make-it" });
+      expect(error).toMatchObject({
+        code: "NonZeroExit",
+        phase: "run",
+        exitCode: 7,
+        image: SHELL,
+        step: "make-it",
+        retryable: false,
+      });
+      expect(error.stderr).toBe("broken\n");
+      expect(error.message).toContain("make-it");
+    });
+
+    test("at its deadline a function is killed, even if it ignores SIGTERM and forked away", async () => {
+      const error = await failure("trap '' TERM INT; (sleep 600 &) ; sleep 600", { timeoutMs: 300 });
+      expect(error).toMatchObject({ code: "Timeout", phase: "timeout", retryable: true });
+    });
+
+    test("a process that outlives the function and holds its stdout does not hold the call", async () => {
+      expect(await sh("(sleep 600 &); echo done")).toBe("done\n");
+    });
+
+    test("a cancelled call ends at once with nothing left", async () => {
+      const controller = new AbortController();
+      const call = failure("echo started >&2; sleep 600", { signal: controller.signal });
+      setTimeout(() => controller.abort(), 200);
+      expect(await call).toMatchObject({ code: "Aborted" });
+    });
+
+    test("a call that was cancelled before it began starts nothing", async () => {
+      expect(await failure("echo done", { signal: AbortSignal.abort() })).toMatchObject({ code: "Aborted" });
+    });
+
+    test("a full disk is the function's own", async () => {
+      expect(
+        await sh(
+          "head -c 400000000 /dev/zero > /tmp/x 2>/dev/null || echo full; rm /tmp/x; echo again > /tmp/x; cat /tmp/x",
+        ),
+      ).toBe("full\nagain\n");
+    });
+
+    test("calls at the same time do not mix", async () => {
+      const outputs = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => sh(`sleep 0.0${index}; echo ${index}`)),
+      );
+      expect(outputs).toEqual(Array.from({ length: 8 }, (_, index) => `${index}\n`));
+    });
+  });
+
+  describe("isolation", () => {
+    let runner: Runner;
+    let state: Before;
+    beforeEach(async () => {
+      state = await before(workspace.root);
+      runner = await runnerOf(workspace);
+    });
+    afterEach(async () => {
+      await runner.close();
+      expect(await leftovers(state)).toEqual([]);
+    });
+    const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
+      Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
+
+    test("only its own processes are visible", async () => {
+      expect(await sh("cd /proc; for p in [0-9]*; do cat $p/comm; done")).toMatch(/^(sh|function|cat)\n(cat\n)*$/);
+    });
+
+    test("no descriptor besides the three is open", async () => {
+      expect(await sh("for fd in /proc/self/fd/*; do if [ -e $fd ]; then echo ${fd##*/}; fi; done")).toBe("0\n1\n2\n");
+    });
+
+    test("stdio are pipes that can be opened by path", async () => {
+      expect(await sh("echo ok > /dev/stdout; readlink /proc/self/fd/0")).toMatch(/^ok\npipe:/);
+    });
+
+    test("no capability, and none to be gained", async () => {
+      const status = await sh("cat /proc/self/status");
+      for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+        expect(status).toContain(`${set}:\t0000000000000000`);
+      expect(status).toContain("NoNewPrivs:\t1");
+    });
+
+    test("the kernel's settings cannot be written", async () => {
+      const attempts = ["/proc/sys/kernel/hostname", "/proc/sysrq-trigger", "/proc/sys/vm/drop_caches"];
+      for (const path of attempts) expect(await sh(`(echo 1 > ${path}) 2>/dev/null || echo denied`)).toBe("denied\n");
+    });
+
+    test("the host's files are not there, and its devices neither", async () => {
+      expect(await sh("ls -d /root/.cache /home/* /sys/* 2>/dev/null; ls /dev | tr '\\n' ' '")).not.toMatch(
+        /root|home|sys|sd|vd|mem/,
+      );
+    });
+
+    test("one id exists inside, and outside it is not root's", async () => {
+      const [inside, outside, size] = (await sh("cat /proc/self/uid_map")).trim().split(/\s+/).map(Number);
+      expect({ inside, size }).toEqual({ inside: 0, size: 1 });
+      // Seen from inside, the map shows the id of the namespace around it: a root runner's is the host's.
+      if (process.getuid?.() === 0) expect(outside).toBeGreaterThan(65_536);
+    });
+
+    test("Isolated has no network; Accessible has the runner's", async () => {
+      const interfaces = (text: string): string[] =>
+        text
+          .split("\n")
+          .flatMap((line) => line.match(/^\s*(\S+):/)?.[1] ?? [])
+          .sort();
+      const host = interfaces(readFileSync("/proc/net/dev", "utf8"));
+      expect(interfaces(await sh("cat /proc/net/dev"))).toEqual(["lo"]);
+      expect(await sh("readlink /proc/self/ns/net")).not.toBe(`${readlinkSync("/proc/self/ns/net")}\n`);
+      expect(interfaces(await sh("cat /proc/net/dev", { network: "Accessible" }))).toEqual(host);
+      expect(await sh("readlink /proc/self/ns/net", { network: "Accessible" })).toBe(
+        `${readlinkSync("/proc/self/ns/net")}\n`,
+      );
+    });
+
+    test("a fork bomb hits its own bound and dies at the deadline", async () => {
+      const call = sh("f() { f | f & }; f; sleep 600", { timeoutMs: 1_000 });
+      await expect(call).rejects.toMatchObject({ code: "Timeout", stderr: expect.stringMatching(/fork/i) });
+      expect(await sh("echo well")).toBe("well\n");
+    });
+  });
+
+  describe("limits", () => {
+    test("memory over the limit is told as such", needs("cgroup-limits"), async () => {
+      const state = await before(workspace.root);
+      const runner = await runnerOf(workspace);
+      try {
+        const call = runner.run(SHELL, Buffer.from("a=x; while :; do a=$a$a; done\n"), {
+          memoryBytes: 32 * 1024 * 1024,
+        });
+        await expect(call).rejects.toMatchObject({ code: "OutOfMemory", phase: "run" });
+        const output = await runner.run(SHELL, Buffer.from("echo enough\n"), {
+          memoryBytes: 32 * 1024 * 1024,
+          cpus: 0.5,
+        });
+        expect(Buffer.from(output).toString()).toBe("enough\n");
+      } finally {
+        await runner.close();
+      }
+      expect(await leftovers(state)).toEqual([]);
+    });
+
+    test("a limit that cannot be enforced is refused; allowUnlimited runs without it and says so", async () => {
+      const lacking = needs("cgroup-limits").skip;
+      const warnings: string[] = [];
+      const strict = await runnerOf(workspace);
+      const lenient = await runnerOf(workspace, {
+        allowUnlimited: true,
+        onWarning: (warning) => warnings.push(warning),
+      });
+      const call = (runner: Runner): Promise<Uint8Array> =>
+        runner.run(SHELL, Buffer.from("echo ran\n"), { memoryBytes: 64 * 1024 * 1024 });
+      try {
+        if (lacking)
+          await expect(call(strict)).rejects.toMatchObject({
+            code: "LimitUnavailable",
+            phase: "start",
+            retryable: false,
+          });
+        else expect(Buffer.from(await call(strict)).toString()).toBe("ran\n");
+        expect(Buffer.from(await call(lenient)).toString()).toBe("ran\n");
+        expect(warnings.length).toBe(lacking ? 1 : 0);
+      } finally {
+        await strict.close();
+        await lenient.close();
+      }
+    });
+  });
+
+  describe("ends", () => {
+    test.each(["SIGKILL", "SIGTERM"] as const)(
+      "after %s to the caller no container, mount or file is left",
+      async (signal) => {
+        const state = await before(workspace.root);
+        const caller = workspace.start([process.execPath, await writeCaller(workspace, "sleep 600")]);
+        await once(caller.child.stdout as NodeJS.ReadableStream, "data");
+        caller.child.kill(signal);
+        await caller.finished;
+        expect(await leftovers(state)).toEqual([]);
+      },
+    );
+
+    test("when the sandbox host is killed, its calls fail and the next one works", async () => {
+      const runner = await runnerOf(workspace);
+      try {
+        const earlier = new Set(childrenOf(process.pid));
+        const call = runner.run(SHELL, Buffer.from("echo up >&2; sleep 600\n"));
+        const outcome = expect(call).rejects.toMatchObject({ code: "Closed", retryable: true });
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        for (const pid of childrenOf(process.pid)) if (!earlier.has(pid)) process.kill(pid, "SIGKILL");
+        await outcome;
+        expect(Buffer.from(await runner.run(SHELL, Buffer.from("echo again\n"))).toString()).toBe("again\n");
+      } finally {
+        await runner.close();
+      }
+    });
+
+    test("a closed runner refuses calls", async () => {
+      const runner = await runnerOf(workspace);
+      await runner.close();
+      await expect(runner.run(SHELL, Buffer.from(""))).rejects.toMatchObject({ code: "Closed" });
+    });
+
+    test("a missing runtime is told with the way to install it", async () => {
+      const runner = await runnerOf(workspace, { ociRuntime: "no-such-crun" });
+      await expect(runner.run(SHELL, Buffer.from(""))).rejects.toMatchObject({
+        code: "RuntimeMissing",
+        retryable: false,
+      });
+      await runner.close();
+    });
+
+    test("descriptors do not grow with calls", async () => {
+      const runner = await runnerOf(workspace);
+      const open = (): number => readdirSync("/proc/self/fd").length;
+      try {
+        for (let call = 0; call < 3; call++) await runner.run(SHELL, Buffer.from("cat\n"));
+        const before = open();
+        for (let call = 0; call < 30; call++) await runner.run(SHELL, Buffer.from("cat\n"));
+        expect(open()).toBeLessThanOrEqual(before);
+      } finally {
+        await runner.close();
+      }
+    });
+  });
+});
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  );
+}
