@@ -86,7 +86,7 @@ export interface ExplicitConnectionDetail extends JsonObject {
 /** Where a composed resource's connection detail comes from. */
 export type ConnectionDetailType = "FromConnectionSecretKey" | "FromFieldPath" | "FromValue";
 
-/** A connection detail to derive from a composed resource. Read it with `connectionDetailSource`. */
+/** A connection detail to derive from a composed resource. */
 export interface ConnectionDetail extends JsonObject {
   /** Defaults to the secret key. */
   name?: string;

@@ -31,5 +31,6 @@ export {
   MAX_TEXT_BYTES,
   type ParseLimits,
 } from "./limits.ts";
+export { type EntryState, entryState } from "./overlay.ts";
 export { parseFunctionIO, type ParseOptions } from "./parse.ts";
 export { printFunctionIO } from "./print.ts";

@@ -75,7 +75,7 @@ const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|[
 const NOT_PLAIN = /^[-?:](?:[ \t]|$)|^[,[\]{}#&*!|>'"%@`]|^(?:---|\.\.\.)|: |:$|:\t|[ \t]#|^[ \t]|[ \t]$|[\t\n]/;
 /** What YAML 1.1 readers other than Kubernetes' take for a number, a date, a merge or a default value. */
 const OTHER_READERS =
-  /^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?$|^[-+]?\.[0-9_]*(?:[eE][-+]?[0-9]+)?$|^0[xXoObB]|^[-+]?[0-9][0-9_,]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|^<<$|^=$/;
+  /^[-+]?(?:[0-9][0-9_]*)?(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?$|^0[xXoObB]|^[-+]?[0-9][0-9_,]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|^<<$|^=$/;
 
 /** Text as a scalar; as a block where there is an indentation for it and it has several lines. */
 function printText(text: string, indent: string | undefined): string {

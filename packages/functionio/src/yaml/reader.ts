@@ -238,7 +238,7 @@ export class YamlReader {
     const mapping = new Mapping();
     let key = first;
     for (;;) {
-      if (cursor.tab) cursor.fail("a tab in the indentation; use spaces");
+      if (cursor.tab) cursor.fail("a tab in the indentation; use spaces", key?.start);
       if (key === undefined && cursor.atIndicator(Char.Question)) this.#explicitEntry(mapping, column);
       else {
         const read: Key = key ?? this.#key();

@@ -1,0 +1,98 @@
+import { isObject, type JsonObject } from "../json-value.ts";
+import type { ParsedDocument } from "../read.ts";
+import { type KindVersion, readDefinitions } from "./definition.ts";
+import { comment, propertyLine, quote } from "./schema-type.ts";
+
+/**
+ * TypeScript interfaces of the kinds that CRDs and CompositeResourceDefinitions define, one for each kind and version, and
+ * their entries in `Kinds`, so that `desired.apply` of the SDK knows them by `apiVersion` and `kind`. Types only: nothing of
+ * it exists at run time. The same documents in the same order give the same text.
+ *
+ * The stored (or referenceable) version of a kind has its plain name, `Bucket`; others carry theirs, `BucketV1Alpha1`. Kinds
+ * of one name in several groups carry their group: `S3Bucket`.
+ *
+ * @throws {DocumentError} Invalid, if a document is not a definition
+ */
+export function generateTypes(documents: readonly ParsedDocument[]): string {
+  const kinds = unique(readDefinitions(documents));
+  const names = nameInterfaces(kinds);
+  const named = kinds.map((kind, index) => ({ kind, name: names[index] ?? kind.kind }));
+  const register = named.map(({ kind, name }) => `    ${quote(`${apiVersion(kind)}/${kind.kind}`)}: ${name};`);
+  const interfaces = named.map(({ kind, name }) => printInterface(kind, name));
+  return [
+    "// Written by `xfn types`. Do not edit: run it again when the definitions change.",
+    `declare module "@xfn/functionio/sdk" {\n  interface Kinds {\n${register.join("\n")}\n  }\n}`,
+    ...interfaces,
+    // A file without kinds is a module all the same.
+    ...(interfaces.length === 0 ? ["export {};"] : []),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+function apiVersion({ group, version }: KindVersion): string {
+  return group === "core" ? version : `${group}/${version}`;
+}
+
+/** The last definition of a kind and version counts, at the place of the first. */
+function unique(kinds: readonly KindVersion[]): KindVersion[] {
+  return [...new Map(kinds.map((kind) => [`${apiVersion(kind)}/${kind.kind}`, kind])).values()];
+}
+
+function printInterface(kind: KindVersion, name: string): string {
+  const { schema } = kind;
+  const properties: JsonObject = isObject(schema["properties"]) ? schema["properties"] : {};
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const lines = [
+    `  apiVersion: ${quote(apiVersion(kind))};`,
+    `  kind: ${quote(kind.kind)};`,
+    '  metadata: import("@xfn/functionio/sdk").ObjectMeta;',
+  ];
+  for (const [field, property] of Object.entries(properties)) {
+    if (field === "apiVersion" || field === "kind" || field === "metadata") continue;
+    // Its controller writes the status later, so that a reader must always be ready for none.
+    const always = field !== "status" && (required.includes(field) || (kind.composite && field === "spec"));
+    lines.push(propertyLine(field, property, always, "  "));
+  }
+  if (schema["x-kubernetes-preserve-unknown-fields"] === true || Object.keys(properties).length === 0) {
+    lines.push("  [key: string]: unknown;");
+  }
+  return `${comment(schema, "")}export interface ${name} {\n${lines.join("\n")}\n}`;
+}
+
+/** Names that would hide something that the generated file uses. */
+const TAKEN: ReadonlySet<string> = new Set(["Kinds"]);
+
+function nameInterfaces(kinds: readonly KindVersion[]): string[] {
+  const groups = new Map<string, Set<string>>();
+  const versions = new Map<string, KindVersion[]>();
+  for (const kind of kinds) {
+    const base = identifier(kind.kind);
+    groups.set(base, (groups.get(base) ?? new Set()).add(kind.group));
+    const key = `${kind.group}/${kind.kind}`;
+    versions.set(key, [...(versions.get(key) ?? []), kind]);
+  }
+  const used = new Set<string>(TAKEN);
+  return kinds.map((kind) => {
+    const all = versions.get(`${kind.group}/${kind.kind}`) ?? [];
+    const plain = all.find(({ preferred }) => preferred) ?? all.at(-1);
+    let name = identifier(kind.kind);
+    const sharing = groups.get(name) ?? new Set();
+    if (sharing.size > 1) {
+      const first = [...sharing].filter((group) => group.split(".")[0] === kind.group.split(".")[0]);
+      name = identifier(first.length > 1 ? kind.group : (kind.group.split(".")[0] ?? "")) + name;
+    }
+    if (kind !== plain) name += identifier(kind.version);
+    let free = name;
+    for (let n = 2; used.has(free); n++) free = `${name}_${n}`;
+    used.add(free);
+    return free;
+  });
+}
+
+/** `v1alpha1` -> `V1Alpha1`, `s3.example.org` -> `S3ExampleOrg`: letters and digits only, beginning with a capital. */
+function identifier(text: string): string {
+  const words = text.match(/[A-Za-z]+|[0-9]+/g) ?? [];
+  const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+  return /^[A-Z]/.test(joined) ? joined : `Kind${joined}`;
+}

@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { json, object } from "../../test-support/arbitraries.ts";
+import { firstDifference } from "../difference.ts";
+import { DocumentError } from "../errors.ts";
+import type { JsonValue } from "../json-value.ts";
+import { printJson } from "../print-json.ts";
+import { readDocuments } from "../read.ts";
+import { printYaml } from "./print.ts";
+
+test("prints as kubectl does", () => {
+  const value: JsonValue = {
+    apiVersion: "v1",
+    kind: "List",
+    metadata: { name: "x", labels: {}, annotations: { "example.org/note": "a: b" } },
+    items: [{ data: { script: "#!/bin/sh\nexit 0\n", empty: "" }, ports: [80, [443]], none: null }, "last"],
+    id: 9223372036854775807n,
+  };
+  expect(printYaml(value)).toBe(`apiVersion: v1
+kind: List
+metadata:
+  name: x
+  labels: {}
+  annotations:
+    example.org/note: 'a: b'
+items:
+- data:
+    script: |
+      #!/bin/sh
+      exit 0
+    empty: ""
+  ports:
+  - 80
+  - - 443
+  none: null
+- last
+id: 9223372036854775807
+`);
+});
+
+test.each(["on", "Yes", "n", "null", "~", "0x1f", "1e3", "012", "08", "1_000", ".5", "22:22", "2001-01-01", "2024-01-01T00:00:00Z", "=", "<<", ".inf", "0o7"])(
+  "%s as text is quoted",
+  (text) => {
+    expect(printYaml({ a: text })).toBe(`a: "${text}"\n`);
+  },
+);
+
+test.each(["x", "a-b", "http://x:80/y", "v1.2.3", "10.0.0.1", "a b", "registry.example.org/img:tag@sha256:0a", "it's", "é"])(
+  "%s as text is plain",
+  (text) => {
+    expect(printYaml({ a: text })).toBe(`a: ${text}\n`);
+  },
+);
+
+test("text is never folded", () => {
+  const text = "word ".repeat(100).trim();
+  expect(printYaml({ a: text })).toBe(`a: ${text}\n`);
+});
+
+test("what YAML cannot carry is an error", () => {
+  expect(() => printYaml({ a: [Number.NaN] })).toThrow(DocumentError);
+  expect(() => printYaml({ a: Infinity })).toThrow(DocumentError);
+  expect(() => printYaml({ a: "\ud800" })).toThrow(DocumentError);
+});
+
+describe("round trips", () => {
+  test("YAML: read(print(x)) is x", () => {
+    fc.assert(
+      fc.property(object(json), (value) => {
+        expect(readDocuments(printYaml(value))[0]?.value).toEqual(value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("JSON, indented or not: read(print(x)) is x", () => {
+    fc.assert(
+      fc.property(object(json), fc.constantFrom(0, 2), (value, indent) => {
+        expect(readDocuments(printJson(value, indent))[0]?.value).toEqual(value);
+        // And as YAML, for which JSON is a style.
+        expect(readDocuments(`---\n${printJson(value, indent)}`)[0]?.value).toEqual(value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("an integer that is a number beyond 2^53 keeps its value", () => {
+    for (const print of [printJson, printYaml]) {
+      expect(print([41538645226132408])).toContain("41538645226132408");
+    }
+  });
+
+  test.each(["1.1", "1.2"] as const)("YAML %s readers see the same", (version) => {
+    fc.assert(
+      fc.property(object(json), (value) => {
+        const theirs = parse(printYaml(value), { version, intAsBigInt: true }) as JsonValue;
+        expect(firstDifference(theirs, value)).toBeUndefined();
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
