@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { chmod, cp, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { consoleCommands } from "../harness/console-commands.ts";
+import { type Need, needs } from "../harness/needs.ts";
+import { CHECKOUT, XFN_MAIN } from "../harness/places.ts";
+import { type Finished, Workspace } from "../harness/workspace.ts";
+
+// Every example as its README says: the commands in it, as they are written, in a folder that looks like a checkout.
+
+/** What the renders of a README print, in their order. */
+interface Render {
+  /** A file beside the README, with what is on stdout. */
+  stdout: string;
+  stderr?: string;
+  code?: number;
+}
+
+const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
+  quickstart: { renders: [{ stdout: "expected.yaml" }] },
+  conditional: {
+    renders: [
+      { stdout: "expected.yaml" },
+      { stdout: "expected-fixed.yaml", stderr: "xfn: would be deleted: autoscaler\n" },
+    ],
+  },
+  config: { renders: [{ stdout: "expected.yaml" }] },
+  delete: { renders: [{ stdout: "expected.yaml", stderr: "xfn: would be deleted: machine\n" }] },
+  go: { needs: ["go"], renders: [{ stdout: "expected.yaml" }] },
+  loop: {
+    renders: [
+      { stdout: "expected.yaml" },
+      { stdout: "expected-scale-down.yaml", stderr: "xfn: would be deleted: disk-2\n" },
+    ],
+  },
+  python: { needs: ["python3"], renders: [{ stdout: "expected.yaml" }] },
+  shell: { renders: [{ stdout: "expected.yaml" }] },
+  validate: {
+    renders: [
+      {
+        stdout: "expected.yaml",
+        stderr:
+          'xfn: fatal: step "image-policy": cron-job: the image docker.io/someone/report:latest is not from registry.example.org\n',
+        code: 1,
+      },
+    ],
+  },
+};
+
+const FOLDER = join(CHECKOUT, "examples");
+
+/** The images that ./xfn builds before it renders an example. */
+const IMAGES = readFileSync(join(FOLDER, "images.txt"), "utf8")
+  .split("\n")
+  .filter((line) => line !== "" && !line.startsWith("#"))
+  .map((line) => {
+    const [folder = "", image = ""] = line.split(/\s+/);
+    return { folder, image };
+  });
+
+let workspace: Workspace;
+
+beforeAll(async () => {
+  workspace = await Workspace.create();
+  await cp(FOLDER, workspace.path("examples"), { recursive: true, filter: (path) => !path.endsWith("/dist") });
+  await symlink(join(CHECKOUT, "node_modules"), workspace.path("node_modules"));
+  await chmod(await workspace.write("xfn", `#!/bin/sh\nexec '${process.execPath}' '${XFN_MAIN}' "$@"\n`), 0o755);
+});
+
+afterAll(async () => {
+  await workspace[Symbol.asyncDispose]();
+});
+
+function sh(command: string): Promise<Finished> {
+  return workspace.start(["sh", "-c", command]).finished;
+}
+
+describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also = [], renders }) => {
+  describe("its README's commands", needs("crun", ...also), () => {
+    const commands = consoleCommands(readFileSync(join(FOLDER, example, "README.md"), "utf8"));
+    const renderCommands = commands.filter((command) => command.startsWith("./xfn render "));
+
+    // What a reader, or the launcher for them, has done before the first render.
+    beforeAll(async () => {
+      for (const { folder, image } of IMAGES.filter(({ folder }) => folder.startsWith(`${example}/`))) {
+        const { code, stderr } = await workspace.xfn(["build", `examples/${folder}`, "-t", image]);
+        expect({ code, stderr }).toMatchObject({ code: 0 });
+      }
+      for (const command of commands.filter((command) => !renderCommands.includes(command))) {
+        const { code, stderr } = await sh(command);
+        expect({ command, code, stderr }).toMatchObject({ code: 0 });
+      }
+    });
+
+    test("each render is a case below", () => {
+      expect(renderCommands).toHaveLength(renders.length);
+    });
+
+    test.each(renders.map((render, index) => ({ ...render, command: renderCommands[index] ?? "" })))(
+      "$command prints $stdout",
+      async ({ command, stdout, stderr = "", code = 0 }) => {
+        const expected = readFileSync(join(FOLDER, example, stdout), "utf8");
+        expect(await sh(command)).toMatchObject({ code, stdout: expected, stderr });
+      },
+    );
+  });
+});
+
+describe("examples", () => {
+  test("each folder is run by this test", () => {
+    const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map((folder) => folder.name).sort()).toEqual(Object.keys(EXAMPLES).sort());
+  });
+
+  const definitions = IMAGES.flatMap(({ folder }) => {
+    const types = join(folder, "types.ts");
+    const definition = join(folder.split("/")[0] ?? "", "definition.yaml");
+    return readdirSync(join(FOLDER, folder)).includes("types.ts") ? [{ types, definition }] : [];
+  });
+
+  test.each(definitions)("$types is what xfn types makes of $definition", async ({ types, definition }) => {
+    const generated = await workspace.xfn(["types", `examples/${definition}`]);
+    expect(generated).toMatchObject({ code: 0, stdout: readFileSync(join(FOLDER, types), "utf8") });
+  });
+
+  test("the shell functions read JSON by the same program", () => {
+    const copies = ["quickstart/functions/network-policy", "shell/functions/sandbox"];
+    const [first, second] = copies.map((folder) => readFileSync(join(FOLDER, folder, "json.awk"), "utf8"));
+    expect(first).toBe(second);
+  });
+});
