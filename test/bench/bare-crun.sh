@@ -9,10 +9,17 @@ mkdir "$scratch/upper" "$scratch/work" "$scratch/rootfs" "$scratch/state"
 chown "$owner" "$scratch/upper"
 mount -t overlay overlay -o "lowerdir=$lower,upperdir=$scratch/upper,workdir=$scratch/work,userxattr" "$scratch/rootfs"
 cp "$config" "$scratch/config.json"
+large=no
+[ "$(stat -c %s "$scratch/input")" -lt 65536 ] || large=yes
 echo ready
 while read -r _; do
   began=${EPOCHREALTIME/./}
-  crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" bare <"$scratch/input" >/dev/null
+  if [ "$large" = yes ]; then
+    # Through pipes, as any runner must: a file for stdin and /dev/null for stdout would be read and written by nobody.
+    cat "$scratch/input" | crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" bare | cat >"$scratch/output"
+  else
+    crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" bare <"$scratch/input" >/dev/null
+  fi
   ended=${EPOCHREALTIME/./}
   echo $((ended - began))
 done

@@ -70,7 +70,6 @@ export async function run(): Promise<void> {
             () => timed(() => runner.run("bench/busybox", large)),
             () => bare.run(),
           );
-          // The peer reads from a file and writes to nowhere; ours goes through pipes both ways.
           report({
             name: `call/busybox-${megabytes}MB`,
             unit: "ms",

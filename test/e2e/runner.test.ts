@@ -70,6 +70,12 @@ describe("runner", needs("crun"), () => {
       expect(stderr?.length).toBeLessThan(STDERR_TAIL_BYTES + 100);
     });
 
+    test("stderr of a call that succeeds can be seen too", async () => {
+      const seen: string[] = [];
+      expect(await sh("echo note >&2; echo done", { onStderr: (tail) => seen.push(tail) })).toBe("done\n");
+      expect(seen).toEqual(["note\n"]);
+    });
+
     test("more stdout than the bound is an error, never a cut answer", async () => {
       expect(await failure(`head -c ${MAX_OUTPUT_BYTES + 1} /dev/zero`)).toMatchObject({
         code: "OutputTooLarge",

@@ -16,6 +16,8 @@ export interface RunOptions {
   auth?: { username?: string; password?: string; auth?: string; identityToken?: string; registryToken?: string };
   /** Ends the call: the container is killed and reaped, then the promise rejects with `Aborted`. */
   signal?: AbortSignal;
+  /** Told the end of what the function wrote to stderr, whatever became of the call; not called when that is nothing. */
+  onStderr?: (tail: string) => void;
   /** Told how long each phase took, in milliseconds. */
   onPhase?: (phase: "pull" | "start" | "run", ms: number) => void;
 }

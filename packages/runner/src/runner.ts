@@ -172,6 +172,7 @@ class CrunRunner implements Runner {
       const exit = await started.exit;
       // Its first process has ended and the kernel has killed the rest, so both outputs end now.
       const { stdout, stderr } = await io.output;
+      if (stderr !== "") options.onStderr?.(stderr);
       options.onPhase?.("run", performance.now() - running);
       const failure = judge(exit, ending.reason, cgroup?.outOfMemory() ?? false, stderr, { ...options, timeoutMs });
       if (failure !== undefined) throw failure;
