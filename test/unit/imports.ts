@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
 import { CHECKOUT } from "../harness/places.ts";
 
-/** One import, of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`, `require()`. */
+/** One import, of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`. */
 export interface Import {
   /** The importing file, relative to the checkout. */
   readonly file: string;
