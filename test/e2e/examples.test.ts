@@ -111,7 +111,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also =
 describe("examples", () => {
   test("each folder is run by this test", () => {
     const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(folders.map((folder) => folder.name).sort()).toEqual(Object.keys(EXAMPLES).sort());
+    expect(folders.map((folder) => folder.name).toSorted()).toEqual(Object.keys(EXAMPLES).toSorted());
   });
 
   const definitions = IMAGES.flatMap(({ folder }) => {
