@@ -61,7 +61,9 @@ function privateTemporaryFolder(): string {
     const stat = lstatSync(dir, { throwIfNoEntry: false });
     if (stat === undefined) throw error;
     if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0) {
-      throw new Error(`${dir} is not a private folder of this user: set XDG_CACHE_HOME to a folder of your own`);
+      throw new Error(`${dir} is not a private folder of this user: set XDG_CACHE_HOME to a folder of your own`, {
+        cause: error,
+      });
     }
   }
   return dir;

@@ -2,12 +2,10 @@ import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { Interrupted, interruptible } from "./interrupt.ts";
 
-function fakeProcess(): EventEmitter & { exit(code?: number): never } {
-  return Object.assign(new EventEmitter(), {
-    exit(code?: number): never {
-      throw new Error(`exit ${code}`);
-    },
-  });
+class FakeProcess extends EventEmitter {
+  exit(code?: number): never {
+    throw new Error(`exit ${code}`);
+  }
 }
 
 test.each([
@@ -15,7 +13,7 @@ test.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const)("%s aborts the work, waits for its clean-up and reports exit code %i", async (name, exitCode) => {
-  const emitter = fakeProcess();
+  const emitter = new FakeProcess();
   let cleanedUp = false;
   const run = interruptible(async (signal) => {
     queueMicrotask(() => emitter.emit(name, name));
@@ -31,7 +29,7 @@ test.each([
 });
 
 test("work that ignored the abort and succeeded is still reported as interrupted", async () => {
-  const emitter = fakeProcess();
+  const emitter = new FakeProcess();
   const run = interruptible(async () => {
     emitter.emit("SIGINT", "SIGINT");
     return "half";
@@ -40,13 +38,13 @@ test("work that ignored the abort and succeeded is still reported as interrupted
 });
 
 test("leaves no signal handler behind", async () => {
-  const emitter = fakeProcess();
+  const emitter = new FakeProcess();
   await interruptible(async () => "done", emitter as never);
   expect(emitter.eventNames()).toEqual([]);
 });
 
 test("a second signal does not cut the clean-up short", async () => {
-  const emitter = fakeProcess();
+  const emitter = new FakeProcess();
   const run = interruptible(async () => {
     emitter.emit("SIGINT", "SIGINT");
     emitter.emit("SIGINT", "SIGINT");

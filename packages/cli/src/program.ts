@@ -19,6 +19,7 @@ import { processOutput } from "./terminal/output.ts";
  */
 export async function main(args: readonly string[], output: Output = processOutput()): Promise<number> {
   let exitCode: number = ExitCode.ok;
+  let help = "";
   const program = new Command("xfn")
     .description("Composition functions for Kubernetes, in containers without Docker, daemon or root")
     .version(version(), "-V, --version")
@@ -27,7 +28,9 @@ export async function main(args: readonly string[], output: Output = processOutp
     .exitOverride()
     .configureOutput({
       // Help that was asked for is a product; help that follows an error is not.
-      writeOut: (text) => void process.stdout.write(text),
+      writeOut: (text) => {
+        help += text;
+      },
       writeErr: (text) => output.note(escapeControls(text.trimEnd())),
       outputError: (text, write) => write(text.replace(/^error: /, "xfn: ")),
     });
@@ -43,9 +46,12 @@ export async function main(args: readonly string[], output: Output = processOutp
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has printed its own message: help and version are no errors, the rest is wrong usage.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    const report = describeError(error, (process.env["XFN_DEBUG"] ?? "") !== "");
+    // Commander has said what there is to say: help and version are no errors, the rest is wrong usage.
+    if (error instanceof CommanderError && error.exitCode !== 0) return ExitCode.usage;
+    const problem =
+      error instanceof CommanderError ? await output.product(help).catch((failure: unknown) => failure) : error;
+    if (problem === undefined) return ExitCode.ok;
+    const report = describeError(problem, (process.env["XFN_DEBUG"] ?? "") !== "");
     for (const line of report.lines) output.note(line);
     return report.exitCode;
   }

@@ -35,12 +35,21 @@ export async function withRunner<T>(
     onWarning: (message) => output.note(warning(message)),
   });
   try {
-    // The namespaces are made while images are looked up.
-    runner.prepare();
+    prepareEarly(runner);
     return await work(runner);
   } finally {
     await runner.close();
     output.status(undefined);
+  }
+}
+
+// The namespaces are made while images are looked up. What this host lacks is told by the first call, so that faults of the
+// input come first.
+function prepareEarly(runner: Runner): void {
+  try {
+    runner.prepare();
+  } catch {
+    // The first call tries again and reports it.
   }
 }
 

@@ -34,7 +34,7 @@ const MAX_FILES = 20_000;
 export function folderFiles(dir: string): readonly FolderFile[] {
   const files: FolderFile[] = [];
   collect(dir, "", files);
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 function collect(dir: string, inside: string, files: FolderFile[]): void {

@@ -31,7 +31,7 @@ export async function hostBase(store: Store, wanted: HostBaseKind, onMake: (titl
 // A file of the machine is known by its size and time: hashing 100 MB of Node on every build would take longer than the rest.
 function fingerprint(entries: readonly BuildEntry[]): string {
   const hash = createHash("sha256").update(FORMAT);
-  const sorted = [...entries].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const sorted = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   for (const entry of sorted) {
     hash.update(`\0${entry.path}\0${entry.mode ?? ""}\0`);
     if ("source" in entry) {

@@ -58,7 +58,7 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
     // The loader itself is among the libraries under its own name; it stays where PT_INTERP says.
     if (!found.has(target)) found.set(target, { source, target });
   }
-  return [...found.values()].sort((a, b) => (a.target < b.target ? -1 : 1));
+  return [...found.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1));
 }
 
 interface LoadedObject {
@@ -141,7 +141,7 @@ function configuredFolders(file: string): string[] {
 
 function listFolder(folder: string): string[] {
   try {
-    return readdirSync(folder).sort();
+    return readdirSync(folder).toSorted();
   } catch {
     return [];
   }

@@ -56,14 +56,15 @@ export function stablePaths(dir: string): Plugin {
         }
         return outside(found.path, found.sideEffects);
       });
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ pluginData }) => {
-        const { file } = pluginData as OutsideModule;
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) => {
+        const module = args.pluginData as OutsideModule;
+        const { file } = module;
         const loader = LOADERS[extname(file)];
         if (loader === undefined)
           return { errors: [{ text: `${file} cannot be bundled: only code, JSON and text can` }] };
         // Its own source map would bring back the paths of where it was built.
         const contents = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
-        return { contents, loader, resolveDir: dirname(file), pluginData };
+        return { contents, loader, resolveDir: dirname(file), pluginData: module };
       });
     },
   };

@@ -87,6 +87,8 @@ function configFor(dir: string, entry: string): object {
       rootDir: "/",
       ...(paths === undefined ? {} : { paths }),
     },
+    // Else the include of the folder's own settings would hold.
+    include: [],
     files: [join(dir, entry)],
   };
 }

@@ -37,7 +37,7 @@ function yamlFiles(folder: string): readonly string[] {
   if (names.length > MAX_FILES)
     throw inputError(`${names.length} files in the folder ${sourceName(folder)}; at most ${MAX_FILES} are read`);
   return names
-    .sort()
+    .toSorted()
     .map((name) => join(folder, name))
     .filter((file) => !statInput(file).isDirectory());
 }

@@ -21,7 +21,7 @@ export function processOutput(): Output {
   const { stderr } = process;
   // Without a listener a closed stderr would end the process with a stack trace; there is nobody left to tell.
   stderr.on("error", () => undefined);
-  const interactive = stderr.isTTY === true && process.env["TERM"] !== "dumb";
+  const interactive = stderr.isTTY && process.env["TERM"] !== "dumb";
   let shown: string | undefined;
   return {
     interactive,

@@ -1,0 +1,121 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore, type Store } from "@xfn/oci-rootfs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { elfFile } from "../../testing/elf-file.ts";
+import { buildFunction } from "./build.ts";
+
+let dir: string;
+let store: Store;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-build-test-"));
+  store = await openStore({ dir: join(dir, "store") });
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function staticFunction(parent: string): string {
+  const path = join(dir, parent, "my-function");
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "function"), elfFile({}));
+  chmodSync(join(path, "function"), 0o755);
+  writeFileSync(join(path, "data.json"), "{}");
+  return path;
+}
+
+interface Manifest {
+  readonly layers: readonly { readonly digest: string; readonly annotations?: Record<string, string> }[];
+}
+
+// Reading from a layout needs nothing but the specification.
+async function buildLayout(path: string): Promise<{ manifest: Manifest; digest: string }> {
+  const layout = join(dir, "layout");
+  const { digest } = await buildFunction({ path, name: `oci:${layout}`, store });
+  const blob = join(layout, "blobs", digest.replace(":", "/"));
+  return { digest, manifest: JSON.parse(readFileSync(blob, "utf8")) as Manifest };
+}
+
+// A base is made of the machine's own files, which only Linux can use in a container.
+describe.runIf(process.platform === "linux")("an image of a folder", () => {
+  test("has the same digest from another place, in another store, from another working directory", async () => {
+    const first = await buildFunction({ path: staticFunction("a"), name: "f:v1", store });
+    const elsewhere = await openStore({ dir: join(dir, "other-store") });
+    const before = process.cwd;
+    process.cwd = () => "/";
+    try {
+      const second = await buildFunction({ path: staticFunction("b/c"), name: "f:v2", store: elsewhere });
+      expect(second.digest).toBe(first.digest);
+    } finally {
+      process.cwd = before;
+    }
+  });
+
+  test("changes its digest with a file's content, and with its permission to execute", async () => {
+    const path = staticFunction("a");
+    const build = async (): Promise<string> => (await buildFunction({ path, name: "f", store })).digest;
+    const digests = [await build()];
+    writeFileSync(join(path, "data.json"), "[]");
+    digests.push(await build());
+    chmodSync(join(path, "data.json"), 0o755);
+    digests.push(await build());
+    expect(new Set(digests).size).toBe(3);
+  });
+
+  test("holds package.yaml at its root, in the layer that the xpkg format names", async () => {
+    const { manifest } = await buildLayout(staticFunction("a"));
+    expect(manifest.layers.at(-1)?.annotations).toEqual({ "io.crossplane.xpkg": "base" });
+    await buildFunction({ path: staticFunction("a"), name: "f", store });
+    const { layers, config } = await store.image("f");
+    const metadata = readFileSync(join(layers.at(-1) ?? "", "package.yaml"), "utf8");
+    expect(metadata).toContain("name: my-function");
+    expect(config.config).toMatchObject({ Entrypoint: ["/function/function"], WorkingDir: "/function" });
+  });
+
+  test("of a static program stands on a place to write and names for ids, and nothing else", async () => {
+    await buildFunction({ path: staticFunction("a"), name: "f", store });
+    const { layers } = await store.image("f");
+    expect(readFileSync(join(layers[0] ?? "", "etc/passwd"), "utf8")).toMatch(/^root:.*\nnobody:/);
+  });
+
+  test("takes its base once from the machine and then from the store", async () => {
+    const notes: string[] = [];
+    const onNote = (message: string): void => void notes.push(message);
+    const path = staticFunction("a");
+    await buildFunction({ path, name: "f", store, onNote });
+    await buildFunction({ path, name: "f", store, onNote });
+    expect(notes.filter((note) => note.includes("base"))).toHaveLength(1);
+  });
+
+  test("stands on a given base, with that base's environment", async () => {
+    await buildFunction({ path: staticFunction("a"), name: "base", store });
+    const base = await store.image("base");
+    await buildFunction({ path: staticFunction("b"), name: "f", store, base });
+    const image = await store.image("f");
+    expect(image.layers.slice(0, base.layers.length)).toEqual(base.layers);
+    expect(image.config.config?.Env).toEqual(base.config.config?.Env);
+  });
+
+  test("of a shell script has a shell where its first line says, and the tools of POSIX", async () => {
+    const path = join(dir, "script");
+    mkdirSync(path);
+    writeFileSync(join(path, "run.sh"), "#!/bin/sh\ncat\n");
+    chmodSync(join(path, "run.sh"), 0o755);
+    await buildFunction({ path, name: "f", store });
+    const { layers } = await store.image("f");
+    const root = layers[0] ?? "";
+    expect(readFileSync(join(root, "bin/sh")).subarray(0, 4).toString("latin1")).toBe("\x7fELF");
+    for (const tool of ["sed", "cat", "tr"]) expect(() => readFileSync(join(root, "usr/bin", tool))).not.toThrow();
+  });
+
+  test("of a script whose interpreter cannot be taken along is refused, with the way out", async () => {
+    const path = join(dir, "script");
+    mkdirSync(path);
+    writeFileSync(join(path, "run"), "#!/usr/bin/perl\n");
+    chmodSync(join(path, "run"), 0o755);
+    await expect(buildFunction({ path, name: "f", store })).rejects.toMatchObject({
+      code: "Input",
+      message: expect.stringContaining("--base"),
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { BUNDLE_FILE, bundle, SOURCE_MAP_FILE } from "./bundle.ts";
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-bundle-test-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const IO = '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{}}';
+const FUNCTION = `import { compose } from "@xfn/functionio/sdk";
+import { name } from "./name.ts";
+console.log("chatter");
+export default compose(({ desired }) => {
+  desired.apply(name, { apiVersion: "v1", kind: "ConfigMap" });
+});
+`;
+
+function folder(name: string, files: Record<string, string>): string {
+  const path = join(dir, name);
+  mkdirSync(path, { recursive: true });
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(path, file), content);
+  return path;
+}
+
+async function run(path: string): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const { code, sourceMap } = await bundle(path, "function.ts");
+  const out = folder(`out-${path.split("/").at(-1)}`, {});
+  writeFileSync(join(out, BUNDLE_FILE), code);
+  writeFileSync(join(out, SOURCE_MAP_FILE), sourceMap);
+  return spawnSync(process.execPath, [join(out, BUNDLE_FILE)], { input: IO, encoding: "utf8" });
+}
+
+test("a folder without packages of its own gets the SDK, and its chatter stays out of the protocol", async () => {
+  const { status, stdout, stderr } = await run(
+    folder("f", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' }),
+  );
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ desired: { resources: [{ name: "a" }] } });
+  expect(stderr).toBe("chatter\n");
+});
+
+test("the same function gives the same bytes in another folder", async () => {
+  const files = { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' };
+  const [one, two] = [folder("one/f", files), folder("somewhere/else/entirely/f", files)];
+  const [first, second] = [await bundle(one, "function.ts"), await bundle(two, "function.ts")];
+  expect(Buffer.from(second.code).equals(Buffer.from(first.code))).toBe(true);
+  expect(Buffer.from(second.sourceMap).equals(Buffer.from(first.sourceMap))).toBe(true);
+  expect(Buffer.from(first.code).toString()).not.toContain(dir);
+  expect(Buffer.from(first.sourceMap).toString()).not.toMatch(/"\.\.\//);
+});
+
+test("a stack trace names the function's own file and line", async () => {
+  const thrower = 'export function name(): never {\n  throw new Error("no");\n}\n';
+  const source = FUNCTION.replace("desired.apply(name,", "desired.apply(name(),");
+  const { stdout, stderr } = await run(folder("g", { "function.ts": source, "name.ts": thrower }));
+  expect(JSON.parse(stdout)).toMatchObject({ results: [{ severity: "Fatal" }] });
+  expect(stderr).toMatch(/at name \(name\.ts:2:9\)\n.*function\.ts:5:/);
+});
+
+test("packages of the folder are bundled, and JSON with them", async () => {
+  const path = folder("h", { "function.ts": FUNCTION.replace("./name.ts", "names"), "package.json": '{"name":"h"}' });
+  mkdirSync(join(path, "node_modules/names"), { recursive: true });
+  writeFileSync(join(path, "node_modules/names/package.json"), '{"name":"names","version":"1.0.0","main":"index.js"}');
+  writeFileSync(join(path, "node_modules/names/index.js"), 'exports.name = require("./names.json")[0];');
+  writeFileSync(join(path, "node_modules/names/names.json"), '["from-json"]');
+  expect(JSON.parse((await run(path)).stdout)).toMatchObject({ desired: { resources: [{ name: "from-json" }] } });
+});
+
+test.each([
+  ["a syntax error", { "function.ts": "export default (;" }, /^function\.ts:1:17: /],
+  ["a missing import", { "function.ts": 'import "./nowhere.ts";\nexport default 1;' }, /^function\.ts:1:8: .*nowhere/],
+  ["no default export", { "function.ts": "export const fn = 1;" }, /default/],
+])("%s is wrong input with its place", async (_, files, detail) => {
+  const path = folder("bad", files as Record<string, string>);
+  const error: unknown = await bundle(path, "function.ts").catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "Input", details: [expect.stringMatching(detail)] });
+});

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { elfFile } from "../../testing/elf-file.ts";
+import { readElf } from "./elf.ts";
+
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-elf-test-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function read(bytes: Uint8Array): ReturnType<typeof readElf> {
+  const path = join(dir, "file");
+  writeFileSync(path, bytes);
+  return readElf(path);
+}
+
+test("reads loader, libraries and search paths", () => {
+  const file = elfFile({
+    interpreter: "/lib64/ld.so",
+    needed: ["libb.so.1", "liba.so"],
+    rpath: "/r1:/r2",
+    runpath: "$ORIGIN/lib",
+  });
+  expect(read(file)).toMatchObject({
+    interpreter: "/lib64/ld.so",
+    needed: ["libb.so.1", "liba.so"],
+    rpath: ["/r1", "/r2"],
+    runpath: ["$ORIGIN/lib"],
+  });
+});
+
+test("a static program has neither", () => {
+  const elf = read(elfFile({}));
+  expect(elf).toMatchObject({ needed: [] });
+  expect(elf).not.toHaveProperty("interpreter");
+});
+
+test.runIf(process.platform === "linux")("Node itself can be read", () => {
+  expect(readElf(process.execPath)?.interpreter).toMatch(/ld-/);
+});
+
+test("what is not ELF is not read", () => {
+  expect(read(Buffer.from("#!/bin/sh\n".repeat(20)))).toBeUndefined();
+  expect(read(new Uint8Array())).toBeUndefined();
+});
+
+test("a truncated or lying file is an error that names it, not a crash or a loop", () => {
+  const whole = elfFile({ interpreter: "/lib64/ld.so", needed: ["a.so"] });
+  for (let length = 64; length < whole.length; length += 7) {
+    // Cut anywhere: either it can still be read, or the error says which file is damaged.
+    try {
+      read(whole.subarray(0, length));
+    } catch (error) {
+      expect((error as Error).message).toContain("damaged ELF");
+    }
+  }
+  const many = Buffer.from(whole);
+  many.writeUInt16LE(65535, 56);
+  expect(() => read(many)).toThrow(/damaged ELF/);
+});

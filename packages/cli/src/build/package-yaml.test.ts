@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { packageYaml } from "./package-yaml.ts";
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-package-test-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const VALID = "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmetadata:\n  name: mine # kept\n";
+
+test("the folder's own is taken byte by byte", async () => {
+  writeFileSync(join(dir, "package.yaml"), VALID);
+  expect(Buffer.from(await packageYaml(dir)).toString()).toBe(VALID);
+});
+
+test("without one, the folder's name becomes a Kubernetes name", async () => {
+  const folder = join(dir, "My_Function (1)");
+  mkdirSync(folder);
+  expect(Buffer.from(await packageYaml(folder)).toString()).toBe(
+    "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmetadata:\n  name: my-function-1\n",
+  );
+});
+
+test.each([
+  ["another kind", VALID.replace("Function", "Provider"), /kind must be Function/],
+  ["another version", VALID.replace("v1alpha1", "v7"), /apiVersion must be/],
+  ["no name", VALID.replace("name: mine", "title: mine"), /metadata\.name/],
+  ["a name that Kubernetes refuses", VALID.replace("mine", "Not_A_Name"), /metadata\.name/],
+])("%s is refused", async (_, text, message) => {
+  writeFileSync(join(dir, "package.yaml"), text);
+  await expect(packageYaml(dir)).rejects.toMatchObject({ code: "Input", details: [expect.stringMatching(message)] });
+});

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { elfFile } from "../../testing/elf-file.ts";
+import { inspectProgram } from "./program-file.ts";
+
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-program-file-test-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function inspect(content: string | Uint8Array): ReturnType<typeof inspectProgram> {
+  const path = join(dir, "program");
+  writeFileSync(path, content);
+  return inspectProgram(path);
+}
+
+test.each([
+  ["#!/bin/sh\n", "sh", "/bin/sh"],
+  ["#! /bin/bash -eu\necho\n", "bash", "/bin/bash"],
+  ["#!/usr/bin/env python3\n", "python3", undefined],
+  ["#!/usr/bin/env -S node --no-warnings\n", "node", undefined],
+  ["#!/usr/bin/env -S LANG=C python3.12 -u\n", "python3.12", undefined],
+  ["#!/opt/python/bin/python3", "python3", "/opt/python/bin/python3"],
+])("%j is a script of %s", (content, interpreter, path) => {
+  expect(inspect(content)).toEqual({ kind: "script", interpreter, path });
+});
+
+test.each([
+  ["#!python3\n", /absolute path/],
+  ["#!/usr/bin/env\n", /after env/],
+  ["#!/bin/sh\r\necho\r\n", /carriage return/],
+  ["MZ\u0090", /Windows/],
+  ["echo hello\n", /#!/],
+  ["", /#!/],
+])("%j cannot be executed, and the message says why", (content, message) => {
+  expect(() => inspect(content)).toThrow(message);
+});
+
+test("ELF files are static or dynamic, and must be for this processor", () => {
+  expect(inspect(elfFile({}))).toEqual({ kind: "static" });
+  expect(inspect(elfFile({ interpreter: "/lib/ld.so", needed: ["libc.so.6"] }))).toEqual({ kind: "dynamic" });
+  expect(() => inspect(elfFile({ machine: 0xffff }))).toThrow(/another processor/);
+});

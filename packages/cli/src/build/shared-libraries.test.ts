@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { elfFile } from "../../testing/elf-file.ts";
+import { sharedLibraries } from "./shared-libraries.ts";
+
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-libraries-test-"));
+  mkdirSync(join(dir, "lib"));
+  mkdirSync(join(dir, "other"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function write(name: string, contents: Parameters<typeof elfFile>[0]): string {
+  const path = join(dir, name);
+  writeFileSync(path, elfFile(contents));
+  return path;
+}
+
+const sources = (program: string): string[] => sharedLibraries([program]).map(({ source }) => source);
+
+test("follows RUNPATH with $ORIGIN, and libraries that libraries need", () => {
+  const program = write("program", { needed: ["liba.so"], runpath: "$ORIGIN/lib" });
+  const a = write("lib/liba.so", { needed: ["libb.so"], runpath: "$ORIGIN" });
+  const b = write("lib/libb.so", {});
+  expect(sources(program)).toEqual([a, b]);
+});
+
+test("RPATH is inherited by what a library loads, RUNPATH is not", () => {
+  write("other/libc1.so", { needed: ["libc2.so"] });
+  write("other/libc2.so", {});
+  expect(sources(write("with-rpath", { needed: ["libc1.so"], rpath: join(dir, "other") }))).toHaveLength(2);
+  const program = write("with-runpath", { needed: ["libc1.so"], runpath: join(dir, "other") });
+  expect(() => sources(program)).toThrow(/libc2\.so/);
+});
+
+test("a library for another processor does not count", () => {
+  write("other/libd.so", { machine: 0xffff });
+  const program = write("needs-d", { needed: ["libd.so"], rpath: join(dir, "other") });
+  expect(() => sources(program)).toThrow(/needs the shared library libd\.so/);
+});
+
+test("two libraries that need each other are no endless loop", () => {
+  write("other/libx.so", { needed: ["liby.so"] });
+  write("other/liby.so", { needed: ["libx.so"] });
+  expect(sources(write("needs-x", { needed: ["libx.so"], rpath: join(dir, "other") }))).toHaveLength(2);
+});
+
+test("a static program needs nothing", () => {
+  expect(sources(write("static", {}))).toEqual([]);
+});
+
+test.runIf(process.platform === "linux")("what Node needs is found, its loader where the kernel looks for it", () => {
+  const libraries = sharedLibraries([process.execPath]);
+  expect(libraries.some(({ target }) => /\/libc\.(so|musl)/.test(target))).toBe(true);
+  expect(libraries.some(({ target }) => /\/ld-/.test(target))).toBe(true);
+});

@@ -1,0 +1,247 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { main } from "./program.ts";
+import type { Output } from "./terminal/output.ts";
+
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-program-test-"));
+  write("xr.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata:\n  name: thing\n");
+  write("composition.yaml", COMPOSITION);
+  write("io.yaml", "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\nobserved: {}\n");
+});
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata:
+  name: things
+spec:
+  compositeTypeRef:
+    apiVersion: example.org/v1
+    kind: XThing
+  functions:
+  - name: first
+    type: Container
+    container:
+      image: registry.example.org/first:v1
+`;
+
+const ALIAS_BOMB = Array.from({ length: 12 }, (_, level) => {
+  const inner =
+    level === 0
+      ? "x"
+      : Array(10)
+          .fill(`*a${level - 1}`)
+          .join(", ");
+  return `a${level}: &a${level} [${inner}]\n`;
+}).join("");
+
+function write(name: string, content: string | Uint8Array): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = "";
+  let stderr = "";
+  const output: Output = {
+    interactive: false,
+    columns: 80,
+    product: async (text) => {
+      stdout += String(text);
+    },
+    note: (line) => {
+      stderr += `${line}\n`;
+    },
+    status: () => undefined,
+  };
+  // A store of its own, so that nothing of the user's is touched.
+  const code = await main(args, output);
+  return { code, stdout, stderr };
+}
+
+function render(...args: string[]): ReturnType<typeof run> {
+  return run("render", ...args, "--cache-dir", join(dir, "store"));
+}
+
+describe("usage", () => {
+  test.each([
+    ["an unknown command", ["rendr"], /unknown command.*\n.*render/],
+    ["an unknown option", ["render", "a", "b", "--nope"], /unknown option '--nope'/],
+    ["a missing argument", ["render", "a"], /missing required argument 'composition'/],
+    ["a bad duration", ["render", "xr", "comp", "--timeout", "soon"], /--timeout/],
+    ["a duration of nothing", ["render", "xr", "comp", "--timeout", "0s"], /--timeout/],
+    ["a bad pull policy", ["render", "xr", "comp", "--pull", "Sometimes"], /IfNotPresent, Always and Never/],
+    ["a bad network", ["run", "image", "--network", "Everything"], /Isolated, Accessible/],
+    ["a bad quantity", ["run", "image", "--memory", "64Mibi"], /--memory/],
+    ["no memory at all", ["run", "image", "--memory", "0"], /--memory must be above zero/],
+    ["a build without a name", ["build"], /--tag/],
+    ["a build with a digest as name", ["build", ".", "-t", `x@sha256:${"0".repeat(64)}`], /-t takes a name/],
+    ["a build with a bad name", ["build", ".", "-t", "Upper/Case"], /-t:/],
+    ["an output that is no layout", ["build", ".", "-t", "x", "-o", "image.tar"], /oci:DIR/],
+  ])("%s is exit code 2, with one message and nothing on stdout", async (_, args, message) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^xfn: /);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test.each([
+    ["-e", "x.yaml"],
+    ["--required-resources", "x.yaml"],
+    ["--extra-resources", "x.yaml"],
+    ["-s", "schemas"],
+    ["--required-schemas", "schemas"],
+    ["--function-credentials", "x.yaml"],
+    ["--context-files", "a=b"],
+    ["--context-values", "a=b"],
+    ["-c"],
+    ["--include-context"],
+    ["--xrd", "x.yaml"],
+  ])("crossplane render's %s is refused with the reason", async (...flag) => {
+    const { code, stderr } = await render(join(dir, "xr.yaml"), join(dir, "composition.yaml"), ...flag);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/cannot be used: .{20,}/);
+  });
+
+  test("help is a product and exit code 0", async () => {
+    const help = await Promise.all(["render", "run", "build", "types", "doctor"].map((name) => run(name, "--help")));
+    expect(help.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+    for (const { stdout, stderr } of help) {
+      expect(stdout).toMatch(/^Usage: xfn .*Example:\n {2}\$ xfn /s);
+      expect(stderr).toBe("");
+    }
+  });
+
+  test("the version is a product", async () => {
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});
+
+describe("input", () => {
+  test("an XR that does not match the composition is exit code 2 and says both kinds", async () => {
+    const xr = write("other.yaml", "apiVersion: example.org/v1\nkind: XOther\nmetadata: {name: a}\n");
+    const { code, stdout, stderr } = await render(xr, join(dir, "composition.yaml"));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("XThing");
+    expect(stderr).toContain("XOther");
+  });
+
+  test.each([
+    ["malformed YAML", "a: [1, 2\nb: 3\n", /bad-xr\.yaml:\d+:\d+: /],
+    ["an alias bomb", ALIAS_BOMB, /bad-xr\.yaml/],
+    ["deep nesting", "[".repeat(100_000), /bad-xr\.yaml/],
+    ["no text", new Uint8Array([0xff, 0xfe, 0x00, 0x80]), /bad-xr\.yaml/],
+    ["an empty file", "", /is empty/],
+    ["a list", "- a\n- b\n", /does not hold an object/],
+    ["two documents", "a: 1\n---\nb: 2\n", /2 documents/],
+    ["an object without a name", "apiVersion: example.org/v1\nkind: XThing\n", /metadata\.name/],
+  ])("%s as XR is exit code 2 and names the file", async (_, content, message) => {
+    const { code, stdout, stderr } = await render(write("bad-xr.yaml", content), join(dir, "composition.yaml"));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test("every fault of a composition is listed with line and column", async () => {
+    const path = write(
+      "bad-composition.yaml",
+      COMPOSITION.replace("name: first", "name: [1]").replace("image:", "imago:"),
+    );
+    const { code, stderr } = await render(join(dir, "xr.yaml"), path);
+    expect(code).toBe(2);
+    expect(stderr.match(/^.*bad-composition\.yaml:\d+:\d+: spec\.functions.*$/gm)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("a misspelt field that is not needed is a warning with its place", async () => {
+    const path = write("odd-composition.yaml", COMPOSITION.replace("      image:", "      tiemout: 1s\n      image:"));
+    const xr = write("other-kind.yaml", "apiVersion: example.org/v1\nkind: XOther\nmetadata: {name: a}\n");
+    const { stderr } = await render(xr, path);
+    expect(stderr).toMatch(/^xfn: warning: .*odd-composition\.yaml:13:\d+: .*tiemout/m);
+  });
+
+  test.each([
+    ["a missing file", "missing.yaml", /there is no such file/],
+    ["a folder", ".", /is a folder/],
+    ["a link to itself", "loop.yaml", /in a circle/],
+    ["a file without an end", "/dev/zero", /larger than/],
+  ])("%s is exit code 2", async (_, path, message) => {
+    rmSync(join(dir, "loop.yaml"), { force: true });
+    symlinkSync("loop.yaml", join(dir, "loop.yaml"));
+    const { code, stderr } = await render(path.startsWith("/") ? path : join(dir, path), join(dir, "composition.yaml"));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  test("a folder of observed resources that links to itself is exit code 2, not a walk without end", async () => {
+    mkdirSync(join(dir, "observed"), { recursive: true });
+    rmSync(join(dir, "observed", "again.yaml"), { force: true });
+    symlinkSync("../observed/again.yaml", join(dir, "observed", "again.yaml"));
+    const { code, stderr } = await render(
+      join(dir, "xr.yaml"),
+      join(dir, "composition.yaml"),
+      "-o",
+      join(dir, "observed"),
+    );
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/in a circle/);
+  });
+
+  test("a folder without YAML files is exit code 2", async () => {
+    mkdirSync(join(dir, "empty"), { recursive: true });
+    const { code, stderr } = await render(
+      join(dir, "xr.yaml"),
+      join(dir, "composition.yaml"),
+      "-o",
+      join(dir, "empty"),
+    );
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/no YAML files/);
+  });
+
+  test("an observed resource without its name annotation is exit code 2", async () => {
+    const path = write("observed.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    const { code, stderr } = await render(join(dir, "xr.yaml"), join(dir, "composition.yaml"), "-o", path);
+    expect(code).toBe(2);
+    expect(stderr).toContain("crossplane.io/composition-resource-name");
+  });
+
+  test("stdin cannot be two files", async () => {
+    expect(await render("-", "-")).toMatchObject({ code: 2 });
+  });
+
+  test("control characters of a file do not reach the terminal", async () => {
+    const xr = write("hostile.yaml", 'apiVersion: example.org/v1\nkind: "\\e[2Jhidden"\nmetadata: {name: a}\n');
+    const { stderr } = await render(xr, join(dir, "composition.yaml"));
+    expect(stderr).toContain("hidden");
+    expect(stderr).not.toContain("\u001b");
+  });
+
+  test("a FunctionIO that is none is exit code 2 with its place", async () => {
+    const path = write("not-io.yaml", "apiVersion: v1\nkind: ConfigMap\n");
+    const { code, stderr } = await run("run", "image", path, "--cache-dir", join(dir, "store"));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/not-io\.yaml:1:\d+: apiVersion/);
+  });
+
+  test("a build of a folder without a function says what was looked for", async () => {
+    mkdirSync(join(dir, "nothing"), { recursive: true });
+    const { code, stderr } = await run("build", join(dir, "nothing"), "-t", "x", "--cache-dir", join(dir, "store"));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/function\.ts/);
+  });
+
+  test("types of what is no definition is exit code 2", async () => {
+    const { code, stderr } = await run("types", join(dir, "xr.yaml"));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/xr\.yaml:2:\d+: kind/);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CompositionFunction } from "@xfn/composition";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { overrideSteps, readFunctions } from "./functions-file.ts";
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-functions-test-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function file(text: string): string {
+  const path = join(dir, "functions.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
+function functionDocument(fields: { name?: string; annotations?: string; spec?: string; apiVersion?: string }): string {
+  const {
+    name = "first",
+    annotations = "{}",
+    spec = "{package: registry.example.org/first:v2}",
+    apiVersion = "pkg.crossplane.io/v1",
+  } = fields;
+  return `---\napiVersion: ${apiVersion}\nkind: Function\nmetadata: {name: ${name}, annotations: ${annotations}}\nspec: ${spec}\n`;
+}
+
+function step(name: string, image: string): CompositionFunction {
+  const container = {
+    image,
+    imagePullSecrets: [],
+    network: "Isolated",
+    resources: { limits: {} },
+    runner: {},
+  } as const;
+  return { name, type: "Container", container: { ...container, imagePullSecrets: [] } };
+}
+
+test("the package of a Function takes the place of the image of the step with its name", async () => {
+  const overrides = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
+  const unused: string[] = [];
+  const steps = overrideSteps([step("first", "old"), step("second", "kept")], overrides, undefined, (name) =>
+    unused.push(name),
+  );
+  expect(steps.map(({ container }) => container.image)).toEqual(["registry.example.org/first:v2", "kept"]);
+  expect(unused).toEqual(["unused"]);
+});
+
+test("a relative oci: package is seen from the file that names it", async () => {
+  const [override] = await readFunctions(file(functionDocument({ spec: '{package: "oci:images/first:v1"}' })), []);
+  expect(override?.image).toBe(`oci:${join(dir, "images/first:v1")}`);
+});
+
+test("both API versions of Function are taken, another kind is not", async () => {
+  expect(await readFunctions(file(functionDocument({ apiVersion: "pkg.crossplane.io/v1beta1" })), [])).toHaveLength(1);
+  await expect(readFunctions(file("apiVersion: v1\nkind: ConfigMap\n"), [])).rejects.toMatchObject({ code: "Input" });
+});
+
+test("runtime Docker means a container, which is what there is", async () => {
+  const annotations = "{render.crossplane.io/runtime: Docker, render.crossplane.io/runtime-docker-pull-policy: Always}";
+  expect(await readFunctions(file(functionDocument({ annotations })), [])).toMatchObject([{ pullPolicy: "Always" }]);
+});
+
+test("runtime Development is refused, from the file and from -a", async () => {
+  const annotations = "{render.crossplane.io/runtime: Development}";
+  await expect(readFunctions(file(functionDocument({ annotations })), [])).rejects.toMatchObject({ code: "Usage" });
+  const given = readFunctions(file(functionDocument({})), ["render.crossplane.io/runtime=Development"]);
+  await expect(given).rejects.toMatchObject({ code: "Usage" });
+});
+
+test("-a overrides what the file says", async () => {
+  const annotations = "{render.crossplane.io/runtime: Development}";
+  const functions = await readFunctions(file(functionDocument({ annotations })), [
+    "render.crossplane.io/runtime=Docker",
+  ]);
+  expect(functions).toHaveLength(1);
+});
+
+test("-a without a key is refused", async () => {
+  await expect(readFunctions(file(functionDocument({})), ["=x"])).rejects.toMatchObject({ code: "Usage" });
+});
+
+test("two Functions of one name are refused", async () => {
+  await expect(readFunctions(file(functionDocument({}) + functionDocument({})), [])).rejects.toMatchObject({
+    code: "Input",
+  });
+});
+
+test("--pull is stronger than the file and the composition", async () => {
+  const overrides = await readFunctions(
+    file(functionDocument({ spec: "{package: x, packagePullPolicy: Always}" })),
+    [],
+  );
+  const policy = (pull: "Never" | undefined): unknown =>
+    overrideSteps([step("first", "a")], overrides, pull, () => undefined)[0]?.container.imagePullPolicy;
+  expect(policy(undefined)).toBe("Always");
+  expect(policy("Never")).toBe("Never");
+});
