@@ -104,6 +104,8 @@ export function comment(schema: JsonValue | undefined, indent: string): string {
       line
         .replace(/[\0-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, " ")
         .replaceAll("*/", "*\\/")
+        // A comment can switch checks off.
+        .replaceAll("@ts-", "@ ts-")
         .trimEnd(),
     )
     .filter((line, index, all) => line !== "" || (index > 0 && index < all.length - 1));
