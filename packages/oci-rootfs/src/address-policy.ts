@@ -12,7 +12,19 @@ const LISTS: readonly (readonly [Side, BlockList])[] = [
   // With shared (RFC 6598), benchmark, multicast and reserved addresses: none of them is a public host.
   [
     "private",
-    listOf(["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4", "fc00::/7", "fec0::/10", "ff00::/8"]),
+    listOf([
+      "10.0.0.0/8",
+      "172.16.0.0/12",
+      "192.168.0.0/16",
+      "100.64.0.0/10",
+      "192.0.0.0/24",
+      "198.18.0.0/15",
+      "224.0.0.0/4",
+      "240.0.0.0/4",
+      "fc00::/7",
+      "fec0::/10",
+      "ff00::/8",
+    ]),
   ],
 ];
 
@@ -47,7 +59,8 @@ function embeddedIPv4(address: string): string | undefined {
 
 function expand(address: string): number[] {
   const [head = "", tail] = address.split("::");
-  const parse = (text: string): number[] => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
+  const parse = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
   const left = parse(head);
   const right = tail === undefined ? [] : parse(tail);
   return [...left, ...Array<number>(Math.max(0, 8 - left.length - right.length)).fill(0), ...right];
@@ -114,7 +127,12 @@ function refusal(host: string, address: string): ImageError {
 
 type LookupCallback = Parameters<LookupFunction>[2];
 
-function answer(error: NodeJS.ErrnoException | null, addresses: LookupAddress[], options: { all?: boolean | undefined }, callback: LookupCallback): void {
+function answer(
+  error: NodeJS.ErrnoException | null,
+  addresses: LookupAddress[],
+  options: { all?: boolean | undefined },
+  callback: LookupCallback,
+): void {
   if (error !== null) callback(error, "", 0);
   else if (options.all) callback(null, addresses);
   else callback(null, addresses[0]?.address ?? "", addresses[0]?.family ?? 0);

@@ -1,4 +1,5 @@
 import { constants, copyFileSync } from "node:fs";
+import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
 import { digestOf } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import { type LayoutWriter, layoutWriter, parseLayoutName } from "./layout.ts";
@@ -7,12 +8,11 @@ import {
   type HistoryEntry,
   type ImageConfig,
   isIndex,
-  type Manifest,
   MAX_MANIFEST_BYTES,
+  type Manifest,
   parseManifestOrIndex,
 } from "./manifest.ts";
 import { OCI_CONFIG, OCI_LAYER, OCI_LAYER_GZIP, OCI_LAYER_ZSTD, OCI_MANIFEST } from "./media-types.ts";
-import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
 import { hostPlatform, type Platform } from "./platform.ts";
 import { type Image, internalsOf, localNameOf, type Store } from "./store.ts";
 
@@ -85,7 +85,8 @@ async function build(options: BuildOptions): Promise<BuiltImage> {
   const { store, base, layers, config = {}, annotations } = options;
   const target = targetFor(options);
   const inherited = base === undefined ? undefined : readBase(store, base);
-  if (layers.length === 0 && inherited === undefined) throw new ImageError("BuildFailed", "no layers and no base: nothing to build");
+  if (layers.length === 0 && inherited === undefined)
+    throw new ImageError("BuildFailed", "no layers and no base: nothing to build");
   const platform = options.platform ?? platformOf(base) ?? hostPlatform();
 
   const { buildLayer } = await import("./build-layer.ts");
@@ -107,14 +108,25 @@ async function build(options: BuildOptions): Promise<BuiltImage> {
   const configDescriptor = { mediaType: OCI_CONFIG, digest: digestOf(configBytes), size: configBytes.length };
   target.write(configDescriptor.digest, configBytes);
   const all = [...(inherited?.layers ?? []).map(asOci), ...built.map(({ descriptor }) => descriptor)];
-  const manifest = { schemaVersion: 2, mediaType: OCI_MANIFEST, config: configDescriptor, layers: all, ...(annotations !== undefined && { annotations }) };
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: OCI_MANIFEST,
+    config: configDescriptor,
+    layers: all,
+    ...(annotations !== undefined && { annotations }),
+  };
   const bytes = Buffer.from(JSON.stringify(manifest));
   const descriptor = { mediaType: OCI_MANIFEST, digest: digestOf(bytes), size: bytes.length, platform };
   target.write(descriptor.digest, bytes);
   return { name: target.finish(descriptor), digest: descriptor.digest, layers: all };
 }
 
-function imageConfig(base: Image | undefined, built: readonly BuiltLayer[], config: BuildConfig, platform: Platform): ImageConfig {
+function imageConfig(
+  base: Image | undefined,
+  built: readonly BuiltLayer[],
+  config: BuildConfig,
+  platform: Platform,
+): ImageConfig {
   const from = base?.config.config ?? {};
   const env = Object.entries(config.env ?? {});
   const names = new Set(env.map(([name]) => name));
@@ -138,7 +150,10 @@ function imageConfig(base: Image | undefined, built: readonly BuiltLayer[], conf
       ...(config.user !== undefined && { User: config.user }),
       ...(Object.keys(labels).length > 0 && { Labels: sorted(labels) }),
     },
-    rootfs: { type: "layers", diff_ids: [...(base?.config.rootfs?.diff_ids ?? []), ...built.map(({ diffId }) => diffId)] },
+    rootfs: {
+      type: "layers",
+      diff_ids: [...(base?.config.rootfs?.diff_ids ?? []), ...built.map(({ diffId }) => diffId)],
+    },
     history: [...(base?.config.history ?? []), ...history],
   };
 }
@@ -156,7 +171,8 @@ function platformOf(base: Image | undefined): Platform | undefined {
 function readBase(store: Store, base: Image): Manifest {
   const bytes = internalsOf(store).images.readDocument(base.digest, MAX_MANIFEST_BYTES);
   const manifest = bytes === undefined ? undefined : parseManifestOrIndex(bytes);
-  if (manifest === undefined || isIndex(manifest)) throw new ImageError("NotFound", "the base is not in this store", { digest: base.digest });
+  if (manifest === undefined || isIndex(manifest))
+    throw new ImageError("NotFound", "the base is not in this store", { digest: base.digest });
   return manifest;
 }
 
@@ -171,7 +187,10 @@ function asOci(layer: Descriptor): Descriptor {
 function copyBlob(store: Store, target: Target, blob: Descriptor): void {
   if (target.has(blob.digest)) return;
   const { layers, directory } = internalsOf(store);
-  if (!layers.hasBlob(blob)) throw new ImageError("NotFound", "a layer of the base is no longer in the store: pull it again", { digest: blob.digest });
+  if (!layers.hasBlob(blob))
+    throw new ImageError("NotFound", "a layer of the base is no longer in the store: pull it again", {
+      digest: blob.digest,
+    });
   const temporary = target.temporary();
   copyFileSync(directory.blobPath(blob.digest), temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   target.commit(temporary, blob.digest);

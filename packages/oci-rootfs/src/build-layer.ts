@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { pack, type Pack } from "tar-stream";
+import { type Pack, pack } from "tar-stream";
 import { ImageError } from "./errors.ts";
 import type { Descriptor } from "./manifest.ts";
 import { OCI_LAYER, OCI_LAYER_GZIP } from "./media-types.ts";
@@ -60,7 +60,8 @@ export async function buildLayer(layer: BuildLayer, path: string, bottom: boolea
   let size = 0;
   const plainTap = tap((chunk) => diff.update(chunk));
   const packedTap = tap((chunk) => {
-    if (layer.compression !== "none" && size === 0 && chunk.length > GZIP_OS_BYTE) chunk[GZIP_OS_BYTE] = GZIP_OS_UNKNOWN;
+    if (layer.compression !== "none" && size === 0 && chunk.length > GZIP_OS_BYTE)
+      chunk[GZIP_OS_BYTE] = GZIP_OS_UNKNOWN;
     size += chunk.length;
     packed.update(chunk);
   });
@@ -73,7 +74,9 @@ export async function buildLayer(layer: BuildLayer, path: string, bottom: boolea
   } catch (error) {
     archive.destroy();
     await written.catch(() => {});
-    throw error instanceof ImageError ? error : new ImageError("BuildFailed", (error as Error).message, { cause: error });
+    throw error instanceof ImageError
+      ? error
+      : new ImageError("BuildFailed", (error as Error).message, { cause: error });
   }
   const descriptor = {
     mediaType: layer.compression === "none" ? OCI_LAYER : OCI_LAYER_GZIP,
@@ -109,10 +112,15 @@ function addEntry(archive: Pack, entry: BuildEntry): Promise<void> {
     } else if ("link" in entry) {
       archive.entry({ ...common, type: "symlink", linkname: entry.link, mode: 0o777 }, done);
     } else if ("content" in entry) {
-      archive.entry({ ...common, type: "file", mode: entry.mode ?? 0o644 }, Buffer.from(entry.content as Uint8Array), done);
+      archive.entry(
+        { ...common, type: "file", mode: entry.mode ?? 0o644 },
+        Buffer.from(entry.content as Uint8Array),
+        done,
+      );
     } else {
       const stats = statSync(entry.source);
-      if (!stats.isFile()) throw new ImageError("BuildFailed", `${entry.source} is not a regular file`, { entry: entry.path });
+      if (!stats.isFile())
+        throw new ImageError("BuildFailed", `${entry.source} is not a regular file`, { entry: entry.path });
       // A file that grows or shrinks meanwhile makes the archive fail.
       const sink = archive.entry({ ...common, type: "file", mode: entry.mode ?? 0o644, size: stats.size }, done);
       pipeline(createReadStream(entry.source), sink as unknown as NodeJS.WritableStream).catch(reject);
@@ -148,6 +156,7 @@ function check(entry: BuildEntry, parts: readonly string[]): string | undefined 
   if (parts.some((part) => part.startsWith(".wh."))) return "a name that begins with .wh. would delete a file";
   if (entry.path.includes("\0")) return "a path must not hold a NUL byte";
   const { mode } = entry;
-  if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MAX_MODE)) return `mode ${mode} is not one of permission bits`;
+  if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MAX_MODE))
+    return `mode ${mode} is not one of permission bits`;
   return undefined;
 }

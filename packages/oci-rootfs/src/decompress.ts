@@ -1,5 +1,4 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./layer-path.ts";
 
@@ -41,7 +40,9 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   }
 }
 
-function decoderFor(head: Buffer): ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress> | undefined {
+function decoderFor(
+  head: Buffer,
+): ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress> | undefined {
   if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return createGunzip({ chunkSize: CHUNK_BYTES });
   if (head.length < 4) return undefined;
   const magic = head.readUInt32LE(0);
@@ -51,5 +52,8 @@ function decoderFor(head: Buffer): ReturnType<typeof createGunzip> | ReturnType<
 }
 
 function isZlibError(error: unknown): error is Error {
-  return error instanceof Error && /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_BUFFER_TOO_LARGE)/.test(String((error as NodeJS.ErrnoException).code));
+  return (
+    error instanceof Error &&
+    /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_BUFFER_TOO_LARGE)/.test(String((error as NodeJS.ErrnoException).code))
+  );
 }

@@ -87,7 +87,8 @@ export class ImageError extends Error implements ImageErrorPlace {
 function describe(message: string, place: ImageErrorPlace): string {
   const parts: string[] = [];
   if (place.image !== undefined) parts.push(printable(place.image));
-  if (place.layer !== undefined) parts.push(`layer ${place.layer}${place.digest === undefined ? "" : ` (${place.digest})`}`);
+  if (place.layer !== undefined)
+    parts.push(`layer ${place.layer}${place.digest === undefined ? "" : ` (${place.digest})`}`);
   else if (place.digest !== undefined) parts.push(place.digest);
   if (place.entry !== undefined) parts.push(`entry ${JSON.stringify(printable(place.entry))}`);
   return parts.length === 0 ? message : `${parts.join(", ")}: ${message}`;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { ImageError } from "./errors.ts";
 import { digestOf } from "./digest.ts";
+import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
 import { fitsOn } from "./layer-record.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
@@ -12,9 +12,9 @@ import {
   type Descriptor,
   type ImageConfig,
   isIndex,
-  type Manifest,
   MAX_CONFIG_BYTES,
   MAX_MANIFEST_BYTES,
+  type Manifest,
   parseConfig,
   parseManifestOrIndex,
 } from "./manifest.ts";
@@ -70,7 +70,8 @@ export class ImageStore {
   find(digest: string): ReadyImage | undefined {
     const image = this.#ready.get(digest) ?? this.#read(digest);
     // Someone may have removed a layer while we run; then the image is made ready again.
-    if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined)) return this.#remember(digest, image);
+    if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined))
+      return this.#remember(digest, image);
     this.#ready.delete(digest);
     return undefined;
   }
@@ -78,20 +79,33 @@ export class ImageStore {
   #read(digest: string): ReadyImage | undefined {
     const record = readRecord(this.#recordPath(digest)) as ImageRecord | undefined;
     if (record?.version !== 1) return undefined;
-    return { digest, config: record.config, layers: record.layers.map((key) => this.#layers.root(key)), overlay: record.overlay };
+    return {
+      digest,
+      config: record.config,
+      layers: record.layers.map((key) => this.#layers.root(key)),
+      overlay: record.overlay,
+    };
   }
 
   /** Bytes of a manifest, index or config: from the store, else from the source and then kept. */
-  async document(descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">, options: FetchOptions, limit: number): Promise<Buffer> {
+  async document(
+    descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">,
+    options: FetchOptions,
+    limit: number,
+  ): Promise<Buffer> {
     const kept = this.readDocument(descriptor.digest, limit);
     if (kept !== undefined) return kept;
-    if (options.source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
+    if (options.source === undefined)
+      throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     if (limit === MAX_MANIFEST_BYTES && descriptor.mediaType.includes("manifest")) {
       const { bytes, digest } = await options.source.manifest({ digest: descriptor.digest }, options.signal);
       if (digest !== descriptor.digest && !descriptor.digest.startsWith("sha512:")) {
         throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: descriptor.digest });
       }
-      if (bytes.length !== descriptor.size) throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, { digest });
+      if (bytes.length !== descriptor.size)
+        throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, {
+          digest,
+        });
       this.keepDocument(descriptor.digest, bytes);
       return Buffer.from(bytes);
     }
@@ -99,7 +113,11 @@ export class ImageStore {
     const abort = (): void => controller.abort(options.signal?.reason);
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
-      const bytes = await readVerified(await options.source.blob({ ...descriptor }, controller.signal), descriptor, limit);
+      const bytes = await readVerified(
+        await options.source.blob({ ...descriptor }, controller.signal),
+        descriptor,
+        limit,
+      );
       this.keepDocument(descriptor.digest, bytes);
       return bytes;
     } finally {
@@ -126,7 +144,10 @@ export class ImageStore {
    * Makes the image ready that a manifest or index describes: chooses the platform's manifest, fetches what is
    * missing, unpacks.
    */
-  async prepare(top: { bytes: Uint8Array; digest: string; mediaType?: string }, options: FetchOptions): Promise<ReadyImage> {
+  async prepare(
+    top: { bytes: Uint8Array; digest: string; mediaType?: string },
+    options: FetchOptions,
+  ): Promise<ReadyImage> {
     const document = parseManifestOrIndex(top.bytes, top.mediaType);
     if (!isIndex(document)) return this.#prepareManifest(document, top.digest, options);
     const chosen = chooseManifest(document, options.platform);
@@ -134,7 +155,8 @@ export class ImageStore {
     if (ready !== undefined) return ready;
     const manifest = parseManifestOrIndex(await this.document(chosen, options, MAX_MANIFEST_BYTES), chosen.mediaType);
     // What the index calls a manifest could be an index after all.
-    if (isIndex(manifest)) throw new ImageError("InvalidManifest", "an index within an index is not followed", { digest: chosen.digest });
+    if (isIndex(manifest))
+      throw new ImageError("InvalidManifest", "an index within an index is not followed", { digest: chosen.digest });
     return this.#prepareManifest(manifest, chosen.digest, options);
   }
 
@@ -180,7 +202,13 @@ export class ImageStore {
         };
         try {
           report("waiting", 0);
-          results[layer] = await this.#layers.ensure({ descriptor, diffId: diffIds[layer] as string, source, signal: stop.signal, onBytes });
+          results[layer] = await this.#layers.ensure({
+            descriptor,
+            diffId: diffIds[layer] as string,
+            source,
+            signal: stop.signal,
+            onBytes,
+          });
           report(moved ? "done" : "present", totalBytes);
         } catch (error) {
           failure ??= ImageError.from(error, { layer, digest });
@@ -200,7 +228,12 @@ export class ImageStore {
   }
 
   /** Puts the layers on each other, and unpacks those again that do not fit where they are to lie. */
-  async #place(layers: readonly StoredLayer[], manifest: Manifest, diffIds: readonly string[], options: FetchOptions): Promise<StoredLayer[]> {
+  async #place(
+    layers: readonly StoredLayer[],
+    manifest: Manifest,
+    diffIds: readonly string[],
+    options: FetchOptions,
+  ): Promise<StoredLayer[]> {
     let placed: StoredLayer[] = [];
     let chainId = "";
     for (const [i, layer] of layers.entries()) {
@@ -208,9 +241,16 @@ export class ImageStore {
       chainId = i === 0 ? diffId : chain(chainId, diffId);
       if (layer.record.opaque.includes("")) placed = [];
       const lower = lowerView(placed.map(viewed));
-      const request = { descriptor: manifest.layers[i] as Descriptor, diffId, source: options.source, signal: options.signal };
+      const request = {
+        descriptor: manifest.layers[i] as Descriptor,
+        diffId,
+        source: options.source,
+        signal: options.signal,
+      };
       try {
-        const fitting = fitsOn(layer.record, lower) ? layer : await this.#layers.ensureOn(lower, i === 0 ? chain("", diffId) : chainId, request);
+        const fitting = fitsOn(layer.record, lower)
+          ? layer
+          : await this.#layers.ensureOn(lower, i === 0 ? chain("", diffId) : chainId, request);
         // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
         placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {

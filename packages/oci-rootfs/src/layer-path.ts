@@ -41,7 +41,8 @@ export function splitEntryPath(path: BytePath, limits: LayerLimits): string[] {
   if (parts.length > limits.maxDepth) throw unsafe(`path of ${parts.length} components, more than ${limits.maxDepth}`);
   for (const part of parts) {
     if (part === "..") throw unsafe("path leads out of the layer's root");
-    if (part.length > limits.maxNameBytes) throw unsafe(`name of ${part.length} bytes, more than ${limits.maxNameBytes}`);
+    if (part.length > limits.maxNameBytes)
+      throw unsafe(`name of ${part.length} bytes, more than ${limits.maxNameBytes}`);
   }
   return parts;
 }

@@ -1,7 +1,7 @@
 import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { ImageError } from "./errors.ts";
 import { parseDigest } from "./digest.ts";
+import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 import type { LayerRecord } from "./layer-record.ts";
@@ -67,7 +67,13 @@ export class LayerStore {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const record = readRecord(join(this.#store.layerPath(key), "layer.json"));
-    if (record === undefined) return undefined;
+    if (record === undefined) {
+      // Folder and record came into place as one, so this one has been damaged since.
+      const aside = this.#store.temporary();
+      this.#store.commit(this.#store.layerPath(key), aside);
+      this.#store.remove(aside);
+      return undefined;
+    }
     const layer = { key, root, record: record as LayerRecord };
     this.#known.set(key, layer);
     return layer;
@@ -87,7 +93,8 @@ export class LayerStore {
         try {
           return await this.#unpack(key, request, undefined, this.#readBlob(request.descriptor, signal));
         } catch (error) {
-          const damaged = error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
+          const damaged =
+            error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
           if (!damaged || request.source === undefined) throw error;
           // Something has changed the file since it was verified: fetch it again.
           this.#store.remove(this.#store.blobPath(request.descriptor.digest));
@@ -110,7 +117,12 @@ export class LayerStore {
     return createReadStream(path, { highWaterMark: READ_BYTES, signal });
   }
 
-  async #fetch(key: string, request: LayerRequest, signal: AbortSignal, unpacked: StoredLayer | undefined): Promise<StoredLayer> {
+  async #fetch(
+    key: string,
+    request: LayerRequest,
+    signal: AbortSignal,
+    unpacked: StoredLayer | undefined,
+  ): Promise<StoredLayer> {
     const { descriptor, source, onBytes } = request;
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
@@ -162,7 +174,8 @@ export class LayerStore {
         yield chunk;
       }
     };
-    const verified = verifiedBytes(counted(), descriptor);
+    let failure: unknown;
+    const verified = noting(verifiedBytes(counted(), descriptor), (error) => (failure = error));
     try {
       const root = join(temporary, "fs");
       const record = await unpackLayer({
@@ -174,9 +187,9 @@ export class LayerStore {
         diffId,
         packedBytes: descriptor.size,
       }).catch(async (error: unknown) => {
-        // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
         const left = descriptor.size - received;
-        if (error instanceof ImageError && error.code === "UnsafeLayer" && left <= MAX_DRAIN_BYTES) await drain(verified);
+        if (error instanceof ImageError && error.code === "UnsafeLayer" && left <= MAX_DRAIN_BYTES)
+          await drain(verified);
         throw error;
       });
       // The decompressor may have had enough before the blob ended.
@@ -186,13 +199,24 @@ export class LayerStore {
       this.#store.commit(temporary, this.#store.layerPath(key));
     } catch (error) {
       this.#store.remove(temporary);
-      throw ImageError.from(error, { digest: descriptor.digest });
+      // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
+      throw ImageError.from(failure ?? error, { digest: descriptor.digest });
     } finally {
       await verified.return();
     }
     const layer = this.find(key);
     if (layer === undefined) throw new ImageError("StoreFailed", `${this.#store.layerPath(key)} vanished`);
     return layer;
+  }
+}
+
+/** Tells of an error also when the one who reads has stopped listening. */
+async function* noting<T>(source: AsyncIterable<T>, note: (error: unknown) => void): AsyncGenerator<T, void> {
+  try {
+    yield* source;
+  } catch (error) {
+    note(error);
+    throw error;
   }
 }
 

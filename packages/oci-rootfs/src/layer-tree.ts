@@ -23,7 +23,7 @@ export interface TreeDirectory {
 }
 
 export type TreeLeaf =
-  | { readonly kind: "file" | "fifo" }
+  | { readonly kind: "file" | "fifo" | "whiteout" }
   | { readonly kind: "symlink"; readonly target: BytePath };
 
 /** What stands at a path in the layers below. */
@@ -44,7 +44,16 @@ export interface LowerTree {
 }
 
 export function makeRoot(): TreeDirectory {
-  return { kind: "directory", path: "", parent: undefined, children: new Map(), mode: 0o755, mtime: undefined, implied: true, opaque: false };
+  return {
+    kind: "directory",
+    path: "",
+    parent: undefined,
+    children: new Map(),
+    mode: 0o755,
+    mtime: undefined,
+    implied: true,
+    opaque: false,
+  };
 }
 
 export function childPath(directory: TreeDirectory, name: string): BytePath {

@@ -3,7 +3,6 @@ import {
   chownSync,
   closeSync,
   constants,
-  copyFileSync,
   fchmodSync,
   fchownSync,
   futimesSync,
@@ -19,11 +18,20 @@ import {
   utimesSync,
   writeSync,
 } from "node:fs";
-import { linuxCalls } from "./linux-calls.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 import { type BytePath, splitEntryPath, systemPath, unsafe } from "./layer-path.ts";
 import { IMPLIED_MODE, type LayerRecord } from "./layer-record.ts";
-import { childPath, type LowerTree, makeRoot, type Steps, type TreeDirectory, type TreeNode, walk } from "./layer-tree.ts";
+import {
+  childPath,
+  type LowerEntry,
+  type LowerTree,
+  makeRoot,
+  type Steps,
+  type TreeDirectory,
+  type TreeNode,
+  walk,
+} from "./layer-tree.ts";
+import { linuxCalls } from "./linux-calls.ts";
 import type { LayerEntry } from "./tar-entries.ts";
 
 /** Who is to own every file; ids in the layer itself are never used. */
@@ -99,7 +107,8 @@ export class LayerWriter {
       Object.assign(this.#tree, { mode: entry.mode, mtime: entry.mtime, implied: false });
       return;
     }
-    if (parts.some((part) => part.startsWith(WHITEOUT_META)) || (name.startsWith(WHITEOUT_META) && name !== OPAQUE)) return;
+    if (parts.some((part) => part.startsWith(WHITEOUT_META)) || (name.startsWith(WHITEOUT_META) && name !== OPAQUE))
+      return;
     if (parts.some((part) => part.startsWith(WHITEOUT))) throw unsafe("a directory has a whiteout's name");
     if (name.startsWith(WHITEOUT) && name !== OPAQUE) {
       const hidden = name.slice(WHITEOUT.length);
@@ -149,7 +158,8 @@ export class LayerWriter {
       if (directory.opaque) {
         opaque.push(directory.path);
         // overlayfs always merges roots: there the record's word counts, and lower layers are left out.
-        if (directory.path !== "") overlay = attempt(() => linuxCalls().markOpaque(this.#at(directory.path))) && overlay;
+        if (directory.path !== "")
+          overlay = attempt(() => linuxCalls().markOpaque(this.#at(directory.path))) && overlay;
       }
       for (const child of directory.children.values()) if (child.kind === "directory") finishDirectory(child);
       // Last: a directory that we may no longer search, or write, is done with.
@@ -165,17 +175,24 @@ export class LayerWriter {
 
   /** The directory that an entry goes into; what is missing on the way is made. */
   #parent(parts: readonly string[]): TreeDirectory {
-    const steps: Steps = { missing: (directory, name) => this.#below(directory, name) ?? this.#imply(directory, name, IMPLIED_MODE) };
+    const steps: Steps = {
+      missing: (directory, name) => this.#below(directory, name) ?? this.#imply(directory, name, IMPLIED_MODE),
+    };
     const parent = walk(this.#tree, parts, steps);
     if (parent === undefined) throw unsafe("no parent directory");
     return parent;
   }
 
+  /** What of the layers below shows under the name. */
+  #lowerEntry(directory: TreeDirectory, name: string): LowerEntry | undefined {
+    const path = childPath(directory, name);
+    if (this.#hidesLower(directory) || this.#whiteouts.has(path)) return undefined;
+    return this.#lower?.lookup(path);
+  }
+
   /** What the layers below have under the name: a link to follow, or a directory of theirs to continue. */
   #below(directory: TreeDirectory, name: string): TreeNode | undefined {
-    const path = childPath(directory, name);
-    if (this.#lower === undefined || this.#hidesLower(directory) || this.#whiteouts.has(path)) return undefined;
-    const below = this.#lower.lookup(path);
+    const below = this.#lowerEntry(directory, name);
     if (below?.kind === "symlink") return { kind: "symlink", target: below.target ?? "" };
     return below?.kind === "directory" ? this.#imply(directory, name, below.mode) : undefined;
   }
@@ -195,9 +212,19 @@ export class LayerWriter {
 
   #makeDirectory(parent: TreeDirectory, name: string): TreeDirectory {
     const path = childPath(parent, name);
-    if (path.length > this.#limits.maxPathBytes) throw unsafe(`path of ${path.length} bytes, more than ${this.#limits.maxPathBytes}`);
+    if (path.length > this.#limits.maxPathBytes)
+      throw unsafe(`path of ${path.length} bytes, more than ${this.#limits.maxPathBytes}`);
     mkdirSync(this.#at(path), 0o700);
-    const made: TreeDirectory = { kind: "directory", path, parent, children: new Map(), mode: IMPLIED_MODE, mtime: undefined, implied: true, opaque: false };
+    const made: TreeDirectory = {
+      kind: "directory",
+      path,
+      parent,
+      children: new Map(),
+      mode: IMPLIED_MODE,
+      mtime: undefined,
+      implied: true,
+      opaque: false,
+    };
     this.#keep(parent, name, made);
     return made;
   }
@@ -205,13 +232,15 @@ export class LayerWriter {
   #keep(parent: TreeDirectory, name: string, node: TreeNode): void {
     // Implied directories count as well: a path of 256 components costs as many inodes.
     this.#nodes += 1;
-    if (this.#nodes > this.#limits.maxEntries) throw unsafe(`more than ${this.#limits.maxEntries} files and directories`);
+    if (this.#nodes > this.#limits.maxEntries)
+      throw unsafe(`more than ${this.#limits.maxEntries} files and directories`);
     parent.children.set(name, node);
   }
 
   #put(parent: TreeDirectory, name: string, entry: LayerEntry): void {
     const path = childPath(parent, name);
-    if (path.length > this.#limits.maxPathBytes) throw unsafe(`path of ${path.length} bytes, more than ${this.#limits.maxPathBytes}`);
+    if (path.length > this.#limits.maxPathBytes)
+      throw unsafe(`path of ${path.length} bytes, more than ${this.#limits.maxPathBytes}`);
     const before = parent.children.get(name);
     if (entry.kind === "directory") {
       let directory = before;
@@ -261,7 +290,10 @@ export class LayerWriter {
     const parts = splitEntryPath(target, this.#limits);
     const last = parts.pop();
     if (last === undefined) throw unsafe("hard link to the layer's root");
-    const found = walk(this.#tree, parts, { missing: (directory, part) => this.#peekBelow(directory, part), refuseLinks: true });
+    const found = walk(this.#tree, parts, {
+      missing: (directory, part) => this.#peekBelow(directory, part),
+      refuseLinks: true,
+    });
     const own = found?.children.get(last);
     const at = this.#at(childPath(parent, name));
     if (found !== undefined && own !== undefined) {
@@ -276,46 +308,46 @@ export class LayerWriter {
       this.#lowerLinks = true;
       return;
     }
-    const source = found === undefined || this.#hidesLower(found) ? undefined : this.#lower.lookup(childPath(found, last));
+    const source = found === undefined ? undefined : this.#lowerEntry(found, last);
     if (source?.kind !== "file") throw unsafe("hard link to nothing");
     this.#remove(parent, name, before);
-    // Layers are directories of their own, so the link becomes what copying-up would have made of it: a file.
-    copyFileSync(source.source, at, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    chmodSync(at, source.mode & 0o777);
-    if (this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
+    // Unpacked layers never change, so they may share a file as the entry says; a copy could be had 500,000 times.
+    linkSync(source.source, at);
     this.#keep(parent, name, { kind: "file" });
   }
 
   /** As #below, for looking only: directories of lower layers are not made here. */
   #peekBelow(directory: TreeDirectory, name: string): TreeNode | undefined {
-    const path = childPath(directory, name);
-    if (this.#lower === undefined || this.#hidesLower(directory) || this.#whiteouts.has(path)) return undefined;
-    const below = this.#lower.lookup(path);
+    const below = this.#lowerEntry(directory, name);
     if (below?.kind === "symlink") return { kind: "symlink", target: below.target ?? "" };
     if (below?.kind !== "directory") return undefined;
-    return { ...makeRoot(), path, parent: directory };
+    return { ...makeRoot(), path: childPath(directory, name), parent: directory };
   }
 
   /** @returns undefined where none was needed, else its place and whether the file system could hold it */
   #whiteout(path: BytePath): { path: BytePath; made: boolean } | undefined {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
+    // Below a name that is deleted itself there is nothing left to delete.
+    if (parts.some((_, i) => this.#whiteouts.has(parts.slice(0, i + 1).join("/")))) return undefined;
     // On given layers, one that deletes nothing must make nothing, not even its parents.
     const steps: Steps = { missing: (directory, part) => this.#peekBelow(directory, part) };
     if (this.#lower !== undefined) {
       const seen = walk(this.#tree, parts, steps);
-      if (seen === undefined || (seen.children.get(name) === undefined && this.#lower.lookup(childPath(seen, name)) === undefined)) return undefined;
+      if (
+        seen === undefined ||
+        (seen.children.get(name) === undefined && this.#lower.lookup(childPath(seen, name)) === undefined)
+      )
+        return undefined;
     }
-    // Its own name must not make the way to it look deleted.
-    this.#whiteouts.delete(path);
     const parent = this.#parent(parts);
-    this.#whiteouts.add(path);
     const own = parent.children.get(name);
     if (own?.kind === "directory") own.opaque = true;
     if (own !== undefined) return undefined;
     for (let at: TreeDirectory | undefined = parent; at !== undefined; at = at.parent) if (at.opaque) return undefined;
     const at = this.#at(childPath(parent, name));
     const made = attempt(() => linuxCalls().makeWhiteout(at));
+    parent.children.set(name, { kind: "whiteout" });
     if (made && this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
     return { path: childPath(parent, name), made };
   }

@@ -61,22 +61,29 @@ export function layoutSource(reference: LayoutReference): ImageSource {
 function readManifest(path: string, digest: string): SourceManifest {
   const bytes = readOrNotFound(path);
   const actual = digestOf(bytes);
-  if (digest.startsWith("sha256:") && actual !== digest) throw new ImageError("DigestMismatch", `the content's digest is ${actual}`, { digest });
+  if (digest.startsWith("sha256:") && actual !== digest)
+    throw new ImageError("DigestMismatch", `the content's digest is ${actual}`, { digest });
   return { bytes, digest };
 }
 
 /** The layout's manifest or index for a tag; without a tag the only one there is. @throws ImageError NotFound */
 export function readLayoutEntry({ dir, tag }: LayoutReference): Descriptor {
   const index = readLayoutIndex(dir);
-  if (index === undefined) throw new ImageError("NotFound", `${join(dir, "index.json")} does not exist: not an OCI layout`);
+  if (index === undefined)
+    throw new ImageError("NotFound", `${join(dir, "index.json")} does not exist: not an OCI layout`);
   const named = (entry: Descriptor): string | undefined => entry.annotations?.[REF_NAME];
   const { manifests } = index;
-  const fitting = tag === undefined ? manifests : manifests.filter((entry) => named(entry) === tag || entry.digest === tag);
-  const chosen = fitting.length === 1 ? fitting[0] : (fitting.find((entry) => named(entry) === "latest") ?? (tag === undefined ? undefined : fitting[0]));
+  const fitting =
+    tag === undefined ? manifests : manifests.filter((entry) => named(entry) === tag || entry.digest === tag);
+  const chosen =
+    fitting.length === 1
+      ? fitting[0]
+      : (fitting.find((entry) => named(entry) === "latest") ?? (tag === undefined ? undefined : fitting[0]));
   if (chosen !== undefined) return chosen;
   const tags = manifests.map(named).filter((name) => name !== undefined);
   const choice = tags.length === 0 ? "no tags" : `the tags ${tags.join(", ")}`;
-  if (tag === undefined) throw new ImageError("NotFound", `${dir} holds ${manifests.length} images, name one: it has ${choice}`);
+  if (tag === undefined)
+    throw new ImageError("NotFound", `${dir} holds ${manifests.length} images, name one: it has ${choice}`);
   throw new ImageError("NotFound", `${dir} has no image tagged ${tag}: it has ${choice}`);
 }
 
@@ -129,8 +136,13 @@ export function layoutWriter(dir: string): LayoutWriter {
     tag(descriptor, tag) {
       const others = (readLayoutIndex(dir)?.manifests ?? []).filter((entry) => entry.annotations?.[REF_NAME] !== tag);
       const { annotations: _, ...plain } = descriptor;
-      const entry = tag === undefined ? plain : { ...plain, annotations: { ...descriptor.annotations, [REF_NAME]: tag } };
-      const index = { schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [...others, entry] };
+      const entry =
+        tag === undefined ? plain : { ...plain, annotations: { ...descriptor.annotations, [REF_NAME]: tag } };
+      const index = {
+        schemaVersion: 2,
+        mediaType: "application/vnd.oci.image.index.v1+json",
+        manifests: [...others, entry],
+      };
       const replace = (file: string, content: string): void => {
         const aside = writer.temporary();
         writeFileSync(aside, content);

@@ -24,7 +24,11 @@ function load(): LinuxCalls {
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
   // Null is this process: Node brings the C library along.
   const libc = koffi.load(null);
-  const mknod = libc.func("int mknod(const uint8_t *path, uint32_t mode, uint64_t dev)") as (path: Buffer, mode: number, dev: number) => number;
+  const mknod = libc.func("int mknod(const uint8_t *path, uint32_t mode, uint64_t dev)") as (
+    path: Buffer,
+    mode: number,
+    dev: number,
+  ) => number;
   const setxattr = libc.func(
     "int setxattr(const uint8_t *path, const char *name, const uint8_t *value, size_t size, int flags)",
   ) as (path: Buffer, name: string, value: Buffer, size: number, flags: number) => number;
@@ -37,7 +41,8 @@ function load(): LinuxCalls {
   return {
     makeWhiteout: (path) => check(mknod(cString(path), S_IFCHR, 0), "mknod", path),
     makeFifo: (path, mode) => check(mknod(cString(path), S_IFIFO | mode, 0), "mknod", path),
-    markOpaque: (path) => check(setxattr(cString(path), "user.overlay.opaque", Buffer.from("y"), 1, 0), "setxattr", path),
+    markOpaque: (path) =>
+      check(setxattr(cString(path), "user.overlay.opaque", Buffer.from("y"), 1, 0), "setxattr", path),
   };
 }
 

@@ -1,5 +1,5 @@
-import { ImageError } from "./errors.ts";
 import { parseDigest } from "./digest.ts";
+import { ImageError } from "./errors.ts";
 import {
   CONFIG_TYPES,
   DOCKER_INDEX,
@@ -82,10 +82,14 @@ export function parseManifestOrIndex(bytes: Uint8Array, contentType?: string): M
   const fields = parseObject(bytes, "manifest");
   const mediaType = declaredType(fields, contentType);
   // One document that is both would be read as one by us and as the other by the next tool (CVE-2021-41190).
-  if (fields["layers"] !== undefined && fields["manifests"] !== undefined) throw invalid("manifest has layers and manifests");
+  if (fields["layers"] !== undefined && fields["manifests"] !== undefined)
+    throw invalid("manifest has layers and manifests");
   if (INDEX_TYPES.has(mediaType)) return parseIndex(fields, mediaType);
   if (IMAGE_MANIFEST_TYPES.has(mediaType)) return parseManifest(fields, mediaType);
-  throw new ImageError("Unsupported", `cannot read a manifest of type ${JSON.stringify(mediaType)}: build the image with a current tool`);
+  throw new ImageError(
+    "Unsupported",
+    `cannot read a manifest of type ${JSON.stringify(mediaType)}: build the image with a current tool`,
+  );
 }
 
 export function isIndex(document: Manifest | ImageIndex): document is ImageIndex {
@@ -101,7 +105,10 @@ export function chooseManifest(index: ImageIndex, wanted: Platform): Descriptor 
   const chosen = exact ?? fitting[0] ?? images.find((entry) => images.length === 1 && entry.platform === undefined);
   if (chosen !== undefined) return chosen;
   if (images.length === 0) throw invalid("index has no image manifest (an index within an index is not followed)");
-  throw wrongPlatform(wanted, images.flatMap((entry) => (entry.platform === undefined ? [] : [entry.platform])));
+  throw wrongPlatform(
+    wanted,
+    images.flatMap((entry) => (entry.platform === undefined ? [] : [entry.platform])),
+  );
 }
 
 /** @throws ImageError WrongPlatform if the config says that the image is for another one */
@@ -160,8 +167,13 @@ function parseManifest(fields: Fields, mediaType: string): Manifest {
 function parseIndex(fields: Fields, mediaType: string): ImageIndex {
   const list = fields["manifests"];
   if (!Array.isArray(list)) throw invalid("index has no list of manifests");
-  if (list.length > MAX_INDEX_ENTRIES) throw new ImageError("TooLarge", `index of ${list.length} manifests, more than ${MAX_INDEX_ENTRIES}`);
-  return { mediaType, manifests: list.map((entry, i) => parseDescriptor(entry, `manifest ${i}`)), ...annotationsOf(fields) };
+  if (list.length > MAX_INDEX_ENTRIES)
+    throw new ImageError("TooLarge", `index of ${list.length} manifests, more than ${MAX_INDEX_ENTRIES}`);
+  return {
+    mediaType,
+    manifests: list.map((entry, i) => parseDescriptor(entry, `manifest ${i}`)),
+    ...annotationsOf(fields),
+  };
 }
 
 /** Reads a layout's `index.json`, which needs no media type. */
@@ -175,7 +187,13 @@ function parseDescriptor(value: unknown, what: string): Descriptor {
   if (!isString(mediaType) || !isString(digest)) throw invalid(`${what} has no media type or no digest`);
   parseDigest(digest);
   if (!Number.isSafeInteger(size) || (size as number) < 0) throw invalid(`${what} has no size`);
-  return { mediaType, digest, size: size as number, ...annotationsOf(value), ...(isObject(platform) && { platform: platformOf(platform) }) };
+  return {
+    mediaType,
+    digest,
+    size: size as number,
+    ...annotationsOf(value),
+    ...(isObject(platform) && { platform: platformOf(platform) }),
+  };
 }
 
 function platformOf(fields: Fields): Platform {

@@ -47,12 +47,18 @@ export async function processConfig(image: Pick<Image, "name" | "config" | "laye
 function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConfig {
   const { Entrypoint, Cmd, Env, WorkingDir, User } = config.config ?? {};
   const args = [...(Entrypoint ?? []), ...(Cmd ?? [])];
-  if (args.length === 0) throw new ImageError("NoEntrypoint", "the image has neither entrypoint nor command: there is nothing to run");
+  if (args.length === 0)
+    throw new ImageError("NoEntrypoint", "the image has neither entrypoint nor command: there is nothing to run");
   const env = [DEFAULT_PATH, ...(Env ?? [])];
   const cwd = WorkingDir === undefined || WorkingDir === null || WorkingDir === "" ? "/" : absolute(WorkingDir);
-  for (const [what, values] of [["argument", args], ["environment variable", env], ["working directory", [cwd]]] as const) {
+  for (const [what, values] of [
+    ["argument", args],
+    ["environment variable", env],
+    ["working directory", [cwd]],
+  ] as const) {
     // The kernel would silently end the string there.
-    if (values.some((value) => value.includes("\0"))) throw new ImageError("InvalidConfig", `NUL byte in an ${what} of the image`);
+    if (values.some((value) => value.includes("\0")))
+      throw new ImageError("InvalidConfig", `NUL byte in an ${what} of the image`);
   }
   return { args, env, cwd, user: resolveUser(User ?? "", () => readUserFiles(layers)) };
 }

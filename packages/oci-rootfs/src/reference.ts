@@ -1,5 +1,5 @@
-import { ImageError } from "./errors.ts";
 import { isDigest } from "./digest.ts";
+import { ImageError } from "./errors.ts";
 
 /** An image at a registry, in the form that the distribution specification calls a reference. */
 export interface Reference {
@@ -23,7 +23,8 @@ export const DEFAULT_REGISTRY = "docker.io";
 // Grammar of the distribution specification, "Pulling manifests".
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/;
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
-const HOST_NAME = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*(?::[0-9]{1,5})?$/;
+const HOST_NAME =
+  /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*(?::[0-9]{1,5})?$/;
 const HOST_IPV6 = /^\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?$/;
 
 /** Registries refuse longer names; the limit also bounds the regular expressions. */
@@ -70,7 +71,8 @@ export function parseReference(text: string, options: { defaultRegistry?: string
   const qualified = first !== "" && looksLikeHost(first);
   const fallback = options.defaultRegistry ?? DEFAULT_REGISTRY;
   // Without a dot or a port the full name would read as a repository of Docker Hub the next time.
-  if (!looksLikeHost(fallback)) throw invalid(text, `the default registry ${JSON.stringify(fallback)} has neither a dot nor a port`);
+  if (!looksLikeHost(fallback))
+    throw invalid(text, `the default registry ${JSON.stringify(fallback)} has neither a dot nor a port`);
   const registry = canonicalHost(qualified ? first : fallback, text);
   const path = qualified ? rest.slice(slash + 1) : rest;
   const repository = registry === DEFAULT_REGISTRY && !path.includes("/") ? `library/${path}` : path;
@@ -105,7 +107,8 @@ function looksLikeHost(component: string): boolean {
 function canonicalHost(host: string, text: string): string {
   if (!HOST_NAME.test(host) && !HOST_IPV6.test(host)) throw invalid(text, `${JSON.stringify(host)} is not a registry`);
   const port = /:([0-9]+)$/.exec(host.startsWith("[") ? host.slice(host.indexOf("]")) : host)?.[1];
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) throw invalid(text, `port ${port} does not exist`);
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    throw invalid(text, `port ${port} does not exist`);
   const lower = host.toLowerCase();
   return lower === "index.docker.io" || lower === "registry-1.docker.io" ? DEFAULT_REGISTRY : lower;
 }

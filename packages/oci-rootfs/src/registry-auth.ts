@@ -36,7 +36,10 @@ export function parseChallenges(header: string): Challenge[] {
     }
     const scheme = /^([!#$%&'*+.^_`|~\w-]+)[ \t]*,?[ \t]*/.exec(rest);
     if (scheme === null) break;
-    challenges.push({ scheme: (scheme[1] ?? "").toLowerCase(), parameters: Object.create(null) as Record<string, string> });
+    challenges.push({
+      scheme: (scheme[1] ?? "").toLowerCase(),
+      parameters: Object.create(null) as Record<string, string>,
+    });
     rest = rest.slice(scheme[0].length);
   }
   return challenges;
@@ -63,5 +66,9 @@ const TOKEN_HOSTS: Readonly<Record<string, string>> = {
 export function mayAuthenticateAt(realm: URL, registry: URL, trusted: readonly string[]): boolean {
   // In the clear only where the caller has accepted that for the registry itself.
   if (realm.protocol !== "https:" && registry.protocol === "https:") return false;
-  return realm.hostname === registry.hostname || TOKEN_HOSTS[registry.hostname] === realm.hostname || trusted.includes(realm.host);
+  return (
+    realm.hostname === registry.hostname ||
+    TOKEN_HOSTS[registry.hostname] === realm.hostname ||
+    trusted.includes(realm.host)
+  );
 }

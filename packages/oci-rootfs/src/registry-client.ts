@@ -56,7 +56,9 @@ export class RegistryClient implements ImageSource {
     const insecure = options.insecureRegistries ?? [];
     this.#reference = reference;
     this.#insecure = new Set(insecure);
-    this.#registry = new URL(`${insecure.includes(reference.registry) ? "http" : "https"}://${registryEndpoint(reference.registry)}/`);
+    this.#registry = new URL(
+      `${insecure.includes(reference.registry) ? "http" : "https"}://${registryEndpoint(reference.registry)}/`,
+    );
     this.#auth = options.auth ?? {};
     this.#trustedRealms = options.trustedRealms ?? [];
     this.#stallMs = options.stallTimeoutMs ?? DEFAULT_STALL_MS;
@@ -88,14 +90,18 @@ export class RegistryClient implements ImageSource {
     if (registryToken !== undefined && registryToken !== "") this.#authorization = bearer(registryToken);
   }
 
-  async manifest(selector: { tag: string } | { digest: string }, signal: AbortSignal | undefined): Promise<SourceManifest> {
+  async manifest(
+    selector: { tag: string } | { digest: string },
+    signal: AbortSignal | undefined,
+  ): Promise<SourceManifest> {
     const wanted = "digest" in selector ? selector.digest : selector.tag;
     const what = "digest" in selector ? `manifest ${wanted}` : `tag ${wanted}`;
     const timed = this.#timed(signal);
     const response = await this.#get(`manifests/${wanted}`, { accept: MANIFEST_TYPES.join(", ") }, timed, what);
     const bytes = await this.#readAll(response, MAX_MANIFEST_BYTES, timed, "manifest");
     const digest = digestOf(bytes);
-    const claimed = "digest" in selector ? selector.digest : String(response.headers["docker-content-digest"] ?? digest);
+    const claimed =
+      "digest" in selector ? selector.digest : String(response.headers["docker-content-digest"] ?? digest);
     if (claimed.startsWith("sha256:") && claimed !== digest) {
       throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: claimed });
     }
@@ -121,7 +127,8 @@ export class RegistryClient implements ImageSource {
       const header = response.headers["www-authenticate"];
       await response.body.dump();
       // Another request of this client may have got a new token in the meantime.
-      if (this.#authorization === used) await this.#authenticate(Array.isArray(header) ? header.join(", ") : (header ?? ""), signal);
+      if (this.#authorization === used)
+        await this.#authenticate(Array.isArray(header) ? header.join(", ") : (header ?? ""), signal);
       response = await this.#follow(url, headers, signal);
     }
     if (response.status !== 200) throw await this.#failure(response, what);
@@ -136,9 +143,11 @@ export class RegistryClient implements ImageSource {
       const authorization = own && this.#authorization !== undefined ? { authorization: this.#authorization } : {};
       const response = await this.#send(url, { method: "GET", headers: { ...headers, ...authorization }, signal });
       const { location } = response.headers;
-      if (![301, 302, 303, 307, 308].includes(response.status) || typeof location !== "string") return { ...response, url };
+      if (![301, 302, 303, 307, 308].includes(response.status) || typeof location !== "string")
+        return { ...response, url };
       await response.body.dump();
-      if (redirects === MAX_REDIRECTS) throw new ImageError("RegistryUnavailable", `more than ${MAX_REDIRECTS} redirects from ${bare(start)}`);
+      if (redirects === MAX_REDIRECTS)
+        throw new ImageError("RegistryUnavailable", `more than ${MAX_REDIRECTS} redirects from ${bare(start)}`);
       url = this.#target(url, location);
     }
   }
@@ -152,7 +161,10 @@ export class RegistryClient implements ImageSource {
       throw new ImageError("UnsafeAddress", `${bare(from)} redirects from https to http (${to.host})`);
     }
     if (to.protocol === "http:" && to.origin !== this.#registry.origin && !this.#insecure.has(to.host)) {
-      throw new ImageError("UnsafeAddress", `${bare(from)} redirects to http://${to.host}, which is not named as an insecure registry`);
+      throw new ImageError(
+        "UnsafeAddress",
+        `${bare(from)} redirects to http://${to.host}, which is not named as an insecure registry`,
+      );
     }
     // Names and passwords in a URL would be sent as credentials.
     to.username = "";
@@ -200,7 +212,10 @@ export class RegistryClient implements ImageSource {
       throw new ImageError("Unauthorized", `${this.#registry.host} names no token server`);
     }
     if (realm.protocol === "http:" && this.#registry.protocol === "https:") {
-      throw new ImageError("UnsafeAddress", `${this.#registry.host} names a token server without https (${realm.host})`);
+      throw new ImageError(
+        "UnsafeAddress",
+        `${this.#registry.host} names a token server without https (${realm.host})`,
+      );
     }
     realm.username = "";
     realm.password = "";
@@ -214,7 +229,12 @@ export class RegistryClient implements ImageSource {
     const timed = this.#timed(signal);
     let response: Omit<Response, "url">;
     if (trusted && identityToken !== undefined && identityToken !== "") {
-      const form = new URLSearchParams({ grant_type: "refresh_token", refresh_token: identityToken, client_id: "xfn", scope });
+      const form = new URLSearchParams({
+        grant_type: "refresh_token",
+        refresh_token: identityToken,
+        client_id: "xfn",
+        scope,
+      });
       if (service !== undefined) form.set("service", service);
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       response = await this.#send(realm, { method: "POST", headers, body: form.toString(), signal: timed });
@@ -237,7 +257,11 @@ export class RegistryClient implements ImageSource {
     const least = (this.#stallMs / 1000) * MIN_BYTES_PER_SECOND;
     let received = 0;
     let before = 0;
-    const stalled = new ImageError("RegistryUnavailable", `${url.host} sends less than ${MIN_BYTES_PER_SECOND} bytes a second`, { retryable: true });
+    const stalled = new ImageError(
+      "RegistryUnavailable",
+      `${url.host} sends less than ${MIN_BYTES_PER_SECOND} bytes a second`,
+      { retryable: true },
+    );
     const timer = setInterval(() => {
       if (received - before < least) body.destroy(stalled);
       before = received;
@@ -282,8 +306,14 @@ export class RegistryClient implements ImageSource {
     const said = await this.#readAll(response, MAX_ERROR_BYTES, timed, "error").then(registryError, () => "");
     const answer = `${url.host} answers ${status}${said} for ${what}`;
     if (status === 401 || status === 403) {
-      const withheld = this.#withheldFrom === undefined ? "" : ` (credentials were not sent to ${this.#withheldFrom}, which is another host than the registry)`;
-      const hint = basicAuthorization(this.#auth) === undefined ? "; it may not exist, or needs credentials" : "; the credentials are not accepted for it";
+      const withheld =
+        this.#withheldFrom === undefined
+          ? ""
+          : ` (credentials were not sent to ${this.#withheldFrom}, which is another host than the registry)`;
+      const hint =
+        basicAuthorization(this.#auth) === undefined
+          ? "; it may not exist, or needs credentials"
+          : "; the credentials are not accepted for it";
       return new ImageError("Unauthorized", `${answer}${hint}${withheld}`);
     }
     if (status === 404) return new ImageError("NotFound", answer);
@@ -296,16 +326,22 @@ export class RegistryClient implements ImageSource {
     if (signal.aborted) {
       const reason: unknown = signal.reason;
       if (!(reason instanceof Error && reason.name === "TimeoutError")) return abortError(signal);
-      return new ImageError("RegistryUnavailable", `no answer from ${url.host} within ${this.#stallMs} ms`, { retryable: true });
+      return new ImageError("RegistryUnavailable", `no answer from ${url.host} within ${this.#stallMs} ms`, {
+        retryable: true,
+      });
     }
     const { code, message } = error as NodeJS.ErrnoException;
     const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code ?? "");
     const plain = code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER";
     const hint = plain ? ": it seems to speak http; name it as an insecure registry if that is right" : "";
-    return new ImageError("RegistryUnavailable", `cannot talk to ${url.host}: ${plain ? code : message || code}${hint}`, {
-      cause: error,
-      retryable: !certificate && !plain,
-    });
+    return new ImageError(
+      "RegistryUnavailable",
+      `cannot talk to ${url.host}: ${plain ? code : message || code}${hint}`,
+      {
+        cause: error,
+        retryable: !certificate && !plain,
+      },
+    );
   }
 }
 
@@ -316,7 +352,8 @@ function bare(url: URL): string {
 
 function bearer(token: string): string {
   // A token with a line break in it would be a header of its own.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new ImageError("Unauthorized", "the token is not one line of printable characters");
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new ImageError("Unauthorized", "the token is not one line of printable characters");
   return `Bearer ${token}`;
 }
 

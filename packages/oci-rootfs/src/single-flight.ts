@@ -22,7 +22,13 @@ export class SingleFlight<T> {
         return await wait(running, signal);
       } catch (error) {
         throwIfAborted(signal);
-        if (error instanceof ImageError && !error.retryable && error.code !== "Unauthorized" && error.code !== "Aborted") throw error;
+        if (
+          error instanceof ImageError &&
+          !error.retryable &&
+          error.code !== "Unauthorized" &&
+          error.code !== "Aborted"
+        )
+          throw error;
         // It failed for reasons of the one who started it (credentials, a connection): try with our own.
         return this.run(key, signal, work);
       }

@@ -66,14 +66,18 @@ function open(dir: string): StoreDirectory {
   }
   if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
   const layers = join(dir, "layers", "sha256");
-  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
+  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"])
+    mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
   // Searchable, so that a process of the layers' owner which was handed this folder open can use it.
   mkdirSync(layers, { recursive: true, mode: 0o711 });
 
   const temporaries = join(dir, "tmp");
   const identity = processIdentity();
   sweep(temporaries, identity);
-  const own = join(temporaries, `${identity.host}.${identity.namespace}.${process.pid}.${identity.started}.${randomBytes(4).toString("hex")}`);
+  const own = join(
+    temporaries,
+    `${identity.host}.${identity.namespace}.${process.pid}.${identity.started}.${randomBytes(4).toString("hex")}`,
+  );
   let counter = 0;
   const outstanding = new Set<string>();
   const release = (path: string): void => {
@@ -155,7 +159,8 @@ export function readSmallFile(path: string | Buffer, limit: number, flags = 0): 
   try {
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) throw new ImageError("StoreFailed", `${String(path)} is not a regular file`);
-    if (stats.size > limit) throw new ImageError("TooLarge", `${String(path)} is ${stats.size} bytes, more than ${limit}`);
+    if (stats.size > limit)
+      throw new ImageError("TooLarge", `${String(path)} is ${stats.size} bytes, more than ${limit}`);
     const buffer = Buffer.allocUnsafe(stats.size);
     let length = 0;
     while (length < buffer.length) {

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
-import { type ReadyImage, ImageStore } from "./image-store.ts";
+import { ImageStore, type ReadyImage } from "./image-store.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer-limits.ts";
 import { LayerStore } from "./layer-store.ts";
 import type { Owner } from "./layer-writer.ts";
@@ -115,7 +115,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     async image(name, imageOptions = {}) {
       throwIfAborted(imageOptions.signal);
       try {
-        return await (isLayoutName(name) ? layoutImage(inside, name, imageOptions) : namedImage(inside, name, imageOptions));
+        return await (isLayoutName(name)
+          ? layoutImage(inside, name, imageOptions)
+          : namedImage(inside, name, imageOptions));
       } catch (error) {
         throw ImageError.from(error, { image: name });
       }
@@ -137,8 +139,14 @@ export function localNameOf(name: string): string {
 
 function tagImage({ images, names }: StoreInternals, name: string, digest: string): void {
   const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
-  if (bytes === undefined) throw new ImageError("NotFound", "the store holds no such manifest", { image: name, digest });
-  names.put({ name: localNameOf(name), target: { mediaType: "", digest, size: bytes.length }, manifests: {}, built: true });
+  if (bytes === undefined)
+    throw new ImageError("NotFound", "the store holds no such manifest", { image: name, digest });
+  names.put({
+    name: localNameOf(name),
+    target: { mediaType: "", digest, size: bytes.length },
+    manifests: {},
+    built: true,
+  });
 }
 
 async function namedImage(inside: StoreInternals, text: string, options: ImageOptions): Promise<Image> {
@@ -149,9 +157,11 @@ async function namedImage(inside: StoreInternals, text: string, options: ImageOp
   if (local !== undefined) return fromStore(inside, local, platform, options);
   if (pullPolicy !== "Always") {
     const record = inside.names.get(fullName) ?? byDigest(inside, reference, fullName);
-    const found = record === undefined ? undefined : await fromStore(inside, record, platform, options).catch(unlessMissing);
+    const found =
+      record === undefined ? undefined : await fromStore(inside, record, platform, options).catch(unlessMissing);
     if (found !== undefined) return found;
-    if (pullPolicy === "Never") throw new ImageError("NotFound", "not in the local store, and the pull policy is Never");
+    if (pullPolicy === "Never")
+      throw new ImageError("NotFound", "not in the local store, and the pull policy is Never");
   }
   return pull(inside, reference, platform, options);
 }
@@ -170,7 +180,12 @@ function unlessMissing(error: unknown): undefined {
   throw error;
 }
 
-async function fromStore(inside: StoreInternals, record: NameRecord, platform: Platform, options: ImageOptions): Promise<Image> {
+async function fromStore(
+  inside: StoreInternals,
+  record: NameRecord,
+  platform: Platform,
+  options: ImageOptions,
+): Promise<Image> {
   const { images, names } = inside;
   const key = printPlatform(platform);
   const manifest = record.manifests[key];
@@ -186,7 +201,12 @@ async function fromStore(inside: StoreInternals, record: NameRecord, platform: P
   return named(record.name, ready);
 }
 
-async function pull(inside: StoreInternals, reference: Reference, platform: Platform, options: ImageOptions): Promise<Image> {
+async function pull(
+  inside: StoreInternals,
+  reference: Reference,
+  platform: Platform,
+  options: ImageOptions,
+): Promise<Image> {
   const { images, names } = inside;
   // Loaded when it is needed: a call of a cached image does not pay for an HTTP client.
   const { RegistryClient } = await import("./registry-client.ts");
@@ -203,7 +223,8 @@ async function pull(inside: StoreInternals, reference: Reference, platform: Plat
     const manifests = before?.target.digest === top.digest ? before.manifests : {};
     const key = printPlatform(platform);
     // An image that has not changed costs no write.
-    if (manifests[key] !== ready.digest) names.put({ name, target, manifests: { ...manifests, [key]: ready.digest }, built: false });
+    if (manifests[key] !== ready.digest)
+      names.put({ name, target, manifests: { ...manifests, [key]: ready.digest }, built: false });
     return named(name, ready);
   } finally {
     // Not awaited: what others still fetch through it may take its time.
@@ -230,9 +251,13 @@ async function layoutImage(inside: StoreInternals, text: string, options: ImageO
   const entry = readLayoutEntry(reference);
   const source = layoutSource(reference);
   const top = await source.manifest({ digest: entry.digest }, signal);
-  if (top.bytes.length !== entry.size) throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);
+  if (top.bytes.length !== entry.size)
+    throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);
   if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.keepDocument(top.digest, top.bytes);
-  const ready = await images.prepare({ ...top, mediaType: entry.mediaType }, { name, source, platform, onProgress, signal });
+  const ready = await images.prepare(
+    { ...top, mediaType: entry.mediaType },
+    { name, source, platform, onProgress, signal },
+  );
   cache.set(key, { stamp, manifest: ready.digest });
   return named(name, ready);
 }

@@ -3,7 +3,7 @@ import { ImageError } from "./errors.ts";
 import { type BytePath, fromBytePath, toBytePath, unsafe } from "./layer-path.ts";
 
 /** One entry of a layer, read but not yet trusted: paths are as the archive has them. */
-export type LayerEntry = { readonly path: BytePath; readonly mode: number; /** Seconds. */ readonly mtime: number } & (
+export type LayerEntry = { readonly path: BytePath; readonly mode: number /** Seconds. */; readonly mtime: number } & (
   | { readonly kind: "file"; readonly size: number }
   | { readonly kind: "directory" | "fifo" }
   | { readonly kind: "symlink" | "link"; readonly target: BytePath }
@@ -68,6 +68,8 @@ export function readTar(sink: EntrySink): TarReader {
       queueMicrotask(next);
       return;
     }
+    // A body that is given up reports it; without a listener that would end the process.
+    body.on("error", () => {});
     body.on("data", (chunk) => {
       if (failure !== undefined) return;
       try {
@@ -130,15 +132,19 @@ function toEntry(header: Header, path: BytePath): LayerEntry {
   const { pax, type } = header;
   const size = header.size ?? 0;
   const mode = header.mode ?? 0;
+  if (!Number.isSafeInteger(mode) || mode < 0) throw unsafe("unreadable mode");
   const mtime = timeOf(header);
   // Sparse files expand beyond what the archive's size says, and tools disagree on how to read them.
   if (pax && Object.keys(pax).some((key) => key.startsWith("GNU.sparse."))) throw unsafe("sparse file");
-  if (!Number.isSafeInteger(size) || size < 0) throw unsafe(`impossible size ${size}`);
+  // tar-stream reads -1 as -0.
+  if (!Number.isSafeInteger(size) || size < 0 || Object.is(size, -0)) throw unsafe(`impossible size ${size}`);
   switch (type) {
     case "file":
     case "contiguous-file":
       // Archives from before POSIX mark directories by a slash only.
-      return path.endsWith("/") && size === 0 ? { kind: "directory", path, mode, mtime } : { kind: "file", path, mode, mtime, size };
+      return path.endsWith("/") && size === 0
+        ? { kind: "directory", path, mode, mtime }
+        : { kind: "file", path, mode, mtime, size };
     case "directory":
       return { kind: "directory", path, mode, mtime };
     case "fifo":
@@ -159,7 +165,8 @@ function targetOf(header: Header): BytePath {
   const target = linkname ?? "";
   if (target === "" || target.includes("\0")) throw unsafe("link to nothing");
   const bytes = pax?.["linkpath"] === target ? toBytePath(target) : target;
-  if (bytes.length > MAX_LINK_TARGET) throw unsafe(`link target of ${bytes.length} bytes, more than ${MAX_LINK_TARGET}`);
+  if (bytes.length > MAX_LINK_TARGET)
+    throw unsafe(`link target of ${bytes.length} bytes, more than ${MAX_LINK_TARGET}`);
   return bytes;
 }
 

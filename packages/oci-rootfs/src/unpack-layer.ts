@@ -1,5 +1,5 @@
-import { hasherFor } from "./digest.ts";
 import { decompressed } from "./decompress.ts";
+import { hasherFor } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import { unsafe } from "./layer-path.ts";
 import type { LayerRecord } from "./layer-record.ts";
@@ -37,7 +37,10 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
     }
     await tar.end();
     if (!hasher.matches()) {
-      throw new ImageError("DigestMismatch", `the config says that the unpacked layer is ${diffId}, it is ${hasher.actual()}`);
+      throw new ImageError(
+        "DigestMismatch",
+        `the config says that the unpacked layer is ${diffId}, it is ${hasher.actual()}`,
+      );
     }
     return writer.finish(bytes);
   } catch (error) {

@@ -35,11 +35,14 @@ export function resolveUser(user: string, files: () => UserFiles): ProcessUser {
   if (more.length > 0) throw invalid(`cannot read user ${JSON.stringify(user)}: more than one colon`);
   const { passwd, group } = files();
   // One without the other says nothing reliable: then neither counts, as in the reference runner.
-  const accounts = readAccounts(passwd === undefined || group === undefined ? { passwd: "", group: "" } : { passwd, group });
+  const accounts = readAccounts(
+    passwd === undefined || group === undefined ? { passwd: "", group: "" } : { passwd, group },
+  );
 
   const uid = parseId(name);
   const account = uid === undefined ? accounts.byName.get(name) : accounts.byUid.get(uid);
-  if (account === undefined && uid === undefined) throw invalid(`the image's user ${JSON.stringify(name)} is not in its /etc/passwd`);
+  if (account === undefined && uid === undefined)
+    throw invalid(`the image's user ${JSON.stringify(name)} is not in its /etc/passwd`);
   const base = account ?? { uid: uid ?? 0, gid: 0, groups: [] };
   if (groupName === undefined) return { uid: base.uid, gid: base.gid, additionalGids: base.groups };
 
@@ -81,7 +84,8 @@ function readRecords(text: string, fields: number, file: string): string[][] {
     if (line === "" || line.startsWith("#")) continue;
     const record = readRecord(line);
     if (record === undefined) throw invalid(`cannot read ${file} of the image, line ${i + 1}: stray quote`);
-    if (record.length !== fields) throw invalid(`cannot read ${file} of the image, line ${i + 1}: ${record.length} fields instead of ${fields}`);
+    if (record.length !== fields)
+      throw invalid(`cannot read ${file} of the image, line ${i + 1}: ${record.length} fields instead of ${fields}`);
     records.push(record);
   }
   return records;

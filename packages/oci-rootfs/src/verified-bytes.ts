@@ -14,24 +14,35 @@ export interface Expected {
  *
  * @throws ImageError SizeMismatch, DigestMismatch
  */
-export async function* verifiedBytes(source: AsyncIterable<Uint8Array>, expected: Expected): AsyncGenerator<Uint8Array, void> {
+export async function* verifiedBytes(
+  source: AsyncIterable<Uint8Array>,
+  expected: Expected,
+): AsyncGenerator<Uint8Array, void> {
   const { digest, size } = expected;
   const hasher = hasherFor(digest);
   let received = 0;
   for await (const chunk of source) {
     received += chunk.length;
-    if (received > size) throw new ImageError("SizeMismatch", `longer than the ${size} bytes that its descriptor says`, { digest });
+    if (received > size)
+      throw new ImageError("SizeMismatch", `longer than the ${size} bytes that its descriptor says`, { digest });
     hasher.hash.update(chunk);
     yield chunk;
   }
   // A transfer that was cut short may well succeed the next time.
-  if (received < size) throw new ImageError("SizeMismatch", `${received} bytes instead of ${size}`, { digest, retryable: true });
-  if (!hasher.matches()) throw new ImageError("DigestMismatch", `the content's digest is ${hasher.actual()}`, { digest });
+  if (received < size)
+    throw new ImageError("SizeMismatch", `${received} bytes instead of ${size}`, { digest, retryable: true });
+  if (!hasher.matches())
+    throw new ImageError("DigestMismatch", `the content's digest is ${hasher.actual()}`, { digest });
 }
 
 /** Reads content that fits in memory. `limit` is the caller's reason to refuse more, whatever the size says. */
-export async function readVerified(source: AsyncIterable<Uint8Array>, expected: Expected, limit: number): Promise<Buffer> {
-  if (expected.size > limit) throw new ImageError("TooLarge", `${expected.size} bytes, more than ${limit}`, { digest: expected.digest });
+export async function readVerified(
+  source: AsyncIterable<Uint8Array>,
+  expected: Expected,
+  limit: number,
+): Promise<Buffer> {
+  if (expected.size > limit)
+    throw new ImageError("TooLarge", `${expected.size} bytes, more than ${limit}`, { digest: expected.digest });
   const chunks: Uint8Array[] = [];
   for await (const chunk of verifiedBytes(source, expected)) chunks.push(chunk);
   return Buffer.concat(chunks);

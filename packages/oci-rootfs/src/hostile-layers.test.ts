@@ -1,0 +1,327 @@
+import { lstatSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type TestImageOptions, testImage, writeLayout } from "../testing/layout.ts";
+import { listTree, type Sandbox, sandbox } from "../testing/sandbox.ts";
+import { directory, file, hardlink, type RawEntry, symlink, tarball } from "../testing/tarball.ts";
+import { ImageError } from "./errors.ts";
+import type { LayerLimits } from "./layer-limits.ts";
+import { type Image, openStore } from "./store.ts";
+
+let box: Sandbox;
+beforeEach(() => {
+  box = sandbox();
+});
+afterEach(() => {
+  box[Symbol.dispose]();
+});
+
+/** Unpacks layers; whatever comes of it, nothing outside the store may change and nothing half-done may stay. */
+async function unpack(
+  layers: readonly (readonly RawEntry[] | Buffer)[],
+  options: TestImageOptions & { limits?: Partial<LayerLimits> } = {},
+): Promise<Image> {
+  const archives = layers.map((layer) => (Buffer.isBuffer(layer) ? layer : tarball(layer as RawEntry[])));
+  const name = writeLayout(join(box.dir, "layout"), testImage(archives, options));
+  const before = box.outside();
+  const store = await openStore({ dir: box.store, limits: options.limits });
+  try {
+    return await store.image(name);
+  } finally {
+    expect(box.outside()).toBe(before);
+    expect(box.leftovers()).toEqual([]);
+  }
+}
+
+const tree = (image: Image, layer = 0): string[] => listTree(image.layers[layer] as string);
+
+async function refused(layers: readonly (readonly RawEntry[] | Buffer)[], options = {}): Promise<ImageError> {
+  const error = await unpack(layers, options).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(ImageError);
+  return error as ImageError;
+}
+
+const long = "n".repeat(300);
+const deep = Array.from({ length: 5000 }, () => "d").join("/");
+
+describe("refused entries", () => {
+  test.each<[string, RawEntry[]]>([
+    ["path with ..", [file("../secret", "x")]],
+    ["path with .. inside", [file("a/../../secret", "x")]],
+    ["absolute path with ..", [file("/../../secret", "x")]],
+    ["PAX path with ..", [{ ...file("harmless", "x"), pax: { path: "../secret" } }]],
+    ["path with NUL", [{ ...file("x", "x"), pax: { path: "a\0b" } }]],
+    ["hard link to an absolute path", [hardlink("l", "/etc/passwd")]],
+    ["hard link to ..", [hardlink("l", "../secret")]],
+    ["PAX link path with ..", [{ ...hardlink("l", "x"), pax: { linkpath: "../secret" } }]],
+    ["hard link through a symlink chain", [symlink("a", "/"), symlink("b", "a"), hardlink("l", "b/sentinel/secret")]],
+    ["hard link to nothing", [hardlink("l", "missing")]],
+    ["hard link to a directory", [directory("d"), hardlink("l", "d")]],
+    ["hard link to the root", [hardlink("l", ".")]],
+    ["symlink loop in a parent", [symlink("a", "b"), symlink("b", "a"), file("a/x", "x")]],
+    ["a file as a parent", [file("a", "x"), file("a/b", "x")]],
+    ["root that is a file", [file("./", "x")]],
+    ["character device", [{ name: "null", type: "3", device: [1, 3] }]],
+    ["the whiteout device itself", [{ name: "w", type: "3", device: [0, 0] }]],
+    ["block device", [{ name: "sda", type: "4", device: [8, 0] }]],
+    ["whiteout of nothing", [file(".wh.")]],
+    ["whiteout of .", [file(".wh..")]],
+    ["whiteout of .. (the reference deletes the parent of its root)", [file(".wh...")]],
+    ["whiteout of .. in a directory", [file("a/.wh...")]],
+    ["a directory with a whiteout's name", [file(".wh.a/b", "x")]],
+    [
+      "GNU sparse by PAX",
+      [
+        {
+          ...file("GNUSparseFile.0/x", "x"),
+          pax: { "GNU.sparse.major": "1", "GNU.sparse.realsize": "9223372036854775807" },
+        },
+      ],
+    ],
+    ["GNU sparse by type", [{ name: "x", type: "S", size: 8 }]],
+    ["size of 8 EiB", [{ ...file("x"), size: 2 ** 62 }]],
+    ["negative size", [{ ...file("x"), size: -1 }]],
+    ["name of 300 bytes", [{ ...file("x"), pax: { path: long } }]],
+    ["depth of 5,000", [{ ...file("x"), pax: { path: deep } }]],
+    ["link target of 5,000 bytes", [{ ...symlink("l", "x"), pax: { linkpath: "a".repeat(5000) } }]],
+    ["link without a target", [symlink("l", "")]],
+    ["unknown entry type", [{ name: "x", type: "Z" }]],
+  ])("%s", async (_, entries) => {
+    expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer", layer: 0, retryable: false });
+  });
+
+  test("the error names the image, the layer and the entry", async () => {
+    const error = await refused([[file("ok", "x")], [file("dir/../x", "x")]]);
+    expect(error).toMatchObject({ layer: 1, entry: "dir/../x" });
+    expect(error.image).toContain("oci:");
+    expect(error.digest).toMatch(/^sha256:/);
+  });
+
+  test("an escape sequence in a name does not reach the message", async () => {
+    const error = await refused([[file("\u001b[2J/../x", "x")]]);
+    expect(error.message).not.toContain("\u001b");
+  });
+
+  test("after a refusal the next good image is unpacked", async () => {
+    await refused([[file("../x", "x")]]);
+    expect(tree(await unpack([[file("x", "1")]]))).toContain('x 644 "1" 1');
+  });
+});
+
+describe("limits", () => {
+  const many = (count: number): RawEntry[] => Array.from({ length: count }, (_, i) => file(`f${i}`));
+
+  test("entries", async () => {
+    expect(await refused([many(11)], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
+    expect(tree(await unpack([many(10)], { limits: { maxEntries: 10 } }))).toHaveLength(11);
+  });
+
+  test("directories that are only implied count as entries", async () => {
+    const entries = Array.from({ length: 4 }, (_, i) => file(`${i}/a/b/c`));
+    expect(await refused([entries], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
+  });
+
+  test("bytes", async () => {
+    expect(await refused([[file("x", "x".repeat(5000))]], { limits: { maxBytes: 4096 } })).toMatchObject({
+      code: "UnsafeLayer",
+    });
+  });
+
+  test("ratio of a gzip bomb", async () => {
+    const limits = { maxRatio: 100, ratioGraceBytes: 1024 * 1024 };
+    expect(await refused([[file("x", Buffer.alloc(8 * 1024 * 1024))]], { limits })).toMatchObject({
+      code: "UnsafeLayer",
+    });
+  });
+
+  test("a linked path cannot grow beyond the longest path", async () => {
+    const parts = Array.from({ length: 10 }, () => "p".repeat(200));
+    const base = parts.join("/");
+    const entries = [
+      { ...directory("d"), pax: { path: `${base}/` } },
+      { ...symlink("l", "x"), pax: { linkpath: base } },
+      { ...file("x"), pax: { path: `l/${base}/x` } },
+    ];
+    expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer" });
+  });
+});
+
+describe("broken archives", () => {
+  test("cut off in a file", async () => {
+    const whole = tarball([file("x", "x".repeat(5000))]);
+    expect(await refused([whole.subarray(0, 2000)])).toMatchObject({ code: "UnsafeLayer" });
+  });
+
+  test("no archive at all", async () => {
+    expect(await refused([Buffer.alloc(2048, "z")])).toMatchObject({ code: "UnsafeLayer" });
+  });
+
+  test("directory whose header claims content", async () => {
+    const image = await unpack([[{ ...directory("d"), size: 0 }, file("d/x", "1")]]);
+    expect(tree(image)).toContain('d/x 644 "1" 1');
+    expect(
+      await refused([
+        [
+          { ...directory("d"), size: 1000 },
+          { name: "junk", type: "Z" },
+        ],
+      ]),
+    ).toMatchObject({ code: "UnsafeLayer" });
+  });
+
+  test("wrong diffID", async () => {
+    const diffIds = [`sha256:${"0".repeat(64)}`];
+    expect(await refused([[file("x", "1")]], { diffIds })).toMatchObject({ code: "DigestMismatch", layer: 0 });
+  });
+});
+
+describe("contained entries", () => {
+  test("absolute paths are below the root", async () => {
+    expect(tree(await unpack([[file("/etc/x", "1")]]))).toContain('etc/x 644 "1" 1');
+  });
+
+  test("a child through a symlink to an absolute directory stays inside the root", async () => {
+    const image = await unpack([[symlink("out", "/etc"), file("out/x", "1")]]);
+    expect(tree(image)).toEqual(["/ 755", "etc/ 755", 'etc/x 644 "1" 1', "out -> /etc"]);
+  });
+
+  test("a child through a symlink that climbs stays inside the root", async () => {
+    const image = await unpack([[directory("a"), symlink("a/up", "../../../../.."), file("a/up/secret", "1")]]);
+    expect(tree(image)).toContain('secret 644 "1" 1');
+  });
+
+  test("a file replaces a symlink instead of being written through it", async () => {
+    const target = join(box.dir, "secret");
+    const image = await unpack([[symlink("x", target), file("x", "1")]]);
+    expect(tree(image)).toContain('x 644 "1" 1');
+  });
+
+  test("an empty file replaces a symlink as well", async () => {
+    const image = await unpack([[symlink("x", join(box.dir, "secret")), file("x", "")]]);
+    expect(tree(image)).toContain('x 644 "" 0');
+  });
+
+  test("a directory entry does not change a symlink's target", async () => {
+    const image = await unpack([
+      [symlink("x", join(box.dir, "sentinel")), directory("x", 0o700), file("x/secret", "1")],
+    ]);
+    expect(tree(image)).toEqual(["/ 755", "x/ 700", 'x/secret 644 "1" 1']);
+  });
+
+  test("a hard link to a symlink links the link", async () => {
+    const image = await unpack([[symlink("l", join(box.dir, "secret")), hardlink("m", "l")]]);
+    expect(tree(image)).toContain(`m -> ${join(box.dir, "secret")}`);
+  });
+
+  test("setuid, setgid and the sticky bit of files are dropped, the sticky bit of directories kept", async () => {
+    const image = await unpack([[file("s", "x", 0o6755), directory("tmp", 0o3777), file("t", "x", 0o1755)]]);
+    expect(tree(image)).toEqual(["/ 755", 's 755 "x" 1', 't 755 "x" 1', "tmp/ 1777"]);
+  });
+
+  test("extended attributes are not set", async () => {
+    const pax = {
+      "SCHILY.xattr.user.overlay.opaque": "y",
+      "SCHILY.xattr.security.capability": "x",
+      "SCHILY.xattr.trusted.overlay.redirect": "/",
+    };
+    const image = await unpack([
+      [
+        { ...directory("d"), pax },
+        { ...file("f", "x"), pax },
+      ],
+    ]);
+    // `overlay.opaque` would hide lower layers: the record, which comes from marks that we set, has none.
+    const record = JSON.parse(readFileSync(join(image.layers[0] as string, "..", "layer.json"), "utf8"));
+    expect(record.opaque).toEqual([]);
+  });
+
+  test("owners of the archive do not count", async () => {
+    const image = await unpack([[file("x", "1")]]);
+    const { uid, gid } = lstatSync(join(image.layers[0] as string, "x"));
+    expect([uid, gid]).toEqual([process.geteuid?.(), process.getegid?.()]);
+  });
+
+  test("a FIFO is made and does not block anything", async () => {
+    const image = await unpack([[{ name: "pipe", type: "6", mode: 0o622 }]]);
+    expect(tree(image)).toContain("pipe 622 fifo");
+  });
+
+  test("of duplicates the last wins", async () => {
+    const entries = [
+      file("x", "1"),
+      file("x", "22", 0o600),
+      directory("d"),
+      file("d/y", "y"),
+      file("d", "3"),
+      file("e", "4"),
+      directory("e"),
+    ];
+    expect(tree(await unpack([entries]))).toEqual(["/ 755", 'd 644 "3" 1', "e/ 755", 'x 600 "22" 2']);
+  });
+
+  test("a duplicate of a hard-linked name does not change the other name", async () => {
+    expect(tree(await unpack([[file("a", "1"), hardlink("b", "a"), file("b", "2")]]))).toContain('a 644 "1" 1');
+  });
+
+  test("a hard link to itself changes nothing", async () => {
+    expect(tree(await unpack([[file("a", "1"), hardlink("a", "a")]]))).toContain('a 644 "1" 1');
+  });
+
+  test("names that differ in case or normal form stay distinct, and bytes that are no UTF-8 survive", async () => {
+    const raw = Buffer.from([0x66, 0xff, 0xfe]);
+    const image = await unpack([
+      [file("a", "1"), file("A", "2"), file("\u00e9", "3"), file("e\u0301", "4"), { name: raw, content: "5" }],
+    ]);
+    expect(tree(image)).toHaveLength(6);
+    expect(lstatSync(Buffer.concat([Buffer.from(`${image.layers[0]}/`), raw])).size).toBe(1);
+    expect(lstatSync(join(image.layers[0] as string, "e\u0301")).size).toBe(1);
+  });
+
+  test("directories without permissions can hold files, and be removed again", async () => {
+    const image = await unpack([[directory("d", 0o555), file("d/x", "1", 0o400), directory("n", 0), file("n/x", "1")]]);
+    expect(lstatSync(join(image.layers[0] as string, "n")).mode & 0o777).toBe(0);
+    expect(await refused([[directory("d", 0o500), file("d/x", "1"), file("../x", "1")]])).toMatchObject({
+      code: "UnsafeLayer",
+    });
+  });
+
+  test("impossible times do no harm", async () => {
+    const entries = [
+      { ...file("a", "1"), pax: { mtime: "1e300" } },
+      { ...file("b", "1"), pax: { mtime: "-5" } },
+      { ...file("c", "1"), pax: { mtime: "never" } },
+    ];
+    expect(tree(await unpack([entries]))).toHaveLength(4);
+  });
+
+  test("times are kept, to the fraction that PAX gives", async () => {
+    const image = await unpack([[{ ...file("a", "1"), pax: { mtime: "1234567890.5" } }]]);
+    expect(lstatSync(join(image.layers[0] as string, "a")).mtimeMs).toBe(1_234_567_890_500);
+  });
+
+  test.each<[string, (archive: Buffer) => Buffer]>([
+    ["gzip", (archive) => gzipSync(archive)],
+    [
+      "gzip of two members",
+      (archive) => Buffer.concat([gzipSync(archive.subarray(0, 700)), gzipSync(archive.subarray(700))]),
+    ],
+    ["zstd", (archive) => zstdCompressSync(archive)],
+    ["nothing", (archive) => archive],
+  ])("packed with %s, whatever the media type says", async (_, pack) => {
+    expect(tree(await unpack([[file("x", "1".repeat(5000))]], { pack }))).toHaveLength(2);
+  });
+
+  test("AUFS' own files are left out", async () => {
+    expect(
+      tree(
+        await unpack([
+          [directory(".wh..wh.plnk"), file(".wh..wh.plnk/1.2", "x"), file(".wh..wh.aufs"), file("x", "1")],
+        ]),
+      ),
+    ).toHaveLength(2);
+  });
+});

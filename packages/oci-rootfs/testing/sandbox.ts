@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A folder for one test: a place to work in, and things beside it that must stay as they are. */
+export interface Sandbox extends Disposable {
+  readonly dir: string;
+  /** Where the store goes. */
+  readonly store: string;
+  /** A hash of everything that is not in the store. */
+  outside(): string;
+  /** Paths of all that is in the store's `tmp`. */
+  leftovers(): string[];
+}
+
+export function sandbox(): Sandbox {
+  const dir = mkdtempSync(join(tmpdir(), "oci-rootfs-"));
+  mkdirSync(join(dir, "sentinel"));
+  writeFileSync(join(dir, "sentinel", "secret"), "untouched");
+  writeFileSync(join(dir, "secret"), "untouched");
+  const store = join(dir, "store");
+  return {
+    dir,
+    store,
+    outside: () => hashTree(dir, (path) => path !== store),
+    leftovers: () => readdirSync(join(store, "tmp"), { recursive: true }).map(String),
+    [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+function hashTree(root: string, include: (path: string) => boolean): string {
+  const hash = createHash("sha256");
+  for (const line of listTree(root, include)) hash.update(`${line}\n`);
+  return hash.digest("hex");
+}
+
+/** Every path with its type, mode and content, in order: two trees are the same if these are. */
+export function listTree(root: string, include: (path: string) => boolean = () => true): string[] {
+  const lines: string[] = [];
+  // Names are bytes, one character each: not all of them are UTF-8.
+  const bytes = (path: string): Buffer => Buffer.from(path, "latin1");
+  const visit = (raw: string, name: string): void => {
+    const path = bytes(raw);
+    if (!include(path.toString())) return;
+    const stats = lstatSync(path);
+    const mode = (stats.mode & 0o7777).toString(8);
+    if (stats.isDirectory()) {
+      lines.push(`${name}/ ${mode}`);
+      for (const child of readdirSync(path, "latin1").sort())
+        visit(`${raw}/${child}`, name === "" ? child : `${name}/${child}`);
+    } else if (stats.isSymbolicLink()) {
+      lines.push(`${name} -> ${readlinkSync(path)}`);
+    } else if (stats.isFile()) {
+      lines.push(`${name} ${mode} ${JSON.stringify(readFileSync(path, "latin1").slice(0, 200))} ${stats.size}`);
+    } else {
+      lines.push(`${name} ${mode} ${stats.isFIFO() ? "fifo" : `device ${stats.rdev}`}`);
+    }
+  };
+  visit(Buffer.from(root).toString("latin1"), "");
+  return lines;
+}
