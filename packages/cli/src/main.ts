@@ -10,5 +10,11 @@ try {
 } catch {
   // No folder to keep it in; the commands that need one say so.
 }
-const { main } = await import("./program.ts");
-process.exitCode = await main(process.argv.slice(2));
+try {
+  const { main } = await import("./program.ts");
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // Only a damaged installation gets here: main reports everything else itself.
+  process.stderr.write(`xfn: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,4 +1,5 @@
 import { createRunner, type Runner } from "@xfn/runner";
+import { explainImageError } from "./explain-image-error.ts";
 import { openImageStore } from "./open-store.ts";
 import { oneLine } from "./terminal/escape.ts";
 import type { Output } from "./terminal/output.ts";
@@ -37,6 +38,8 @@ export async function withRunner<T>(
   try {
     prepareEarly(runner);
     return await work(runner);
+  } catch (error) {
+    throw explainImageError(error);
   } finally {
     await runner.close();
     output.status(undefined);

@@ -1,5 +1,6 @@
 import { ImageError, parseReference } from "@xfn/oci-rootfs";
 import { ExitCode, usageError } from "../errors.ts";
+import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
 import { oneLine } from "../terminal/escape.ts";
@@ -29,13 +30,17 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
     const base =
       flags.base === undefined
         ? undefined
-        : await store.image(flags.base, {
-            signal,
-            onProgress: pullProgress(output),
-            pullPolicy: flags.pull,
-            defaultRegistry: flags.registry,
-            insecureRegistries: flags.insecureRegistry,
-          });
+        : await store
+            .image(flags.base, {
+              signal,
+              onProgress: pullProgress(output),
+              pullPolicy: flags.pull,
+              defaultRegistry: flags.registry,
+              insecureRegistries: flags.insecureRegistry,
+            })
+            .catch((error: unknown) => {
+              throw explainImageError(error);
+            });
     const built = await buildFunction({
       path,
       name: flags.output ?? flags.tag,

@@ -26,7 +26,8 @@ export function processOutput(): Output {
   return {
     interactive,
     get columns() {
-      return stderr.columns ?? 80;
+      // 0 where the terminal does not say.
+      return stderr.columns || 80;
     },
     product: async (text) => {
       if (shown !== undefined) stderr.write(CLEAR_LINE);
