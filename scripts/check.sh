@@ -5,6 +5,7 @@ unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
 setup writable
+need_home
 
 cd "$root"
 export PATH="${node%/*}:$root/node_modules/.bin:$PATH"

@@ -115,6 +115,14 @@ usable() {
   [ -d "$usable_path" ] && [ -w "$usable_path" ]
 }
 
+# npm, vitest and turbo do not start without a home: one in the cache, for a user who has none. (The program does.)
+need_home() {
+  if [ -z "${HOME-}" ] || ! usable "$HOME/.npm"; then
+    export HOME="$cache/xfn/home"
+    mkdir -p "$HOME"
+  fi
+}
+
 # The name can be guessed, so another user may have made it first, to have us run what they put there: it must be a folder
 # of ours (not a link to one), closed to others.
 private_folder() {
@@ -237,10 +245,7 @@ run_npm() (
   folder=$1
   shift
   [ ! -x "$node" ] || PATH=${node%/*}:$PATH
-  if [ -z "${HOME-}" ] || ! usable "$HOME/.npm"; then
-    export HOME="$cache/xfn/npm-home"
-    mkdir -p "$HOME"
-  fi
+  need_home
   unset npm_config_local_prefix
   export npm_config_update_notifier=false
   cd "$folder"

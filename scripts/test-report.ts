@@ -46,11 +46,12 @@ const skips = new Map<string, string>();
 const problems: string[] = [];
 
 for (const path of paths) {
-  if (!existsSync(path)) {
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  if (text === "") {
     problems.push(`no report: ${path} (the tests did not get as far as that)`);
     continue;
   }
-  const report = JSON.parse(readFileSync(path, "utf8")) as Report;
+  const report = JSON.parse(text) as Report;
   for (const file of report.testResults) {
     const fileName = relative(ROOT, file.name).replace(/^(\.\.\/)+.*?\/(?=(packages|test|examples)\/)/, "");
     const failed = file.assertionResults.filter((test) => test.status === "failed").length;

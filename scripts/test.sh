@@ -6,6 +6,7 @@ unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
 setup writable
+need_home
 
 # Tests whose needs are missing are skipped, each with its reason: what can be had is had.
 missing=
