@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { chmod, cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { consoleCommands } from "../harness/console-commands.ts";
+import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { type Need, needs } from "../harness/needs.ts";
-import { CHECKOUT, XFN_MAIN } from "../harness/places.ts";
-import { type Finished, Workspace } from "../harness/workspace.ts";
+import { CHECKOUT } from "../harness/places.ts";
+import { pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
+import { Workspace } from "../harness/workspace.ts";
 
-// Every example as its README says: the commands in it, as they are written, in a folder that looks like a checkout.
+// Every example as its README says: the commands in it, as they are written.
 
 /** What the renders of a README print, in their order. */
 interface Render {
@@ -64,22 +63,17 @@ let workspace: Workspace;
 
 beforeAll(async () => {
   workspace = await Workspace.create();
-  await cp(FOLDER, workspace.path("examples"), { recursive: true, filter: (path) => !path.endsWith("/dist") });
-  await symlink(join(CHECKOUT, "node_modules"), workspace.path("node_modules"));
-  await chmod(await workspace.write("xfn", `#!/bin/sh\nexec '${process.execPath}' '${XFN_MAIN}' "$@"\n`), 0o755);
+  await pretendCheckout(workspace);
 });
 
 afterAll(async () => {
   await workspace[Symbol.asyncDispose]();
 });
 
-function sh(command: string): Promise<Finished> {
-  return workspace.start(["sh", "-c", command]).finished;
-}
-
 describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also = [], renders }) => {
   describe("its README's commands", needs("crun", ...also), () => {
-    const commands = consoleCommands(readFileSync(join(FOLDER, example, "README.md"), "utf8"));
+    const blocks = fencedBlocks(readFileSync(join(FOLDER, example, "README.md"), "utf8"));
+    const commands = blocks.flatMap(({ text }) => consoleCommands(text)).map(({ command }) => command);
     const renderCommands = commands.filter((command) => command.startsWith("./xfn render "));
 
     // What a reader, or the launcher for them, has done before the first render.
@@ -89,7 +83,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also =
         expect({ code, stderr }).toMatchObject({ code: 0 });
       }
       for (const command of commands.filter((command) => !renderCommands.includes(command))) {
-        const { code, stderr } = await sh(command);
+        const { code, stderr } = await runCommand(workspace, command);
         expect({ command, code, stderr }).toMatchObject({ code: 0 });
       }
     });
@@ -102,7 +96,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also =
       "$command prints $stdout",
       async ({ command, stdout, stderr = "", code = 0 }) => {
         const expected = readFileSync(join(FOLDER, example, stdout), "utf8");
-        expect(await sh(command)).toMatchObject({ code, stdout: expected, stderr });
+        expect(await runCommand(workspace, command)).toMatchObject({ code, stdout: expected, stderr });
       },
     );
   });

@@ -1,0 +1,25 @@
+import { cp, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { CHECKOUT, XFN_MAIN } from "./places.ts";
+import type { Finished, Workspace } from "./workspace.ts";
+
+/** Vitest as `npm test` starts it. */
+const VITEST = join(CHECKOUT, "node_modules", "vitest", "vitest.mjs");
+
+/**
+ * Makes the workspace look like a checkout, so that commands from our texts can be run there as they are written, and
+ * what they write stays there: `./xfn` without its set-up, the examples, the packages.
+ */
+export async function pretendCheckout(workspace: Workspace): Promise<void> {
+  const filter = (path: string): boolean => !path.endsWith("/dist");
+  await cp(join(CHECKOUT, "examples"), workspace.path("examples"), { recursive: true, filter });
+  await symlink(join(CHECKOUT, "node_modules"), workspace.path("node_modules"));
+  await workspace.write("xfn", `#!/bin/sh\nexec '${process.execPath}' '${XFN_MAIN}' "$@"\n`, { mode: 0o755 });
+}
+
+/** Runs a command from a text in a pretended checkout. `npm test` leaves out its set-up and its summary. */
+export function runCommand(workspace: Workspace, command: string): Promise<Finished> {
+  const line = command.replace(/^npm test --/, `'${process.execPath}' '${VITEST}' run`);
+  return workspace.start(["sh", "-c", line]).finished;
+}
