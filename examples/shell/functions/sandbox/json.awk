@@ -88,7 +88,7 @@ function structure(char, at) {
 
 function begin(at) {
   path[depth] = depth == 0 ? "" : path[depth - 1] SUBSEP (kind[depth] == "{" ? key[depth] : item[depth])
-  if (depth > 0) filled[path[depth - 1]] = 1
+  if (depth > 0 && path[depth - 1] in first) filled[path[depth - 1]] = 1
   if (index(wanted SUBSEP, path[depth] SUBSEP) == 1) first[path[depth]] = at
 }
 
