@@ -3,6 +3,8 @@ import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { cacheDir } from "./cache-dir.ts";
 
+const debug = (process.env["XFN_DEBUG"] ?? "") !== "";
+
 // Compiled code is kept between runs: it halves the start-up of the larger commands. Only what is imported after this
 // line profits, hence the dynamic import.
 try {
@@ -10,11 +12,18 @@ try {
 } catch {
   // No folder to keep it in; the commands that need one say so.
 }
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`xfn: internal error: ${debug ? error.stack : `${error.message} (XFN_DEBUG=1 tells more)`}\n`);
+  process.exit(1);
+});
+
 try {
   const { main } = await import("./program.ts");
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   // Only a damaged installation gets here: main reports everything else itself.
-  process.stderr.write(`xfn: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(
+    `xfn: cannot start: ${error instanceof Error ? (debug ? error.stack : error.message) : String(error)}\n`,
+  );
   process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import type { PullPolicy } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import {
+  type FunctionRunner,
   PipelineError,
   type PipelineErrorCode,
   printRender,
@@ -15,6 +16,7 @@ import { STDIN } from "../input/read-input.ts";
 import { interruptible } from "../interrupt.ts";
 import { colours } from "../terminal/colours.ts";
 import { oneLine } from "../terminal/escape.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
 import type { Output } from "../terminal/output.ts";
 import { type RunnerFlags, warning, withRunner } from "../with-runner.ts";
 import { overrideSteps, readFunctions } from "./functions-file.ts";
@@ -41,9 +43,10 @@ export interface RenderFiles {
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
     const inputs = await readInputs(files, options, output);
-    const result = await renderInTime(inputs, options, interrupt, output);
+    const stderr = new Map<string, string>();
+    const result = await renderInTime({ inputs, options, interrupt, output, stderr });
     const { includeFunctionResults = false, includeFullXr = false } = options;
-    for (const line of reportLines(result)) output.note(line);
+    for (const line of reportLines(result, stderr)) output.note(line);
     await output.product(printRender(result, { includeFunctionResults, includeFullXR: includeFullXr }));
     return result.fatal === undefined ? ExitCode.ok : ExitCode.failed;
   });
@@ -78,16 +81,22 @@ async function readInputs(files: RenderFiles, options: RenderOptions, output: Ou
   };
 }
 
-async function renderInTime(
-  inputs: Inputs,
-  options: RenderOptions,
-  interrupt: AbortSignal,
-  output: Output,
-): Promise<RenderResult> {
+interface Rendering {
+  readonly inputs: Inputs;
+  readonly options: RenderOptions;
+  readonly interrupt: AbortSignal;
+  readonly output: Output;
+  /** Takes the end of what each step wrote to stderr. */
+  readonly stderr: Map<string, string>;
+}
+
+async function renderInTime({ inputs, options, interrupt, output, stderr }: Rendering): Promise<RenderResult> {
   const timeout = AbortSignal.timeout(options.timeout);
   const signal = AbortSignal.any([interrupt, timeout]);
   try {
-    return await withRunner(options, output, (runner) => render({ ...inputs, runner, signal }));
+    return await withRunner(options, output, (runner) =>
+      render({ ...inputs, runner: listening(runner, stderr), signal }),
+    );
   } catch (error) {
     if (timeout.aborted && !interrupt.aborted) {
       const step = error instanceof PipelineError && error.step !== undefined ? ` in step "${error.step}"` : "";
@@ -102,16 +111,30 @@ async function renderInTime(
   }
 }
 
+// A function that ends in a fatal result has done well as a program, so that its stderr is in no error.
+function listening(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
+  return {
+    run: (image, input, options = {}) => {
+      const onStderr = (tail: string): void => {
+        stderr.set(options.step ?? "", tail);
+        options.onStderr?.(tail);
+      };
+      return runner.run(image, input, { ...options, onStderr });
+    },
+  };
+}
+
 const WRONG_INPUT: readonly PipelineErrorCode[] = ["InvalidComposite", "InvalidObserved", "CompositionMismatch"];
 
 /** What a person should see even when only documents are asked for. */
-function reportLines({ results, deleted }: RenderResult): string[] {
+function reportLines({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<string, string>): string[] {
   const paint = colours(process.stderr);
   const line = ({ severity, step, message }: StepResult): string => {
     const title = severity === "Fatal" ? paint.red("fatal") : paint.yellow("warning");
     return `xfn: ${title}: ${step === undefined ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
   };
   const lines = results.filter(({ severity }) => severity !== "Normal").map(line);
+  if (fatal?.step !== undefined) lines.push(...functionStderr(stderr.get(fatal.step) ?? ""));
   if (deleted.length > 0) lines.push(`xfn: would be deleted: ${deleted.map((name) => oneLine(name, 100)).join(", ")}`);
   return lines;
 }

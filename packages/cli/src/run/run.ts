@@ -7,6 +7,7 @@ import { asInputError } from "../input/documents.ts";
 import { readInput, STDIN, sourceName } from "../input/read-input.ts";
 import { interruptible } from "../interrupt.ts";
 import { oneLine } from "../terminal/escape.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
 import type { Output } from "../terminal/output.ts";
 import { type RunnerFlags, withRunner } from "../with-runner.ts";
 
@@ -29,11 +30,18 @@ export async function runFunction(image: string, file: string, flags: RunFlags, 
     const bytes = await readInput(file);
     const io = asInputError(file, () => parseFunctionIO(bytes, { source: sourceName(file) }));
     const input = new TextEncoder().encode(printFunctionIO(io));
-    const options = runOptions(flags, signal);
+    let stderr: string[] = [];
+    const options: RunOptions = {
+      ...runOptions(flags, signal),
+      onStderr: (tail) => {
+        stderr = functionStderr(tail);
+      },
+    };
     const written = await withRunner(flags, output, (runner) =>
       runner.run(absoluteImage(image, STDIN), input, options),
     );
-    const returned = readReturned(written, image);
+    const returned = readReturned(written, image, stderr);
+    for (const line of stderr) output.note(line);
     for (const { severity, message } of returned.results ?? []) {
       if (severityOf({ severity, message }) !== "Normal")
         output.note(`xfn: ${oneLine(severity, 20).toLowerCase()}: ${oneLine(message)}`);
@@ -54,11 +62,14 @@ function runOptions(flags: RunFlags, signal: AbortSignal): RunOptions {
   };
 }
 
-function readReturned(bytes: Uint8Array, image: string): ReturnType<typeof parseFunctionIO> {
+function readReturned(bytes: Uint8Array, image: string, stderr: readonly string[]): ReturnType<typeof parseFunctionIO> {
   try {
     return parseFunctionIO(bytes, { source: "its output" });
   } catch (error) {
-    const details = error instanceof Error ? error.message.split("\n") : [];
-    throw new CliError("Failed", `${image} did not return a FunctionIO`, { details, cause: error });
+    const faults = error instanceof Error ? error.message.split("\n") : [];
+    throw new CliError("Failed", `${image} did not return a FunctionIO`, {
+      details: [...faults, ...stderr],
+      cause: error,
+    });
   }
 }

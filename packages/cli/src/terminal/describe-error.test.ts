@@ -33,7 +33,7 @@ test("what a function wrote to stderr is shown, line by line and escaped", () =>
   const error = Object.assign(new Error("step a: exited with code 3"), { stderr: "one\n\u001b[31mtwo\n" });
   expect(describeError(error, false).lines).toEqual([
     "xfn: step a: exited with code 3",
-    "the end of the function's stderr:",
+    "the function's stderr:",
     "  | one",
     "  | \\x1b[31mtwo",
   ]);

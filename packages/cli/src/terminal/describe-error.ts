@@ -1,6 +1,7 @@
 import { CliError, ExitCode } from "../errors.ts";
 import { Interrupted } from "../interrupt.ts";
 import { escapeControls, oneLine } from "./escape.ts";
+import { functionStderr } from "./function-stderr.ts";
 
 /** What to tell about an error, ready for a terminal, and the exit code that goes with it. */
 export interface ErrorReport {
@@ -44,9 +45,7 @@ function bounded(lines: readonly string[]): string[] {
 function details(error: unknown): string[] {
   if (error instanceof CliError) return bounded(error.details);
   if (typeof error !== "object" || error === null) return [];
-  if (!("stderr" in error) || typeof error.stderr !== "string" || error.stderr.trim() === "") return [];
-  const tail = error.stderr.trimEnd().split("\n").slice(-MAX_LINES);
-  return ["the end of the function's stderr:", ...tail.map((line) => `  | ${oneLine(line, 500)}`)];
+  return "stderr" in error && typeof error.stderr === "string" ? functionStderr(error.stderr) : [];
 }
 
 function stackLines(error: Error): string[] {
