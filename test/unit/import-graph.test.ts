@@ -29,7 +29,7 @@ const PORTABLE_ENTRIES = [".", "./document", "./types"];
 const PACKAGES = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
 const MANIFESTS = new Map<string, Manifest>(PACKAGES.map((name) => [`@xfn/${name}`, manifestOf(`packages/${name}`)]));
 
-const isTest = (file: string): boolean => /\.test\.ts$|^packages\/[^/]+\/(test|testing)\//.test(file);
+const isTest = (file: string): boolean => /\.test\.ts$|^packages\/[^/]+\/(test|testing|test-support)\//.test(file);
 const sourcesOf = (name: string): string[] => files(`packages/${name}/src/**/*.ts`).filter((file) => !isTest(file));
 const testsOf = (name: string): string[] => files(`packages/${name}/**/*.ts`).filter(isTest);
 const importsIn = (paths: readonly string[]): Import[] => paths.flatMap(importsOf);
