@@ -1,9 +1,8 @@
 import { DocumentError, FunctionIOError } from "./errors.ts";
 import type { FunctionIO } from "./functionio.ts";
-import { formatPath } from "./json-value.ts";
-import { MAX_ISSUES } from "./limits.ts";
+import { checkFunctionIO } from "./check-functionio.ts";
 import { type ParsedDocument, readDocuments, type ReadOptions } from "./read.ts";
-import { validateFunctionIO, type ValidateOptions } from "./validate.ts";
+import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */
 export interface ParseOptions extends ReadOptions, ValidateOptions {}
@@ -31,15 +30,5 @@ export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions
     const message = `expected one FunctionIO, found ${documents.length} documents`;
     throw new FunctionIOError("MultipleDocuments", [{ path: "", message, ...second.positionOf([]) }], source);
   }
-  const findings = validateFunctionIO(document.value, options);
-  if (findings.length > 0) {
-    const issues = findings.map(({ path, message }, index) => ({
-      path: formatPath(path),
-      message,
-      // A position costs a walk; issues beyond the bound are only counted.
-      ...(index < MAX_ISSUES ? document.positionOf(path) : undefined),
-    }));
-    throw new FunctionIOError("Invalid", issues, source);
-  }
-  return document.value as FunctionIO;
+  return checkFunctionIO(document, options);
 }

@@ -1,7 +1,7 @@
-import { DocumentError } from "./errors.ts";
 import type { JsonPath, JsonValue } from "./json-value.ts";
-import { type ParseLimits, type ResolvedLimits, resolveLimits } from "./limits.ts";
-import { looksLikeJson, parseJson, positionInJson } from "./parse-json.ts";
+import { type ParseLimits, resolveLimits } from "./limits.ts";
+import { positionInJson } from "./parse-json.ts";
+import { readAsJson } from "./read-json.ts";
 import { decodeText, type Position } from "./text.ts";
 import { readYaml } from "./yaml/documents.ts";
 
@@ -40,17 +40,4 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
     return [{ value: json, source, positionOf: (path) => positionInJson(text, path) }];
   }
   return readYaml(text, limits, source).map((document) => ({ ...document, source }));
-}
-
-function readAsJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue | undefined {
-  if (!looksLikeJson(text)) return undefined;
-  try {
-    return parseJson(text, limits, source);
-  } catch (error) {
-    if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
-    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN".
-    const issue = error.issues.at(-1);
-    if (/"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
-    return undefined;
-  }
 }

@@ -1,7 +1,11 @@
+import { checkFunctionIO } from "../check-functionio.ts";
 import { DocumentError } from "../errors.ts";
 import type { FunctionIO } from "../functionio.ts";
-import { parseFunctionIO } from "../parse.ts";
+import { resolveLimits } from "../limits.ts";
+import { positionInJson } from "../parse-json.ts";
 import { printFunctionIO } from "../print.ts";
+import { readAsJson } from "../read-json.ts";
+import { decodeText } from "../text.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that may be served: what `compose` returns. */
@@ -10,6 +14,7 @@ export type Servable = (io: FunctionIO) => FunctionIO | Promise<FunctionIO>;
 /** How long, in milliseconds, a process may go on after its output: then something that it left open is cut off. */
 const LINGER_MS = 1000;
 const SOURCE = "stdin";
+const READ = { source: SOURCE, untyped: true } as const;
 
 let serving = false;
 
@@ -44,14 +49,28 @@ export function serve(fn: Servable): void {
     const message = "the function ended before its handler did: it called process.exit, or awaits what never happens";
     finish({ ...io, results: [...(io.results ?? []), { severity: "Fatal", message }] });
   });
-  try {
-    io = parseFunctionIO(readStdin(), { source: SOURCE, untyped: true });
-    const output = fn(io);
+  const handle = (input: FunctionIO): void => {
+    io = input;
+    const output = fn(input);
     if (output instanceof Promise) output.then(finish).catch(fail);
     else finish(output);
+  };
+  try {
+    const text = decodeText(readStdin(), resolveLimits(undefined), SOURCE);
+    const input = fromJson(text);
+    // The YAML reader is loaded only for YAML, which is what people and Crossplane 1.11 to 1.13 send; our pipeline sends JSON.
+    if (input !== undefined) handle(input);
+    else import("../parse.ts").then(({ parseFunctionIO }) => handle(parseFunctionIO(text, READ))).catch(fail);
   } catch (error) {
     fail(error);
   }
+}
+
+/** The FunctionIO of a JSON text; undefined if it is not JSON. */
+function fromJson(text: string): FunctionIO | undefined {
+  const value = readAsJson(text, resolveLimits(undefined), SOURCE);
+  if (value === undefined) return undefined;
+  return checkFunctionIO({ value, source: SOURCE, positionOf: (path) => positionInJson(text, path) }, READ);
 }
 
 /** stdout is the protocol: whatever a library prints goes to stderr. `console` looks the stream up at its first use. */

@@ -1,0 +1,22 @@
+import { DocumentError } from "./errors.ts";
+import type { JsonValue } from "./json-value.ts";
+import type { ResolvedLimits } from "./limits.ts";
+import { looksLikeJson, parseJson } from "./parse-json.ts";
+
+/**
+ * The value of a text that is JSON; undefined if it is not, and may be YAML (`{a: 1}` is).
+ *
+ * @throws {DocumentError} for JSON that must not be tried as YAML
+ */
+export function readAsJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue | undefined {
+  if (!looksLikeJson(text)) return undefined;
+  try {
+    return parseJson(text, limits, source);
+  } catch (error) {
+    if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
+    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN".
+    const issue = error.issues.at(-1);
+    if (/"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
+    return undefined;
+  }
+}
