@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { type Need, needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/places.ts";
-import { pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
+import { buildExampleImages, exampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 // Every example as its README says: the commands in it, as they are written.
@@ -50,15 +50,6 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
 
 const FOLDER = join(CHECKOUT, "examples");
 
-/** The images that ./xfn builds before it renders an example. */
-const IMAGES = readFileSync(join(FOLDER, "images.txt"), "utf8")
-  .split("\n")
-  .filter((line) => line !== "" && !line.startsWith("#"))
-  .map((line) => {
-    const [folder = "", image = ""] = line.split(/\s+/);
-    return { folder, image };
-  });
-
 let workspace: Workspace;
 
 beforeAll(async () => {
@@ -78,10 +69,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also =
 
     // What a reader, or the launcher for them, has done before the first render.
     beforeAll(async () => {
-      for (const { folder, image } of IMAGES.filter(({ folder }) => folder.startsWith(`${example}/`))) {
-        const { code, stderr } = await workspace.xfn(["build", `examples/${folder}`, "-t", image]);
-        expect({ code, stderr }).toMatchObject({ code: 0 });
-      }
+      await buildExampleImages(workspace, example);
       for (const command of commands.filter((command) => !renderCommands.includes(command))) {
         const { code, stderr } = await runCommand(workspace, command);
         expect({ command, code, stderr }).toMatchObject({ code: 0 });
@@ -108,7 +96,7 @@ describe("examples", () => {
     expect(folders.map((folder) => folder.name).toSorted()).toEqual(Object.keys(EXAMPLES).toSorted());
   });
 
-  const definitions = IMAGES.flatMap(({ folder }) => {
+  const definitions = exampleImages().flatMap(({ folder }) => {
     const types = join(folder, "types.ts");
     const definition = join(folder.split("/")[0] ?? "", "definition.yaml");
     return readdirSync(join(FOLDER, folder)).includes("types.ts") ? [{ types, definition }] : [];

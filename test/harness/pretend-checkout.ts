@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -22,4 +23,23 @@ export async function pretendCheckout(workspace: Workspace): Promise<void> {
 export function runCommand(workspace: Workspace, command: string): Promise<Finished> {
   const line = command.replace(/^npm test --/, `'${process.execPath}' '${VITEST}' run`);
   return workspace.start(["sh", "-c", line]).finished;
+}
+
+/** The images that `./xfn` builds before it renders an example: folders relative to `examples/`, and names. */
+export function exampleImages(): { folder: string; image: string }[] {
+  return readFileSync(join(CHECKOUT, "examples", "images.txt"), "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [folder = "", image = ""] = line.split(/\s+/);
+      return { folder, image };
+    });
+}
+
+/** Builds an example's images in a pretended checkout, as `./xfn` would. */
+export async function buildExampleImages(workspace: Workspace, example: string): Promise<void> {
+  for (const { folder, image } of exampleImages().filter(({ folder }) => folder.startsWith(`${example}/`))) {
+    const { code, stderr } = await workspace.xfn(["build", `examples/${folder}`, "-t", image]);
+    if (code !== 0) throw new Error(`cannot build ${image}: ${stderr}`);
+  }
 }

@@ -104,9 +104,14 @@ async function addEntries(archive: Pack, entries: readonly BuildEntry[]): Promis
 function addEntry(archive: Pack, entry: BuildEntry): Promise<void> {
   const common = { name: entry.path, mtime: EPOCH, uid: 0, gid: 0, uname: "", gname: "" };
   return new Promise((resolve, reject) => {
-    const done = (error?: Error | null): void => (error ? reject(error) : resolve());
     // An archive that has failed calls nobody back.
-    archive.once("close", () => reject(new ImageError("BuildFailed", "the archive could not be written")));
+    const failed = (): void => reject(new ImageError("BuildFailed", "the archive could not be written"));
+    archive.once("close", failed);
+    const done = (error?: Error | null): void => {
+      archive.off("close", failed);
+      if (error) reject(error);
+      else resolve();
+    };
     if ("directory" in entry) {
       archive.entry({ ...common, name: `${entry.path}/`, type: "directory", mode: entry.mode ?? 0o755 }, done);
     } else if ("link" in entry) {

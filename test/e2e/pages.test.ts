@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, type FencedBlock, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/places.ts";
-import { pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
+import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// docs/writing-functions.md from its first line to its last, as a reader does it: each file is written, each command run and
+// README.md and docs/writing-functions.md from their first lines to their last, as a reader does it: each file is written, each command run and
 // its output compared with what the page shows (`...` stands for anything). A block says so in its opening line:
 //
 //     console [exit=CODE]
@@ -16,7 +16,7 @@ import { Workspace } from "../harness/workspace.ts";
 //
 // Others are there to be read.
 
-const PAGE = readFileSync(join(CHECKOUT, "docs", "writing-functions.md"), "utf8");
+const PAGES = ["README.md", "docs/writing-functions.md"];
 
 let workspace: Workspace;
 
@@ -37,8 +37,8 @@ interface Step {
   expected: unknown;
 }
 
-function steps(): Step[] {
-  return fencedBlocks(PAGE).flatMap((block) => {
+function steps(page: string): Step[] {
+  return fencedBlocks(readFileSync(join(CHECKOUT, page), "utf8")).flatMap((block) => {
     if (block.language === "console") return commands(block);
     return block.rest === "" ? [] : [file(block)];
   });
@@ -91,12 +91,16 @@ function placed(before: string, text: string, where: string): string {
   }
 }
 
-describe("docs/writing-functions.md", needs("crun"), () => {
-  test.each(steps())("$title", async ({ run, expected }) => {
+describe.each(PAGES)("%s", needs("crun"), (page) => {
+  beforeAll(async () => {
+    await buildExampleImages(workspace, "quickstart");
+  });
+
+  test.each(steps(page))("$title", async ({ run, expected }) => {
     expect(await run()).toEqual(expected);
   });
 
   test("it has steps", () => {
-    expect(steps().length).toBeGreaterThan(15);
+    expect(steps(page).length).toBeGreaterThan(5);
   });
 });
