@@ -8,6 +8,8 @@ import type { LowerTree } from "./layer-tree.ts";
 export interface LayerRecord {
   /** Directories without an entry of their own, parents first. */
   readonly implied: readonly BytePath[];
+  /** Directories that are there only to hide what is below them. */
+  readonly hollow: readonly BytePath[];
   /** Names that are deleted from the layers below. */
   readonly whiteouts: readonly BytePath[];
   /** Directories that hide the layers below. "" is the root. */
@@ -28,7 +30,7 @@ export const IMPLIED_MODE = 0o755;
  * Whether a layer that was unpacked by itself may stand on `lower`. It may not where a path leads through a lower
  * layer's symbolic link (`lib -> usr/lib` below, `lib/b` here: overlayfs would hide all of `usr/lib`), where an
  * implied directory would hide a lower one's mode (`/tmp`), where a whiteout deletes nothing (overlayfs shows such a
- * device in a directory that it need not merge), and where a hard link leads to a lower file.
+ * device in a directory that it need not merge), where a mark hides nothing, and where a hard link leads to a lower file.
  */
 export function fitsOn(record: LayerRecord, lower: LowerTree): boolean {
   if (record.lowerLinks) return false;
@@ -37,5 +39,6 @@ export function fitsOn(record: LayerRecord, lower: LowerTree): boolean {
     if (below?.kind === "symlink") return false;
     if (below?.kind === "directory" && below.mode !== IMPLIED_MODE) return false;
   }
+  if (!record.hollow.every((path) => lower.lookup(path)?.kind === "directory")) return false;
   return record.whiteouts.every((path) => lower.lookup(path) !== undefined);
 }

@@ -74,6 +74,8 @@ export class LayerWriter {
   readonly #umask: number;
   readonly #tree: TreeDirectory = makeRoot();
   readonly #whiteouts = new Set<BytePath>();
+  /** Directories that are to hide what is below them, as the layer names them. */
+  readonly #marks = new Set<BytePath>();
   #lowerLinks = false;
   #nodes = 0;
   #entries = 0;
@@ -117,9 +119,8 @@ export class LayerWriter {
       this.#whiteouts.add([...parts, hidden].join("/"));
       return;
     }
-    const parent = this.#parent(parts);
-    if (name === OPAQUE) parent.opaque = true;
-    else this.#put(parent, name, entry);
+    if (name === OPAQUE) this.#marks.add(parts.join("/"));
+    else this.#put(this.#parent(parts), name, entry);
   }
 
   write(chunk: Uint8Array): void {
@@ -143,6 +144,8 @@ export class LayerWriter {
   /** Makes the whiteouts, gives directories their modes and times, and says what the layer assumed. */
   finish(bytes: number): LayerRecord {
     this.closeFile();
+    const hollow: BytePath[] = [];
+    for (const path of this.#marks) hollow.push(...this.#mark(path));
     const whiteouts: BytePath[] = [];
     let overlay = true;
     for (const path of this.#whiteouts) {
@@ -166,7 +169,7 @@ export class LayerWriter {
       this.#finishDirectory(directory);
     };
     finishDirectory(this.#tree);
-    return { implied, whiteouts, opaque, lowerLinks: this.#lowerLinks, overlay, bytes, entries: this.#entries };
+    return { implied, hollow, whiteouts, opaque, lowerLinks: this.#lowerLinks, overlay, bytes, entries: this.#entries };
   }
 
   #at(path: BytePath): string | Buffer {
@@ -199,7 +202,7 @@ export class LayerWriter {
 
   #hidesLower(directory: TreeDirectory): boolean {
     for (let at: TreeDirectory | undefined = directory; at !== undefined; at = at.parent) {
-      if (at.opaque || (at.path !== "" && this.#whiteouts.has(at.path))) return true;
+      if (at.opaque || this.#marks.has(at.path) || (at.path !== "" && this.#whiteouts.has(at.path))) return true;
     }
     return false;
   }
@@ -290,10 +293,7 @@ export class LayerWriter {
     const parts = splitEntryPath(target, this.#limits);
     const last = parts.pop();
     if (last === undefined) throw unsafe("hard link to the layer's root");
-    const found = walk(this.#tree, parts, {
-      missing: (directory, part) => this.#peekBelow(directory, part),
-      refuseLinks: true,
-    });
+    const found = walk(this.#tree, parts, { ...this.#peek, refuseLinks: true });
     const own = found?.children.get(last);
     const at = this.#at(childPath(parent, name));
     if (found !== undefined && own !== undefined) {
@@ -316,6 +316,8 @@ export class LayerWriter {
     this.#keep(parent, name, { kind: "file" });
   }
 
+  readonly #peek: Steps = { missing: (directory, name) => this.#peekBelow(directory, name) };
+
   /** As #below, for looking only: directories of lower layers are not made here. */
   #peekBelow(directory: TreeDirectory, name: string): TreeNode | undefined {
     const below = this.#lowerEntry(directory, name);
@@ -324,16 +326,39 @@ export class LayerWriter {
     return { ...makeRoot(), path: childPath(directory, name), parent: directory };
   }
 
+  /** @returns the directory, if there is no other reason for it than the mark */
+  #mark(path: BytePath): BytePath[] {
+    const parts = path === "" ? [] : path.split("/");
+    const own = walk(this.#tree, parts, { missing: () => undefined });
+    if (own !== undefined) {
+      own.opaque = true;
+      return [];
+    }
+    if (this.#isHidden(path)) return [];
+    // On given layers, one that hides nothing must make nothing.
+    if (this.#lower !== undefined && walk(this.#tree, parts, this.#peek) === undefined) return [];
+    const directory = this.#parent(parts);
+    directory.opaque = true;
+    return [directory.path];
+  }
+
+  /** Whether this layer hides everything of a directory on the way: then nothing is left there to hide or delete. */
+  #isHidden(path: BytePath): boolean {
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
+      const directory = path.slice(0, at);
+      if (this.#whiteouts.has(directory) || this.#marks.has(directory)) return true;
+    }
+    return this.#marks.has("");
+  }
+
   /** @returns undefined where none was needed, else its place and whether the file system could hold it */
   #whiteout(path: BytePath): { path: BytePath; made: boolean } | undefined {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
-    // Below a name that is deleted itself there is nothing left to delete.
-    if (parts.some((_, i) => this.#whiteouts.has(parts.slice(0, i + 1).join("/")))) return undefined;
+    if (this.#isHidden(path)) return undefined;
     // On given layers, one that deletes nothing must make nothing, not even its parents.
-    const steps: Steps = { missing: (directory, part) => this.#peekBelow(directory, part) };
     if (this.#lower !== undefined) {
-      const seen = walk(this.#tree, parts, steps);
+      const seen = walk(this.#tree, parts, this.#peek);
       if (
         seen === undefined ||
         (seen.children.get(name) === undefined && this.#lower.lookup(childPath(seen, name)) === undefined)

@@ -82,6 +82,16 @@ describe("whiteouts", () => {
     expect(seen(image)).toEqual(["a/ 755", 'a/x 644 "1" 1', 'c 644 "1" 1']);
   });
 
+  test("an opaque mark that hides nothing makes no directory, nor does a whiteout below one", async () => {
+    const image = await unpack([file("a/x", "1")], [file("b/.wh..wh..opq"), file("a/.wh..wh..opq"), file("a/c/.wh.d")]);
+    expect(seen(image)).toEqual(["a/ 755"]);
+  });
+
+  test("a directory of the same layer, whose files were seen first, is still opaque", async () => {
+    const image = await unpack([symlink("a", "b"), file("b/x", "1")], [file("a/y", "2"), file("a/.wh..wh..opq")]);
+    expect(seen(image)).toEqual(["a -> b", "b/ 755", 'b/y 644 "2" 1']);
+  });
+
   test("a whiteout in the lowest layer does nothing", async () => {
     expect(seen(await unpack([file(".wh.x"), file("a", "1")]))).toEqual(['a 644 "1" 1']);
   });
