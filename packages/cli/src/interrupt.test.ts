@@ -1,10 +1,12 @@
 import { EventEmitter } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Interrupted, interruptible } from "./interrupt.ts";
 
 class FakeProcess extends EventEmitter {
-  exit(code?: number): never {
-    throw new Error(`exit ${code}`);
+  readonly exits: number[] = [];
+  readonly stdin = { destroyed: false, destroy: (): boolean => (this.stdin.destroyed = true) };
+  exit(code: number): void {
+    this.exits.push(code);
   }
 }
 
@@ -13,41 +15,59 @@ test.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const)("%s aborts the work, waits for its clean-up and reports exit code %i", async (name, exitCode) => {
-  const emitter = new FakeProcess();
+  const system = new FakeProcess();
   let cleanedUp = false;
   const run = interruptible(async (signal) => {
-    queueMicrotask(() => emitter.emit(name, name));
+    queueMicrotask(() => system.emit(name, name));
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     await Promise.resolve();
     cleanedUp = true;
     throw new Error("some layer's own words for an abort");
-  }, emitter as never);
-  const error = await run.catch((reason: unknown) => reason);
+  }, system);
+  const error: unknown = await run.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(Interrupted);
   expect(error).toMatchObject({ exitCode, signalName: name });
   expect(cleanedUp).toBe(true);
+  expect(system.exits).toEqual([]);
 });
 
 test("work that ignored the abort and succeeded is still reported as interrupted", async () => {
-  const emitter = new FakeProcess();
+  const system = new FakeProcess();
   const run = interruptible(async () => {
-    emitter.emit("SIGINT", "SIGINT");
+    system.emit("SIGINT", "SIGINT");
     return "half";
-  }, emitter as never);
+  }, system);
   await expect(run).rejects.toBeInstanceOf(Interrupted);
 });
 
-test("leaves no signal handler behind", async () => {
-  const emitter = new FakeProcess();
-  await interruptible(async () => "done", emitter as never);
-  expect(emitter.eventNames()).toEqual([]);
+test("who waits for stdin is woken", async () => {
+  const system = new FakeProcess();
+  const run = interruptible(async () => void system.emit("SIGINT", "SIGINT"), system);
+  await expect(run).rejects.toMatchObject({ exitCode: 130 });
+  expect(system.stdin.destroyed).toBe(true);
 });
 
-test("a second signal does not cut the clean-up short", async () => {
-  const emitter = new FakeProcess();
-  const run = interruptible(async () => {
-    emitter.emit("SIGINT", "SIGINT");
-    emitter.emit("SIGINT", "SIGINT");
-  }, emitter as never);
-  await expect(run).rejects.toMatchObject({ exitCode: 130 });
+test("leaves no signal handler behind", async () => {
+  const system = new FakeProcess();
+  await interruptible(async () => "done", system);
+  expect(system.eventNames()).toEqual([]);
+});
+
+test("a second signal does not cut the clean-up short, ten seconds do", async () => {
+  vi.useFakeTimers();
+  try {
+    const system = new FakeProcess();
+    const end = Promise.withResolvers<void>();
+    const run = interruptible(async () => end.promise, system);
+    system.emit("SIGINT", "SIGINT");
+    system.emit("SIGTERM", "SIGTERM");
+    vi.advanceTimersByTime(9_999);
+    expect(system.exits).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(system.exits).toEqual([130]);
+    end.resolve();
+    await expect(run).rejects.toMatchObject({ exitCode: 130 });
+  } finally {
+    vi.useRealTimers();
+  }
 });

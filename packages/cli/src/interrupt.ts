@@ -2,7 +2,7 @@ import { constants } from "node:os";
 
 const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-// Long enough to kill containers and remove their folders; after it a second signal ends the process at once.
+// Killing containers and removing their folders takes well under a second; after this time something hangs.
 const CLEAN_UP_MS = 10_000;
 
 /** Why a run's `AbortSignal` fired: the user or the system asked the process to stop. */
@@ -21,32 +21,45 @@ export class Interrupted extends Error {
   }
 }
 
+/** What of the process is used; tests give their own. */
+export interface InterruptibleProcess {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  exit(code: number): void;
+  readonly stdin: { destroy(): unknown };
+}
+
 /**
- * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up. A run that was
- * interrupted always ends in {@link Interrupted}, whatever error `work` made of the abort.
+ * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up; the process ends at once
+ * when that takes longer than ten seconds. A run that was interrupted always ends in {@link Interrupted}, whatever error
+ * `work` made of the abort.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
-  emitter: Pick<NodeJS.Process, "on" | "off" | "exit"> = process,
+  system: InterruptibleProcess = process,
 ): Promise<T> {
   const controller = new AbortController();
-  let first: { error: Interrupted; at: number } | undefined;
+  let first: Interrupted | undefined;
+  let limit: NodeJS.Timeout | undefined;
   const onSignal = (signalName: NodeJS.Signals): void => {
-    if (first === undefined) {
-      first = { error: new Interrupted(signalName), at: Date.now() };
-      controller.abort(first.error);
-    } else if (Date.now() - first.at > CLEAN_UP_MS) {
-      emitter.exit(first.error.exitCode);
-    }
+    // A second one changes nothing: impatience must not leave a container behind.
+    if (first !== undefined) return;
+    const interrupted = new Interrupted(signalName);
+    first = interrupted;
+    limit = setTimeout(() => system.exit(interrupted.exitCode), CLEAN_UP_MS);
+    controller.abort(interrupted);
+    // Whoever waits for input has nothing to wait for any more.
+    system.stdin.destroy();
   };
-  for (const name of HANDLED) emitter.on(name, onSignal);
+  for (const name of HANDLED) system.on(name, onSignal);
   try {
     const result = await work(controller.signal);
-    if (first !== undefined) throw first.error;
+    controller.signal.throwIfAborted();
     return result;
   } catch (error) {
-    throw first === undefined ? error : first.error;
+    throw first ?? error;
   } finally {
-    for (const name of HANDLED) emitter.off(name, onSignal);
+    clearTimeout(limit);
+    for (const name of HANDLED) system.off(name, onSignal);
   }
 }

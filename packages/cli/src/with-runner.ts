@@ -46,7 +46,7 @@ export async function withRunner<T>(
   }
 }
 
-// The namespaces are made while images are looked up. What this host lacks is told by the first call, so that faults of the
+// The namespaces are made while code is loaded and files are read. What this host lacks is told by the first call, so that faults of the
 // input come first.
 function prepareEarly(runner: Runner): void {
   try {

@@ -1,13 +1,6 @@
-import { parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
 import type { RunOptions } from "@xfn/runner";
-import { CliError, ExitCode } from "../errors.ts";
-import { absoluteImage } from "../input/composition-file.ts";
-import { asInputError } from "../input/documents.ts";
-import { readInput, STDIN, sourceName } from "../input/read-input.ts";
+import { ExitCode } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
-import { oneLine } from "../terminal/escape.ts";
-import { functionStderr } from "../terminal/function-stderr.ts";
 import type { Output } from "../terminal/output.ts";
 import { type RunnerFlags, withRunner } from "../with-runner.ts";
 
@@ -27,27 +20,14 @@ export interface RunFlags extends RunnerFlags {
 /** `xfn run`: one function, once. What it returns is checked and printed; a fatal result among it is exit code 1. */
 export async function runFunction(image: string, file: string, flags: RunFlags, output: Output): Promise<number> {
   return interruptible(async (signal) => {
-    const bytes = await readInput(file);
-    const io = asInputError(file, () => parseFunctionIO(bytes, { source: sourceName(file) }));
-    const input = new TextEncoder().encode(printFunctionIO(io));
-    let stderr: string[] = [];
-    const options: RunOptions = {
-      ...runOptions(flags, signal),
-      onStderr: (tail) => {
-        stderr = functionStderr(tail);
-      },
-    };
-    const written = await withRunner(flags, output, (runner) =>
-      runner.run(absoluteImage(image, STDIN), input, options),
-    );
-    const returned = readReturned(written, image, stderr);
-    for (const line of stderr) output.note(line);
-    for (const { severity, message } of returned.results ?? []) {
-      if (severityOf({ severity, message }) !== "Normal")
-        output.note(`xfn: ${oneLine(severity, 20).toLowerCase()}: ${oneLine(message)}`);
-    }
-    await output.product(flags.output === "yaml" ? printYaml({ ...returned }) : `${printFunctionIO(returned)}\n`);
-    return returned.results?.some((result) => severityOf(result) === "Fatal") === true ? ExitCode.failed : ExitCode.ok;
+    const returned = await withRunner(flags, output, async (runner) => {
+      // Loaded while the runner makes its namespaces.
+      const { callFunction } = await import("./call-function.ts");
+      return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
+    });
+    for (const note of returned.notes) output.note(note);
+    await output.product(returned.product);
+    return returned.isFatal ? ExitCode.failed : ExitCode.ok;
   });
 }
 
@@ -60,16 +40,4 @@ function runOptions(flags: RunFlags, signal: AbortSignal): RunOptions {
     ...(flags.cpu === undefined ? {} : { cpus: flags.cpu }),
     ...(flags.pull === undefined ? {} : { pullPolicy: flags.pull }),
   };
-}
-
-function readReturned(bytes: Uint8Array, image: string, stderr: readonly string[]): ReturnType<typeof parseFunctionIO> {
-  try {
-    return parseFunctionIO(bytes, { source: "its output" });
-  } catch (error) {
-    const faults = error instanceof Error ? error.message.split("\n") : [];
-    throw new CliError("Failed", `${image} did not return a FunctionIO`, {
-      details: [...faults, ...stderr],
-      cause: error,
-    });
-  }
 }

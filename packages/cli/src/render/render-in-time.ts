@@ -1,0 +1,83 @@
+import {
+  type FunctionRunner,
+  PipelineError,
+  type PipelineErrorCode,
+  printRender,
+  type RenderResult,
+  render,
+  type StepResult,
+} from "@xfn/pipeline";
+import { CliError, inputError } from "../errors.ts";
+import { colours } from "../terminal/colours.ts";
+import { oneLine } from "../terminal/escape.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
+import type { RenderOptions } from "./render.ts";
+import type { RenderInputs } from "./render-inputs.ts";
+
+/** What came of a render, ready to be printed. */
+export interface Rendered {
+  /** For stdout. */
+  readonly product: string;
+  /** For stderr: what a person should see even when only documents are asked for. */
+  readonly notes: readonly string[];
+  readonly isFatal: boolean;
+}
+
+/**
+ * Renders, and stops the whole run when `--timeout` is over.
+ *
+ * @throws CliError `Failed` for the timeout, `Input` for an XR, observed resources and a Composition that do not fit
+ */
+export async function renderInTime(
+  inputs: RenderInputs,
+  options: RenderOptions,
+  runner: FunctionRunner,
+  interrupt: AbortSignal,
+): Promise<Rendered> {
+  const timeout = AbortSignal.timeout(options.timeout);
+  const stderr = new Map<string, string>();
+  try {
+    const signal = AbortSignal.any([interrupt, timeout]);
+    const result = await render({ ...inputs, runner: listening(runner, stderr), signal });
+    const { includeFunctionResults = false, includeFullXr = false } = options;
+    const product = printRender(result, { includeFunctionResults, includeFullXR: includeFullXr });
+    return { product, notes: notesOn(result, stderr), isFatal: result.fatal !== undefined };
+  } catch (error) {
+    if (timeout.aborted && !interrupt.aborted) throw tookTooLong(options.timeout, error);
+    if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) throw inputError(error.message, [], error);
+    throw error;
+  }
+}
+
+const WRONG_INPUT: readonly PipelineErrorCode[] = ["InvalidComposite", "InvalidObserved", "CompositionMismatch"];
+
+function tookTooLong(timeoutMs: number, cause: unknown): CliError {
+  const step = cause instanceof PipelineError && cause.step !== undefined ? ` in step "${cause.step}"` : "";
+  const message = `the run did not end within ${timeoutMs / 1000} s (--timeout) and was stopped${step}`;
+  return new CliError("Failed", message, { cause });
+}
+
+// A function that ends in a fatal result has done well as a program, so that its stderr is in no error.
+function listening(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
+  return {
+    run: (image, input, options = {}) => {
+      const onStderr = (tail: string): void => {
+        stderr.set(options.step ?? "", tail);
+        options.onStderr?.(tail);
+      };
+      return runner.run(image, input, { ...options, onStderr });
+    },
+  };
+}
+
+function notesOn({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<string, string>): string[] {
+  const paint = colours(process.stderr);
+  const line = ({ severity, step, message }: StepResult): string => {
+    const title = severity === "Fatal" ? paint.red("fatal") : paint.yellow("warning");
+    return `xfn: ${title}: ${step === undefined ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
+  };
+  const notes = results.filter(({ severity }) => severity !== "Normal").map(line);
+  if (fatal?.step !== undefined) notes.push(...functionStderr(stderr.get(fatal.step) ?? ""));
+  if (deleted.length > 0) notes.push(`xfn: would be deleted: ${deleted.map((name) => oneLine(name, 100)).join(", ")}`);
+  return notes;
+}

@@ -1,0 +1,47 @@
+import type { Composition } from "@xfn/composition";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { usageError } from "../errors.ts";
+import { readComposition } from "../input/composition-file.ts";
+import { documentsOfAll, singleObject } from "../input/documents.ts";
+import { STDIN } from "../input/read-input.ts";
+import { overrideSteps, readFunctions } from "./functions-file.ts";
+import type { RenderFiles, RenderOptions } from "./render.ts";
+
+/** What a render is made of, read from files. */
+export interface RenderInputs {
+  readonly composite: JsonObject;
+  readonly composition: Composition;
+  /** Composed resources that exist. */
+  readonly observed: readonly JsonValue[];
+}
+
+/**
+ * Reads the files of `xfn render`.
+ *
+ * @param onWarning - told of what is suspicious but usable
+ * @throws CliError `Usage` or `Input`
+ */
+export async function readInputs(
+  files: RenderFiles,
+  options: RenderOptions,
+  onWarning: (message: string) => void,
+): Promise<RenderInputs> {
+  const paths = [files.xr, files.composition, files.functions, options.observedResources];
+  if (paths.filter((path) => path === STDIN).length > 1) throw usageError("only one of the files can be stdin (-)");
+  const annotations = options.functionAnnotations ?? [];
+  if (annotations.length > 0 && files.functions === undefined) {
+    throw usageError("-a puts annotations on the Functions of FUNCTIONS, which is not given");
+  }
+  const composite = await singleObject(files.xr, "the composite resource");
+  const composition = await readComposition(files.composition, onWarning);
+  const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
+  const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
+  const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) =>
+    onWarning(`the Function ${name} has no step of its name in the Composition, and is not used`),
+  );
+  return {
+    composite,
+    composition: { ...composition, spec: { ...composition.spec, functions } },
+    observed: observed.map(({ value }) => value),
+  };
+}

@@ -1,0 +1,61 @@
+import { type FunctionIO, parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
+import { printYaml } from "@xfn/functionio/document";
+import type { Runner, RunOptions } from "@xfn/runner";
+import { CliError } from "../errors.ts";
+import { absoluteImage } from "../input/composition-file.ts";
+import { asInputError } from "../input/documents.ts";
+import { readInput, STDIN, sourceName } from "../input/read-input.ts";
+import { oneLine } from "../terminal/escape.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
+
+/** What a function returned, ready to be printed. */
+export interface Returned {
+  /** For stdout. */
+  readonly product: string;
+  /** For stderr: what the function wrote there, then its warnings and fatal results. */
+  readonly notes: readonly string[];
+  readonly isFatal: boolean;
+}
+
+/**
+ * Calls a function with the FunctionIO of a file.
+ *
+ * @param image - as on the command line: an `oci:` folder is relative to the working directory
+ * @throws CliError `Input` when the file holds no FunctionIO, `Failed` when the function returns none
+ * @throws RunnerError
+ */
+export async function callFunction(
+  runner: Runner,
+  image: string,
+  file: string,
+  options: RunOptions,
+  format: "json" | "yaml",
+): Promise<Returned> {
+  const bytes = await readInput(file);
+  const io = asInputError(file, () => parseFunctionIO(bytes, { source: sourceName(file) }));
+  let stderr: readonly string[] = [];
+  const onStderr = (tail: string): void => {
+    stderr = functionStderr(tail);
+  };
+  const input = new TextEncoder().encode(printFunctionIO(io));
+  const written = await runner.run(absoluteImage(image, STDIN), input, { ...options, onStderr });
+  const returned = readReturned(written, image, stderr);
+  const results = returned.results ?? [];
+  const notes = results
+    .filter((result) => severityOf(result) !== "Normal")
+    .map((result) => `xfn: ${severityOf(result).toLowerCase()}: ${oneLine(result.message)}`);
+  return {
+    product: format === "yaml" ? printYaml({ ...returned }) : `${printFunctionIO(returned)}\n`,
+    notes: [...stderr, ...notes],
+    isFatal: results.some((result) => severityOf(result) === "Fatal"),
+  };
+}
+
+function readReturned(bytes: Uint8Array, image: string, stderr: readonly string[]): FunctionIO {
+  try {
+    return parseFunctionIO(bytes, { source: "its output" });
+  } catch (cause) {
+    const faults = cause instanceof Error ? cause.message.split("\n") : [];
+    throw new CliError("Failed", `${image} did not return a FunctionIO`, { details: [...faults, ...stderr], cause });
+  }
+}
