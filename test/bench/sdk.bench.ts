@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { openStore, processConfig } from "@xfn/oci-rootfs";
 import { interleave, median, report, timed } from "./figure.ts";
-import { cli, writeHello } from "./hello.ts";
+import { build, cli, writeHello } from "./hello.ts";
 
 const runs = 41;
 const input = JSON.stringify({
@@ -15,6 +16,16 @@ const input = JSON.stringify({
     composite: { resource: { apiVersion: "example.org/v1", kind: "XHello", metadata: { name: "hello" }, spec: {} } },
   },
 });
+
+/** The file that the hello function's image runs. */
+async function helloBundle(directory: string): Promise<string> {
+  build(writeHello(directory), "bench/hello", { ...process.env, XDG_CACHE_HOME: directory });
+  const image = await (await openStore({ dir: join(directory, "xfn") })).image("bench/hello");
+  const program = (await processConfig(image)).args.at(-1) as string;
+  const bundle = image.layers.map((layer) => join(layer, program)).find(existsSync);
+  if (bundle === undefined) throw new Error(`the image has no ${program}`);
+  return bundle;
+}
 
 /** What the SDK costs: its import, and a bundled hello function as a whole process against bare Node. */
 export async function run(): Promise<void> {
@@ -27,7 +38,7 @@ export async function run(): Promise<void> {
     );
     report({ name: "sdk/import", unit: "ms", runs, value: median(imports), goal: 5 });
 
-    const bundle = await helloFunction(directory);
+    const bundle = await helloBundle(directory);
     const empty = join(directory, "empty.cjs");
     writeFileSync(empty, "");
     const node = (program: string): Promise<number> =>
