@@ -4,41 +4,64 @@
 
 build_example_images() {
   [ -r "$root/examples/images.txt" ] || return 0
-  examples=$(named_examples "$@")
-  [ -n "$examples" ] || return 0
-  stamps=$cache/xfn/example-images-$(printf %s "$origin" | cksum | tr ' ' -)
+  built=
+  for argument in "$@"; do
+    name_example "$argument"
+    case " $built " in *" $example "*) ;; *)
+      built="$built $example"
+      build_images_of "$example"
+      ;;
+    esac
+  done
+}
+
+build_images_of() {
+  [ -n "$1" ] || return 0
+  stamps=$cache/xfn/example-images$origin/$1
+  # One look at everything first: nothing is to be built most of the time.
+  whole=$(made_of "examples/$1")
+  [ "$whole" != "$(cat "$stamps/whole" 2>/dev/null)" ] || return 0
+  mkdir -p "$stamps"
+  failed=
   while read -r folder image _; do
-    case $folder in '' | '#'*) continue ;; esac
-    case $newline$examples$newline in *"$newline${folder%%/*}$newline"*) ;; *) continue ;; esac
-    stamp=$stamps/$(printf %s "$image" | tr /: __)
-    # what the image is made of: the function, and (state) the SDK and the builder
-    made_of=$image$newline$(cd "$root" && list "examples/$folder" .xfn/state)
-    [ "$made_of" = "$(cat "$stamp" 2>/dev/null)" ] && continue
+    case $folder in "$1"/*) ;; *) continue ;; esac
+    stamp=$stamps/$(printf %s "$image" | tr / _).image
+    part=$image$newline$(made_of "examples/$folder")
+    [ "$part" != "$(cat "$stamp" 2>/dev/null)" ] || continue
     say "building the image $image (examples/$folder)"
     if quietly "$node" "$root/packages/cli/dist/main.js" build "$root/examples/$folder" -t "$image" </dev/null; then
-      mkdir -p "$stamps"
-      printf '%s\n' "$made_of" >"$stamp.new"
-      mv "$stamp.new" "$stamp"
+      write_stamp "$stamp" "$part"
     else
+      failed=yes
       say "could not build the image $image: see above"
     fi
   done <"$root/examples/images.txt"
+  [ -n "$failed" ] || write_stamp "$stamps/whole" "$whole"
 }
 
-# The folders of examples/ that the arguments are files of, one a line.
-named_examples() {
-  for argument in "$@"; do
-    [ -f "$argument" ] || continue
-    case $argument in
-      */*) folder=${argument%/*} ;;
-      *) folder=. ;;
-    esac
-    folder=$(cd "${folder:-/}" && pwd -P)/
-    case $folder in
-      "$origin"/examples/*)
-        folder=${folder#"$origin/examples/"}
-        printf '%s\n' "${folder%%/*}"
-        ;;
-    esac
-  done
+# What is in a folder, and what builds images of it: the list of images, and (state) the builder and the SDK.
+made_of() {
+  cd "$root" && list "$1" examples/images.txt .xfn/state
+}
+
+write_stamp() {
+  printf '%s\n' "$2" >"$1.new"
+  mv "$1.new" "$1"
+}
+
+# Leaves in $example which folder of examples/ a path is in; empty if in none.
+name_example() {
+  example=
+  [ -f "$1" ] || return 0
+  case $1 in
+    */*) folder=${1%/*} ;;
+    *) folder=. ;;
+  esac
+  folder=$(cd "${folder:-/}" && pwd -P)/
+  case $folder in
+    "$origin"/examples/*)
+      example=${folder#"$origin/examples/"}
+      example=${example%%/*}
+      ;;
+  esac
 }
