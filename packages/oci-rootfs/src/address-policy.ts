@@ -91,8 +91,7 @@ export class AddressPolicy {
         const allowed = error === null ? addresses.filter(({ address }) => this.#allows(address, host)) : [];
         if (error === null && allowed.length === 0) {
           const refused = refusal(host, addresses[0]?.address ?? "nothing");
-          // net's type wants a system error; ours is passed through as it is.
-          answer(refused as unknown as NodeJS.ErrnoException, [], options, callback);
+          answer(refused, [], options, callback);
           return;
         }
         answer(error, allowed, options, callback);

@@ -144,7 +144,8 @@ function sortEntries(entries: readonly BuildEntry[], bottom: boolean): BuildEntr
     byPath.set(path, { ...entry, path });
   }
   if (bottom) {
-    for (const path of [...byPath.keys()]) {
+    // Those that are added meanwhile have their parents added with them.
+    for (const path of Array.from(byPath.keys())) {
       for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
         const parent = path.slice(0, at);
         if (!byPath.has(parent)) byPath.set(parent, { path: parent, directory: true });

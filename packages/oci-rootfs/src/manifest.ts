@@ -141,7 +141,7 @@ export function parseConfig(bytes: Uint8Array, layers: number): ImageConfig {
   if (!isStrings(diffIds)) throw invalid("image config: rootfs.diff_ids is missing");
   diffIds.forEach((diffId) => parseDigest(diffId));
   if (diffIds.length !== layers) throw invalid(`image config names ${diffIds.length} layers, the manifest ${layers}`);
-  return { ...fields, config: run ?? {} } as ImageConfig;
+  return { ...fields, config: run ?? {} };
 }
 
 function parseManifest(fields: Fields, mediaType: string): Manifest {

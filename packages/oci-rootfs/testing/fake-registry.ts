@@ -32,7 +32,7 @@ export async function fakeRegistry(address = "127.0.0.1"): Promise<FakeRegistry>
       registry.manifests.set(digest, { bytes, mediaType });
     },
   };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     registry.requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
     if (await registry.fault(request, response)) return;
     const [, kind, name = ""] = /\/v2\/.+\/(manifests|blobs)\/(.+)$/.exec(request.url ?? "") ?? [];
@@ -46,7 +46,8 @@ export async function fakeRegistry(address = "127.0.0.1"): Promise<FakeRegistry>
     } else {
       response.end(bytes);
     }
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   return Object.assign(registry, {
