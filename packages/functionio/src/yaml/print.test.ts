@@ -39,19 +39,42 @@ id: 9223372036854775807
 `);
 });
 
-test.each(["on", "Yes", "n", "null", "~", "0x1f", "1e3", "012", "08", "1_000", ".5", "22:22", "2001-01-01", "2024-01-01T00:00:00Z", "=", "<<", ".inf", "0o7"])(
-  "%s as text is quoted",
-  (text) => {
-    expect(printYaml({ a: text })).toBe(`a: "${text}"\n`);
-  },
-);
+test.each([
+  "on",
+  "Yes",
+  "n",
+  "null",
+  "~",
+  "0x1f",
+  "1e3",
+  "012",
+  "08",
+  "1_000",
+  ".5",
+  "22:22",
+  "2001-01-01",
+  "2024-01-01T00:00:00Z",
+  "=",
+  "<<",
+  ".inf",
+  "0o7",
+])("%s as text is quoted", (text) => {
+  expect(printYaml({ a: text })).toBe(`a: "${text}"\n`);
+});
 
-test.each(["x", "a-b", "http://x:80/y", "v1.2.3", "10.0.0.1", "a b", "registry.example.org/img:tag@sha256:0a", "it's", "é"])(
-  "%s as text is plain",
-  (text) => {
-    expect(printYaml({ a: text })).toBe(`a: ${text}\n`);
-  },
-);
+test.each([
+  "x",
+  "a-b",
+  "http://x:80/y",
+  "v1.2.3",
+  "10.0.0.1",
+  "a b",
+  "registry.example.org/img:tag@sha256:0a",
+  "it's",
+  "é",
+])("%s as text is plain", (text) => {
+  expect(printYaml({ a: text })).toBe(`a: ${text}\n`);
+});
 
 test("text is never folded", () => {
   const text = "word ".repeat(100).trim();
@@ -100,4 +123,18 @@ describe("round trips", () => {
       { numRuns: 300 },
     );
   });
+});
+
+test("a script stays readable, tabs and empty lines included", () => {
+  expect(printYaml({ a: "x:\n\ty  \n\n\n" })).toBe("a: |+\n  x:\n  \ty  \n\n\n");
+});
+
+test("text that looks like a document's marker is quoted", () => {
+  expect(printYaml({ "--- a": "---" })).toBe("'--- a': '---'\n");
+  expect(printYaml("... a")).toBe("'... a'\n");
+});
+
+test("text of many megabytes is printed", () => {
+  const value = { a: "x y".repeat(4 * 1024 * 1024), b: [12345678901234567890n] };
+  expect(readDocuments(printYaml(value))[0]?.value).toEqual(value);
 });

@@ -1,7 +1,18 @@
+import {
+  DEFAULT_SCALAR_STYLE_RULES,
+  DUMP_SCHEMA,
+  defineScalarTag,
+  dump,
+  intYaml11Tag,
+  NOT_RESOLVED,
+  SCALAR_STYLE,
+  type ScalarStyleRule,
+  strTag,
+} from "js-yaml";
 import { DocumentError } from "../errors.ts";
-import { formatPath, type JsonObject, type JsonValue } from "../json-value.ts";
+import { formatPath, type JsonValue } from "../json-value.ts";
 import { notJson } from "../not-json.ts";
-import { exactDigits } from "../print-json.ts";
+import { printJson } from "../print-json.ts";
 import { resolvePlain } from "./plain-scalar.ts";
 
 /**
@@ -16,92 +27,44 @@ export function printYaml(value: JsonValue): string {
   if (found !== undefined) {
     throw new DocumentError("NotJson", [{ path: formatPath(found.path), message: found.message }]);
   }
-  const lines: string[] = [];
-  if (isCollection(value)) printCollection(value, "", "", lines);
-  else lines.push(printScalar(value, ""));
-  return `${lines.join("\n")}\n`;
-}
-
-const STEP = "  ";
-
-/** Prints a collection that is not empty; `lead` is what stands before its first entry: an indentation or `- `. */
-function printCollection(value: JsonValue[] | JsonObject, lead: string, indent: string, lines: string[]): void {
-  let before = lead;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      if (isCollection(item)) printCollection(item, `${before}- `, indent + STEP, lines);
-      else lines.push(`${before}- ${printScalar(item, indent)}`);
-      before = indent;
-    }
-    return;
-  }
-  for (const key in value) {
-    const item = value[key] as JsonValue;
-    const name = `${before}${printText(key, undefined)}:`;
-    if (isCollection(item)) {
-      const inner = Array.isArray(item) ? indent : indent + STEP;
-      lines.push(name);
-      printCollection(item, inner, inner, lines);
-    } else lines.push(`${name} ${printScalar(item, indent)}`);
-    before = indent;
+  const options = { schema: SCHEMA, seqNoIndent: true, lineWidth: -1, noRefs: true, scalarStyleRules: RULES };
+  try {
+    // The library ends the document after a block that keeps its empty lines, which nothing that we print needs.
+    return dump(value, options).replace(/(?<=\n)\.\.\.\n$/, "");
+  } catch (error) {
+    // Its regular expressions overflow the stack at a text of some megabytes. JSON is YAML too.
+    if (error instanceof RangeError) return `${printJson(value, 2)}\n`;
+    throw error;
   }
 }
 
-function isCollection(value: JsonValue): value is JsonValue[] | JsonObject {
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.length > 0;
-  for (const _ in value) return true;
-  return false;
-}
+/** The library's integers are numbers only, and print as `String` rounds them: 41538645226132408 as ...410. */
+const EXACT_INTEGERS = defineScalarTag(intYaml11Tag.tagName, {
+  ...intYaml11Tag,
+  identify: (value) => typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value as number) < 1e21),
+  represent: (value) => BigInt(value as number | bigint).toString(),
+});
+const SCHEMA = DUMP_SCHEMA.withTags(EXACT_INTEGERS);
+/** All that is more than text to readers of YAML 1.1 or 1.2. */
+const IMPLICIT = DUMP_SCHEMA.tags.filter((tag) => tag.nodeKind === "scalar").filter((tag) => tag.implicit);
+const INVISIBLE = /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/;
 
-function printScalar(value: JsonValue, indent: string): string {
-  if (typeof value === "string") return printText(value, indent);
-  if (Array.isArray(value)) return "[]";
-  if (typeof value === "object" && value !== null) return "{}";
-  if (typeof value === "number" || typeof value === "bigint") return exactDigits(value) ?? printNumber(Number(value));
-  return String(value);
-}
+const RULES: readonly ScalarStyleRule[] = [
+  (layout) => {
+    const { isKey, node } = layout;
+    if (node.tag !== strTag.tagName) return;
+    if (node.value.includes("\n")) {
+      // The default rules would quote a script with a tab in it, however many lines it has.
+      if (!isKey && /^\S/.test(node.value) && !INVISIBLE.test(node.value)) layout.style = SCALAR_STYLE.LITERAL_BLOCK;
+    } else if (isMore(node.value)) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;
+    // The library forgets that the first key of a document is at the start of a line, where `---` ends it.
+    else if (/^(?:---|\.\.\.)/.test(node.value)) layout.style = SCALAR_STYLE.SINGLE_QUOTED;
+  },
+  ...Object.values(DEFAULT_SCALAR_STYLE_RULES),
+];
 
-/** `1e+21` needs a dot to be a number to YAML 1.1 readers. */
-function printNumber(value: number): string {
-  if (Object.is(value, -0)) return "0";
-  const text = String(value);
-  return text.includes("e") && !text.includes(".") ? text.replace("e", ".0e") : text;
-}
-
-/** Characters that a YAML text cannot carry as they are, or that people cannot see. */
-const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|[\u{e0000}-\u{e0fff}]/u;
-/** What cannot begin plain text, what ends it early, and white space that would be lost. */
-const NOT_PLAIN = /^[-?:](?:[ \t]|$)|^[,[\]{}#&*!|>'"%@`]|^(?:---|\.\.\.)|: |:$|:\t|[ \t]#|^[ \t]|[ \t]$|[\t\n]/;
-/** What YAML 1.1 readers other than Kubernetes' take for a number, a date, a merge or a default value. */
-const OTHER_READERS =
-  /^[-+]?(?:[0-9][0-9_]*)?(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?$|^0[xXoObB]|^[-+]?[0-9][0-9_,]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|^<<$|^=$/;
-
-/** Text as a scalar; as a block where there is an indentation for it and it has several lines. */
-function printText(text: string, indent: string | undefined): string {
-  if (UNPRINTABLE.test(text)) return printEscaped(text);
-  if (text.includes("\n") || text.includes("\t")) {
-    // A block would lose a first line that is empty or begins with white space, or need a width that hides in the header.
-    return indent !== undefined && /^[^\s]/.test(text) && text.includes("\n") ? printBlock(text, indent) : printEscaped(text);
-  }
-  if (typeof resolvePlain(text) !== "string" || OTHER_READERS.test(text)) return `"${text}"`;
-  return NOT_PLAIN.test(text) ? `'${text.replaceAll("'", "''")}'` : text;
-}
-
-function printBlock(text: string, indent: string): string {
-  const body = text.replace(/\n+$/, "");
-  const ends = text.length - body.length;
-  const chomp = ends === 0 ? "-" : ends === 1 ? "" : "+";
-  const lines = text.split("\n");
-  // What follows the last line end is not a line.
-  if (ends > 0) lines.pop();
-  const pad = `\n${indent}${STEP}`;
-  return `|${chomp}${lines.map((line) => (line === "" ? "\n" : pad + line)).join("")}`;
-}
-
-function printEscaped(text: string): string {
-  return JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|[\u{e0000}-\u{e0fff}]/gu, (character) => {
-    const point = character.codePointAt(0) ?? 0;
-    return point > 0xffff ? `\\U${point.toString(16).padStart(8, "0")}` : `\\u${point.toString(16).padStart(4, "0")}`;
-  });
+/** Whether a reader may take unquoted text for more than text. Such is double-quoted, as kubectl does it. */
+function isMore(text: string): boolean {
+  if (typeof resolvePlain(text) !== "string" || /^[-+]?\.?_*$|^=$/.test(text)) return true;
+  return IMPLICIT.some((tag) => tag.resolve(text, false, tag.tagName) !== NOT_RESOLVED);
 }

@@ -1,0 +1,89 @@
+import { EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
+import { DocumentError } from "../errors.ts";
+import type { ResolvedLimits } from "../limits.ts";
+import { type Position, positionAt } from "../text.ts";
+
+/** The events of a YAML text. Their offsets are those of `text`, which may differ from what was given in white space. */
+export interface ParsedYaml {
+  text: string;
+  events: readonly Event[];
+  /** The place of an offset in the text that was given. */
+  positionAt(offset: number): Position;
+}
+
+/** 16 MiB of YAML: its events take up to 60 times as much memory. JSON is not read as YAML and has no such limit. */
+const MAX_YAML_LENGTH = 16 * 1024 * 1024;
+/** 32 MiB, about a second: each line that {@link indented} mends has the text parsed once more. */
+const MAX_PARSED_AGAIN = 32 * 1024 * 1024;
+const TOO_LITTLE = "deficient indentation";
+const PADDING = " ".repeat(64);
+
+/** Parses a YAML text. @throws {DocumentError} Syntax, TooDeep, TooLarge */
+export function parseYaml(input: string, limits: ResolvedLimits, source: string | undefined): ParsedYaml {
+  if (input.length > MAX_YAML_LENGTH) {
+    const message = `is YAML of more than ${MAX_YAML_LENGTH / 1024 / 1024} MiB; write it as JSON, which has no such limit`;
+    throw new DocumentError("TooLarge", [{ path: "", message }], source);
+  }
+  let text = input.includes("\r") ? input.replace(/\r\n?/g, "\n") : input;
+  const padded = new Map<number, number>();
+  const position = (offset: number): Position => {
+    const { line, column } = positionAt(text, offset);
+    return { line, column: Math.max(column - (padded.get(line) ?? 0), 1) };
+  };
+  // A scalar is a level to the parser, and one more while it may turn out to be a key.
+  const maxDepth = limits.maxDepth + 2;
+  for (let again = 0; ; again += text.length) {
+    try {
+      return { text, events: parseEvents(text, { maxDepth }), positionAt: position };
+    } catch (error) {
+      if (!(error instanceof YAMLException)) throw error;
+      const { reason } = error;
+      let offset = error.mark?.position ?? 0;
+      const mended = reason === TOO_LITTLE && again < MAX_PARSED_AGAIN ? indented(text, offset) : undefined;
+      if (mended !== undefined) {
+        const { line } = positionAt(text, offset);
+        padded.set(line, (padded.get(line) ?? 0) + mended.length - text.length);
+        text = mended;
+        continue;
+      }
+      const deep = reason.startsWith("nesting exceeded");
+      let message = deep ? `is nested deeper than ${limits.maxDepth}` : reason;
+      const quote = openQuote(text.slice(0, offset).trimEnd(), reason, maxDepth);
+      if (quote !== undefined) {
+        offset = quote;
+        message = "is a quoted text that never ends";
+      }
+      // Without a cause: the library's message quotes the text, which may hold secrets.
+      throw new DocumentError(deep ? "TooDeep" : "Syntax", [{ path: "", message, ...position(offset) }], source);
+    }
+  }
+}
+
+/**
+ * Kubernetes lets brackets and quoted text go on at any column, as in `args: [` ... `]`, and after tabs; people write that.
+ * The library insists on the letter (https://github.com/nodeca/js-yaml/issues/768). White space has no meaning there, so
+ * the line at `offset`, which the library refuses, gets more of it. Undefined if that is not the reason.
+ */
+function indented(text: string, offset: number): string | undefined {
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+  const rest = text.slice(offset);
+  const space = /[ \t[{]*$/.exec(line)?.[0] ?? "";
+  const starts = line.trim() === "";
+  if (!(starts || space.includes("\t")) || /^(?:---|\.\.\.)(?:\s|$)/.test(rest)) return undefined;
+  return text.slice(0, offset - space.length) + (starts ? PADDING : "") + space.replaceAll("\t", " ") + rest;
+}
+
+/** Where the quoted text begins that does not end before the end of `text`: it is what a quote there would close. */
+function openQuote(text: string, reason: string, maxDepth: number): number | undefined {
+  if (reason !== TOO_LITTLE && !reason.endsWith("quoted scalar")) return undefined;
+  for (const quote of ["'", '"']) {
+    try {
+      const events = parseEvents(text + quote, { maxDepth });
+      const last = events.findLast((event) => event.type === EVENT_ID.SCALAR && event.valueEnd === text.length);
+      if (last?.type === EVENT_ID.SCALAR) return last.valueStart - 1;
+    } catch (error) {
+      if (!(error instanceof YAMLException)) throw error;
+    }
+  }
+  return undefined;
+}
