@@ -2,8 +2,6 @@ import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import {
   CONFIG_TYPES,
-  DOCKER_INDEX,
-  DOCKER_MANIFEST,
   IMAGE_MANIFEST_TYPES,
   INDEX_TYPES,
   LAYER_TYPES,
@@ -216,11 +214,6 @@ function declaredType(fields: Fields, contentType: string | undefined): string {
   if (header !== undefined && /^application\/vnd\.(?:oci|docker)\./.test(header)) return header;
   if (fields["schemaVersion"] !== 2) return `schema version ${String(fields["schemaVersion"])}`;
   return fields["manifests"] === undefined ? OCI_MANIFEST : OCI_INDEX;
-}
-
-/** The OCI type for a Docker one: what we write is always OCI. */
-export function ociType(mediaType: string): string {
-  return mediaType === DOCKER_MANIFEST ? OCI_MANIFEST : mediaType === DOCKER_INDEX ? OCI_INDEX : mediaType;
 }
 
 function parseObject(bytes: Uint8Array, what: string): Fields {
