@@ -65,6 +65,6 @@ const RULES: readonly ScalarStyleRule[] = [
 
 /** Whether a reader may take unquoted text for more than text. Such is double-quoted, as kubectl does it. */
 function isMore(text: string): boolean {
-  if (typeof resolvePlain(text) !== "string" || /^[-+]?\.?_*$|^=$/.test(text)) return true;
+  if (typeof resolvePlain(text) !== "string" || /^[-+]?\._*$|^=$/.test(text)) return true;
   return IMPLICIT.some((tag) => tag.resolve(text, false, tag.tagName) !== NOT_RESOLVED);
 }
