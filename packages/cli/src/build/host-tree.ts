@@ -44,7 +44,8 @@ export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
     case "static":
       break;
     case "node":
-      addNode(tree);
+      // As for a script, so that both share one base of 100 MB.
+      await addInterpreter(tree, "node", undefined);
       break;
     case "dynamic":
       addLibraries(tree, [wanted.program]);
