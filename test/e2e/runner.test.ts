@@ -284,6 +284,24 @@ describe("runner", needs("crun"), () => {
       }
     });
 
+    test("a crun that hangs is killed soon after the deadline", async () => {
+      const state = await before(workspace.root);
+      const runner = await runnerOf(workspace);
+      try {
+        const call = runner.run(SHELL, Buffer.from("sleep 600\n"), { timeoutMs: 700 });
+        const outcome = expect(call).rejects.toMatchObject({ code: "Timeout" });
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        const crun = crunProcesses();
+        expect(crun.length).toBeGreaterThan(0);
+        for (const pid of crun) process.kill(pid, "SIGSTOP");
+        await outcome;
+        expect(Buffer.from(await runner.run(SHELL, Buffer.from("echo again\n"))).toString()).toBe("again\n");
+      } finally {
+        await runner.close();
+      }
+      expect(await leftovers(state)).toEqual([]);
+    });
+
     test("a closed runner refuses calls", async () => {
       const runner = await runnerOf(workspace);
       await runner.close();
@@ -313,6 +331,12 @@ describe("runner", needs("crun"), () => {
     });
   });
 });
+
+/** The crun processes below this one. */
+function crunProcesses(): number[] {
+  const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
+  return below(process.pid).filter((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "crun");
+}
 
 function childrenOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) =>

@@ -1,8 +1,6 @@
 // @xfn/runner: one call of a function = one fresh rootless crun container (design section 4, seed 000).
 
-export { createRunner } from "./runner.ts";
-export type { Runner, RunnerOptions } from "./runner.ts";
-
+export type { RunOptions } from "./run-options.ts";
 export {
   DEFAULT_TIMEOUT_MS,
   MAX_OPEN_FILES,
@@ -11,15 +9,15 @@ export {
   STDERR_TAIL_BYTES,
   WRITABLE_BYTES,
 } from "./run-options.ts";
-export type { RunOptions } from "./run-options.ts";
-
-export { RunnerError } from "./runner-error.ts";
+export type { Runner, RunnerOptions } from "./runner.ts";
+export { createRunner } from "./runner.ts";
 export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-error.ts";
+export { RunnerError } from "./runner-error.ts";
 
 // --- for programs that open a store or look at a host ---
 
-export { SANDBOX_HOST_ID, sandboxOwner } from "./sandbox-owner.ts";
-export type { HostId } from "./sandbox-owner.ts";
 export { findRuntime } from "./crun.ts";
 export type { ProcessConfig, SandboxOptions } from "./runtime-spec.ts";
 export { runtimeSpec } from "./runtime-spec.ts";
+export type { HostId } from "./sandbox-owner.ts";
+export { SANDBOX_HOST_ID, sandboxOwner } from "./sandbox-owner.ts";

@@ -6,7 +6,7 @@ import type { HostRequest, HostResponse, InitRequest, StartRequest } from "./pro
 import { networkFiles } from "./protocol.ts";
 import { RootFilesystems } from "./root-filesystem.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { killSandbox, killStrays, removeSandbox, runtimeError, startSandbox } from "./sandbox.ts";
+import { killRuntime, killSandbox, killStrays, removeSandbox, runtimeError, startSandbox } from "./sandbox.ts";
 import { MountFlag, mount, reap } from "./syscalls.ts";
 
 /** Where the host's cgroups stay reachable for joining, once crun sees an empty /sys/fs/cgroup. */
@@ -16,6 +16,9 @@ interface Held {
   scratch: string;
   rootFilesystems: RootFilesystems;
 }
+
+/** crun ends within milliseconds of its container. One that hangs is killed, so that a call ends soon after its deadline. */
+const RUNTIME_GRACE_MS = 1_000;
 
 const sandboxes = new Map<string, Sandbox>();
 /** Calls that were killed while their root filesystem was being made. */
@@ -107,8 +110,12 @@ const ended = new Map<string, Sandbox>();
 
 function kill(id: string): void {
   const sandbox = sandboxes.get(id);
-  if (sandbox !== undefined && held !== undefined) killSandbox(held.scratch, sandbox);
-  else if (preparing.has(id)) killedEarly.add(id);
+  if (sandbox !== undefined && held !== undefined) {
+    killSandbox(held.scratch, sandbox);
+    setTimeout(() => {
+      if (sandboxes.has(id)) killRuntime(sandbox);
+    }, RUNTIME_GRACE_MS).unref();
+  } else if (preparing.has(id)) killedEarly.add(id);
 }
 
 function reapAll(): void {

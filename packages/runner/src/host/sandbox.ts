@@ -58,6 +58,11 @@ export function killSandbox(scratch: string, sandbox: Sandbox): void {
   else killQuietly(-sandbox.pid);
 }
 
+/** SIGKILL to crun, for one that did not end although its container did; the container goes with {@link killStrays}. */
+export function killRuntime(sandbox: Sandbox): void {
+  killQuietly(-sandbox.pid);
+}
+
 /** What crun logged, if it failed, without its time stamps. */
 export function runtimeError(scratch: string, id: string): string | null {
   const lines = readText(sandboxPaths(scratch, id).log).split("\n").filter(Boolean);
