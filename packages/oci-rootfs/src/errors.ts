@@ -41,10 +41,10 @@ export class ImageError extends Error implements ImageErrorPlace {
   override readonly name = "ImageError";
   readonly code: ImageErrorCode;
   readonly retryable: boolean;
-  readonly image?: string;
-  readonly digest?: string;
-  readonly layer?: number;
-  readonly entry?: string;
+  declare readonly image?: string;
+  declare readonly digest?: string;
+  declare readonly layer?: number;
+  declare readonly entry?: string;
   /** The message without the place it happened at. */
   readonly rawMessage: string;
 

@@ -55,7 +55,11 @@ describe("refused entries", () => {
     ["absolute path with ..", [file("/../../secret", "x")]],
     ["PAX path with ..", [{ ...file("harmless", "x"), pax: { path: "../secret" } }]],
     ["path with NUL", [{ ...file("x", "x"), pax: { path: "a\0b" } }]],
-    ["hard link to an absolute path", [hardlink("l", "/etc/passwd")]],
+    ["hard link to an absolute path", [file("x", "1"), hardlink("l", "/x")]],
+    [
+      "hard link through a symlink, even to a file of its own layer",
+      [file("d/x", "1"), symlink("s", "d"), hardlink("l", "s/x")],
+    ],
     ["hard link to ..", [hardlink("l", "../secret")]],
     ["PAX link path with ..", [{ ...hardlink("l", "x"), pax: { linkpath: "../secret" } }]],
     ["hard link through a symlink chain", [symlink("a", "/"), symlink("b", "a"), hardlink("l", "b/sentinel/secret")]],
@@ -118,6 +122,11 @@ describe("limits", () => {
   test("entries", async () => {
     expect(await refused([many(11)], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
     expect(tree(await unpack([many(10)], { limits: { maxEntries: 10 } }))).toHaveLength(11);
+  });
+
+  test("entries that make no file", async () => {
+    const entries = Array.from({ length: 11 }, (_, i) => file(`.wh.${i}`));
+    expect(await refused([entries], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
   });
 
   test("directories that are only implied count as entries", async () => {
@@ -220,6 +229,10 @@ describe("contained entries", () => {
   test("setuid, setgid and the sticky bit of files are dropped, the sticky bit of directories kept", async () => {
     const image = await unpack([[file("s", "x", 0o6755), directory("tmp", 0o3777), file("t", "x", 0o1755)]]);
     expect(tree(image)).toEqual(["/ 755", 's 755 "x" 1', 't 755 "x" 1', "tmp/ 1777"]);
+  });
+
+  test("the root's own mode is the archive's, without setuid and setgid", async () => {
+    expect(tree(await unpack([[directory(".", 0o6711)]]))).toEqual(["/ 711"]);
   });
 
   test("extended attributes are not set", async () => {

@@ -58,15 +58,15 @@ describe("redirects", () => {
     expect(storage.requests.every(({ authorization }) => authorization === undefined)).toBe(true);
   });
 
-  test("another host that then asks for credentials gets none", async () => {
+  test("another host that then asks for credentials gets none, nor a token", async () => {
     redirectBlobs((url) => `http://${storage.host}${url}?signature=secret`);
-    storage.fault = (_, response) => Boolean(response.writeHead(401, { "www-authenticate": "Basic" }).end());
-    const error = await pull({ auth: { username: "user", password: "pass" } }).catch(
-      (thrown: unknown) => thrown as Error,
-    );
+    const challenge = `Bearer realm="http://${registry.host}/token"`;
+    storage.fault = (_, response) => Boolean(response.writeHead(401, { "www-authenticate": challenge }).end());
+    const error = await pull({ auth: { username: "user", password: "pass" } }).catch((thrown: Error) => thrown);
     expect(error).toMatchObject({ code: "Unauthorized" });
     expect((error as Error).message).not.toContain("secret");
     expect(storage.requests.some(({ authorization }) => authorization !== undefined)).toBe(false);
+    expect(registry.requests.some(({ line }) => line.includes("/token"))).toBe(false);
   });
 
   test("a loop ends after five", async () => {

@@ -267,9 +267,9 @@ describe("content that is not what it should be", () => {
     // The same, called a manifest.
     indexOf([{ ...image.manifest, platform: { os: "linux", architecture: "amd64" } }], "inner");
     indexOf([{ ...entry, mediaType: "application/vnd.oci.image.manifest.v1+json" }]);
-    await expect(
-      pull({ pullPolicy: "Always", platform: { os: "linux", architecture: "amd64" } }),
-    ).rejects.toMatchObject({ code: "InvalidManifest" });
+    await expect(pull({ pullPolicy: "Always", platform: { os: "linux", architecture: "amd64" } })).rejects.toThrow(
+      /index within an index/,
+    );
   });
 
   test("an index without this platform says which there are", async () => {

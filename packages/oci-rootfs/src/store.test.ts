@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestImage, testImage, writeLayout } from "../testing/layout.ts";
 import { listTree, type Sandbox, sandbox } from "../testing/sandbox.ts";
 import { directory, file, tarball } from "../testing/tarball.ts";
+import { linuxCalls } from "./linux-calls.ts";
 import { openStore } from "./store.ts";
 
 let box: Sandbox;
@@ -156,6 +157,14 @@ describe("layouts", () => {
       "an index beyond reason",
       () => writeFileSync(join(box.dir, "layout", "index.json"), " ".repeat(5 * 1024 * 1024)),
       "TooLarge",
+    ],
+    [
+      "an index that is a FIFO",
+      () => {
+        rmSync(join(box.dir, "layout", "index.json"));
+        linuxCalls().makeFifo(join(box.dir, "layout", "index.json"), 0o644);
+      },
+      "StoreFailed",
     ],
     [
       "a directory as a blob",

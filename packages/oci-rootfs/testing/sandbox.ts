@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  chmodSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -34,8 +35,18 @@ export function sandbox(): Sandbox {
     store,
     outside: () => hashTree(dir, (path) => path !== store),
     leftovers: () => readdirSync(join(store, "tmp"), { recursive: true }).map(String),
-    [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }),
+    [Symbol.dispose]() {
+      openUp(dir);
+      rmSync(dir, { recursive: true, force: true });
+    },
   };
+}
+
+/** Layers may hold directories that an ordinary user could not empty. */
+function openUp(path: string): void {
+  if (!lstatSync(path).isDirectory()) return;
+  chmodSync(path, 0o700);
+  for (const name of readdirSync(path)) if (!name.includes("\ufffd")) openUp(join(path, name));
 }
 
 function hashTree(root: string, include: (path: string) => boolean): string {
