@@ -1,11 +1,15 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { buildImage, openStore } from "@xfn/oci-rootfs";
 import { startRegistry } from "../harness/registry.ts";
 import { interleave, median, report, timed } from "./figure.ts";
+
+// Not the Sync ones: nobody would read the registry's log meanwhile, and it would wait for a reader.
+const execute = promisify(execFile);
 
 const layers = 8;
 const filesPerLayer = 250;
@@ -31,7 +35,7 @@ export async function run(): Promise<void> {
       config: { entrypoint: ["/none"] },
     });
     const reference = `${registry.host}/bench/big:1`;
-    execFileSync("skopeo", ["copy", "-q", "--dest-tls-verify=false", `oci:${layout}:big`, `docker://${reference}`]);
+    await execute("skopeo", ["copy", "-q", "--dest-tls-verify=false", `oci:${layout}:big`, `docker://${reference}`]);
 
     let count = 0;
     const rss: number[] = [];
@@ -39,21 +43,21 @@ export async function run(): Promise<void> {
       runs,
       () => {
         const to = join(directory, `ours-${count++}`);
-        return timed(() => {
-          const child = spawnSync(
-            process.execPath,
-            [join(import.meta.dirname, "pull-child.ts"), to, registry.host, reference],
-            { encoding: "utf8" },
-          );
-          if (child.status !== 0) throw new Error(child.stderr);
+        return timed(async () => {
+          const child = await execute(process.execPath, [
+            join(import.meta.dirname, "pull-child.ts"),
+            to,
+            registry.host,
+            reference,
+          ]);
           rss.push(Number(child.stdout));
         }).finally(() => rmSync(to, { recursive: true }));
       },
       () => {
         const to = join(directory, `peer-${count++}`);
-        return timed(() => {
-          execFileSync("skopeo", ["copy", "-q", "--src-tls-verify=false", `docker://${reference}`, `oci:${to}:big`]);
-          execFileSync("umoci", ["unpack", "--rootless", "--image", `${to}:big`, `${to}-bundle`], { stdio: "pipe" });
+        return timed(async () => {
+          await execute("skopeo", ["copy", "-q", "--src-tls-verify=false", `docker://${reference}`, `oci:${to}:big`]);
+          await execute("umoci", ["unpack", "--rootless", "--image", `${to}:big`, `${to}-bundle`]);
         }).finally(() => {
           for (const made of [to, `${to}-bundle`]) rmSync(made, { recursive: true });
         });
