@@ -36,7 +36,7 @@ export interface RunnerOptions {
 export interface Runner {
   /**
    * Runs the entrypoint of an image with `input` on stdin and gives its stdout, at most `MAX_OUTPUT_BYTES`.
-   * When the promise settles, the container, its processes, its files and its mounts are gone.
+   * When the promise settles, every process of the container is gone, and its files and mounts go with it.
    *
    * @throws RunnerError
    */

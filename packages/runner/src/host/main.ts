@@ -127,12 +127,9 @@ function reapAll(): void {
     if (sandbox.fds[0] !== -1) ended.set(sandbox.id, sandbox);
     // A crun that was killed cannot take its container along.
     if (signal !== null) killStrays([...sandboxes.values()].map((other) => other.pid));
-    const error = runtimeError(held.scratch, sandbox.id);
-    try {
-      removeSandbox(held.scratch, sandbox.id);
-    } finally {
-      send({ type: "exited", id: sandbox.id, code, signal, runtimeError: error });
-    }
+    // The answer first: nothing of the container runs any more, and what is left of it is ours alone to see.
+    send({ type: "exited", id: sandbox.id, code, signal, runtimeError: runtimeError(held.scratch, sandbox.id) });
+    removeSandbox(held.scratch, sandbox.id);
   }
 }
 

@@ -77,17 +77,14 @@ export function runtimeError(scratch: string, id: string): string | null {
   return messages.length === 0 ? null : messages.join("; ").slice(0, 1000);
 }
 
-/** Takes away the call's mounts, files and crun state. */
+/** Takes away the call's mounts, files and crun state. What cannot be taken away now goes with this process. */
 export function removeSandbox(scratch: string, id: string): void {
   const paths = sandboxPaths(scratch, id);
-  try {
-    unmount(paths.rootfs);
-  } catch {
-    // A copied root filesystem is no mount.
-  }
-  unmount(paths.call);
-  rmdirSync(paths.call);
-  rmSync(`${scratch}/state/${id}`, { recursive: true, force: true });
+  // A copied root filesystem is no mount.
+  quietly(() => unmount(paths.rootfs));
+  quietly(() => unmount(paths.call));
+  quietly(() => rmdirSync(paths.call));
+  quietly(() => rmSync(`${scratch}/state/${id}`, { recursive: true, force: true }));
 }
 
 /** Kills children of ours that nobody started: what a crun that was killed half-way left behind. */
@@ -99,11 +96,16 @@ export function killStrays(known: Iterable<number>): void {
   }
 }
 
+// A process that is to be killed may have ended by itself meanwhile.
 function killQuietly(pid: number): void {
+  quietly(() => process.kill(pid, "SIGKILL"));
+}
+
+function quietly(work: () => void): void {
   try {
-    process.kill(pid, "SIGKILL");
+    work();
   } catch {
-    // It ended by itself meanwhile.
+    // Each caller says why this may be.
   }
 }
 
