@@ -7,7 +7,7 @@ import {
   type Image,
   type Store,
 } from "@xfn/oci-rootfs";
-import { BUNDLE_FILE, bundle, SOURCE_MAP_FILE } from "./bundle.ts";
+import { BUNDLE_FILE, bundle } from "./bundle.ts";
 import { type FunctionFolder, inspectFolder } from "./function-folder.ts";
 import { hostBase } from "./host-base.ts";
 import { type HostBaseKind, NODE_PATH } from "./host-tree.ts";
@@ -88,10 +88,7 @@ async function bundledParts(
   if (!checked.value) note("types were not checked: typescript is not installed beside the function or xfn");
   for (const warning of bundled.value.warnings) note(warning);
   return {
-    entries: [
-      { path: join(FUNCTION_DIR, BUNDLE_FILE), content: bundled.value.code },
-      { path: join(FUNCTION_DIR, SOURCE_MAP_FILE), content: bundled.value.sourceMap },
-    ],
+    entries: [...bundled.value.files].map(([name, content]) => ({ path: join(FUNCTION_DIR, name), content })),
     config: {
       entrypoint: [base === undefined ? NODE_PATH : "node", join(FUNCTION_DIR, BUNDLE_FILE)],
     },

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
-import { dirname, extname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Loader, OnResolveResult, Plugin } from "esbuild";
 
 const NAMESPACE = "package";
+const SDK = "@xfn/functionio";
 const LOADERS: Readonly<Record<string, Loader>> = {
   ".js": "js",
   ".cjs": "js",
@@ -27,11 +28,13 @@ const OWN_LOOKUP = "xfn-own-lookup";
  * An esbuild plugin that makes a bundle independent of where things are installed. Bundles name the modules in them; for those
  * outside the function's folder esbuild would write paths relative to it. They get the name and version of their package.
  *
- * It also lets a folder that has no `@xfn/functionio` of its own use xfn's.
+ * It also lets a folder that has no `@xfn/functionio` of its own use xfn's, and keeps out what the SDK itself imports only when it
+ * needs it (its YAML reader): that becomes a file of its own, so that calls do not pay for it.
  *
  * @param dir - the function's folder, absolute
+ * @param onLazyPart - told of each module that is kept out, with the file that is imported in its place
  */
-export function stablePaths(dir: string): Plugin {
+export function stablePaths(dir: string, onLazyPart: (module: string, file: string) => void): Plugin {
   return {
     name: "xfn-stable-paths",
     setup(build) {
@@ -44,6 +47,11 @@ export function stablePaths(dir: string): Plugin {
         if (found.errors.length > 0) {
           const sdk = ownSdk(path);
           return sdk === undefined ? { errors: found.errors, warnings: found.warnings } : outside(sdk, true);
+        }
+        if (kind === "dynamic-import" && labelOf(importer).startsWith(`${SDK}@`)) {
+          const file = lazyFile(found.path);
+          onLazyPart(found.path, file);
+          return { path: `./${file}`, external: true };
         }
         if (found.external || found.namespace !== "file" || isInside(dir, found.path)) {
           return {
@@ -75,12 +83,16 @@ function outside(file: string, sideEffects: boolean): OnResolveResult {
 }
 
 function ownSdk(path: string): string | undefined {
-  if (!/^@xfn\/functionio($|\/)/.test(path)) return undefined;
+  if (path !== SDK && !path.startsWith(`${SDK}/`)) return undefined;
   try {
     return fileURLToPath(import.meta.resolve(path));
   } catch {
     return undefined;
   }
+}
+
+function lazyFile(module: string): string {
+  return `lazy-${basename(module).replace(/\.[^.]+$/, "")}.cjs`;
 }
 
 function isInside(dir: string, path: string): boolean {
