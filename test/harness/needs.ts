@@ -14,7 +14,6 @@ export type Need =
   | "python3"
   | "skopeo"
   | "umoci"
-  | "openssl"
   /** The tests run as root. */
   | "root"
   /** The tests run as somebody else, or, being root, can run xfn as somebody else. */

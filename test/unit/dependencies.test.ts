@@ -6,7 +6,7 @@ import { files, manifestOf } from "./imports.ts";
 
 // The packages that the tables of docs/dependencies.md name in their first column; programs are not in backticks there, or
 // are listed here.
-const PROGRAMS = ["crun", "unshare", "docker-registry"];
+const PROGRAMS = ["crun", "unshare", "docker-registry", "skopeo", "umoci"];
 
 test("docs/dependencies.md names every dependency, and no other", () => {
   const [used = ""] = readFileSync(join(CHECKOUT, "docs/dependencies.md"), "utf8").split("## Written by hand");
