@@ -23,7 +23,7 @@ function hierarchy(files: Record<string, string>): string {
 }
 
 function host(root: string, self: string): CgroupHost {
-  return { root, self, ownProcesses: () => [42] };
+  return { root, self, isRoot: false, ownProcesses: () => [42] };
 }
 
 const v2 = { "cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "cpu memory pids" };
@@ -50,6 +50,12 @@ test("version 2: a controller that the group does not have is named in the refus
   expect(create).toThrow(LimitUnavailableError);
   expect(create).toThrow(/memory/);
   expect(existsSync(join(root, "a/call"))).toBe(false);
+});
+
+test("version 2: root whose own group lacks a controller makes groups at the top", () => {
+  const root = hierarchy({ ...v2, "a/cgroup.controllers": "", "a/cgroup.subtree_control": "" });
+  const group = createLimitCgroup("call", { memoryBytes: 1000 }, { ...host(root, "0::/a\n"), isRoot: true });
+  expect(group.procs).toEqual(["call/cgroup.procs"]);
 });
 
 test("version 2: a runner that already stepped aside makes groups beside its leaf", () => {

@@ -35,7 +35,9 @@ export interface CgroupHost {
   root: string;
   /** The text of `/proc/self/cgroup`. */
   self: string;
-  /** Processes that may be moved into a leaf so that controllers can be enabled above it: ours and the sandbox host's. */
+  /** Whether we are root, who may also make groups at the top of a version 2 hierarchy. */
+  isRoot: boolean;
+  /** Processes that may be moved into a leaf so that controllers can be enabled above it: this one and all below it. */
   ownProcesses: () => number[];
 }
 
@@ -109,17 +111,18 @@ function ownGroupV1(self: string, controller: string): string {
 // --- version 2: one hierarchy; ours to use where it was delegated to us ---
 
 function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup {
-  const own = join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
-  const base = leafOf(own) ?? own;
   const needed = [limits.memoryBytes === undefined ? [] : ["memory"], limits.cpus === undefined ? [] : ["cpu"]].flat();
-  delegate(base, needed, host);
-  const directory = join(base, name);
+  const directory = join(delegatedBase(needed, host), name);
   try {
     mkdirSync(directory);
   } catch (error) {
     throw unavailable(needed.join(" and "), messageOf(error), v2Remedy);
   }
   try {
+    // Below a group that has processes and hands out `cpu`, the kernel makes groups that nothing can join.
+    const type = words(join(directory, "cgroup.type")).join(" ");
+    if (type !== "" && type !== "domain")
+      throw unavailable(needed.join(" and "), `${directory} is "${type}"`, v2Remedy);
     if (limits.memoryBytes !== undefined) {
       write(join(directory, "memory.max"), String(limits.memoryBytes));
       writeWherePresent(join(directory, "memory.swap.max"), "0");
@@ -141,8 +144,19 @@ function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup {
 /** The name of the group into which the runner moves itself: a group with processes cannot hand out controllers. */
 const SUPERVISOR = "xfn-supervisor";
 
-function leafOf(own: string): string | undefined {
-  return own.endsWith(`/${SUPERVISOR}`) ? own.slice(0, -SUPERVISOR.length - 1) : undefined;
+/** A group whose controllers can be handed to groups of calls: our own one, so that its limits hold for functions too. */
+function delegatedBase(controllers: string[], host: CgroupHost): string {
+  const own = join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
+  const base = own.endsWith(`/${SUPERVISOR}`) ? own.slice(0, -SUPERVISOR.length - 1) : own;
+  try {
+    delegate(base, controllers, host);
+    return base;
+  } catch (error) {
+    if (!host.isRoot || base === join(host.root, "/")) throw error;
+  }
+  // Root in a login session shares its group with a shell; the group at the top may hold processes and groups at once.
+  delegate(host.root, controllers, host);
+  return host.root;
 }
 
 function delegate(base: string, controllers: string[], host: CgroupHost): void {
@@ -161,27 +175,44 @@ function delegate(base: string, controllers: string[], host: CgroupHost): void {
   } catch (error) {
     throw unavailable(
       missing.join(" and "),
-      `the cgroup ${base} is not delegated to this user (${messageOf(error)})`,
+      `the cgroup ${base} is not delegated to this user (${codeOf(error)})`,
       v2Remedy,
     );
   }
-  try {
+  if (!isOccupied(base)) {
     enable();
     return;
-  } catch {
-    // "No internal processes" (cgroups(7)): step aside into a leaf and try once more.
   }
+  // A group with processes of its own cannot hand out controllers (cgroups(7), "no internal processes"): step aside.
   const supervisor = join(base, SUPERVISOR);
   try {
     mkdirSync(supervisor, { recursive: true });
-    for (const pid of host.ownProcesses()) write(join(supervisor, "cgroup.procs"), String(pid));
+    moveProcesses(supervisor, host.ownProcesses());
+    if (isOccupied(base)) throw new Error("they cannot be moved");
     enable();
   } catch (error) {
+    moveProcesses(base, host.ownProcesses());
+    removeDirectory(supervisor);
     throw unavailable(
       missing.join(" and "),
       `the cgroup ${base} holds other processes than xfn's, so its controllers cannot be handed to functions (${messageOf(error)})`,
       v2Remedy,
     );
+  }
+}
+
+/** Whether a group has processes that forbid it to hand out controllers; the one at the very top may have both. */
+function isOccupied(group: string): boolean {
+  return existsSync(join(group, "cgroup.type")) && words(join(group, "cgroup.procs")).length > 0;
+}
+
+function moveProcesses(directory: string, processes: number[]): void {
+  for (const pid of processes) {
+    try {
+      writeFileSync(join(directory, "cgroup.procs"), String(pid));
+    } catch {
+      // It ended meanwhile. One that stays behind for another reason makes the next step fail, which says so.
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import type { Image, ImageOptions, Store } from "@xfn/oci-rootfs";
 import { ImageError, processConfig } from "@xfn/oci-rootfs";
 import type { LimitCgroup } from "./cgroups.ts";
@@ -108,7 +108,7 @@ class CrunRunner implements Runner {
     this.#refuseIfEnded(options.signal);
 
     const id = `${process.pid}-${++this.#count}`;
-    const cgroup = this.#limit(id, options, host);
+    const cgroup = await this.#limit(id, options, host);
     try {
       return await this.#runContainer(host, id, image, input, options, cgroup);
     } finally {
@@ -184,13 +184,16 @@ class CrunRunner implements Runner {
     }
   }
 
-  #limit(id: string, options: RunOptions, host: SandboxHost): LimitCgroup | undefined {
+  async #limit(id: string, options: RunOptions, host: SandboxHost): Promise<LimitCgroup | undefined> {
     if (options.memoryBytes === undefined && options.cpus === undefined) return undefined;
+    // Before that its processes cannot be told from others of our group.
+    await host.ready();
     try {
       return createLimitCgroup(`xfn-${id}`, options, {
         root: "/sys/fs/cgroup",
         self: readFileSync("/proc/self/cgroup", "utf8"),
-        ownProcesses: () => [process.pid, ...host.processes],
+        isRoot: process.geteuid?.() === 0,
+        ownProcesses: () => processTree(process.pid),
       });
     } catch (error) {
       if (!(error instanceof LimitUnavailableError)) throw error;
@@ -219,6 +222,19 @@ class CrunRunner implements Runner {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
     this.#options.onWarning?.(message);
+  }
+}
+
+/** A process and all below it. */
+function processTree(pid: number): number[] {
+  try {
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
+    );
+    return [pid, ...children.flatMap((child) => processTree(Number(child)))];
+  } catch {
+    // It ended while we looked.
+    return [];
   }
 }
 

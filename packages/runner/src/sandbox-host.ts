@@ -82,11 +82,6 @@ export class SandboxHost {
     return this.#gone;
   }
 
-  /** Process ids of the host process and its parent, for moving them between cgroups. */
-  get processes(): number[] {
-    return [this.#child.pid, this.#pid].filter((pid): pid is number => pid !== undefined && pid > 0);
-  }
-
   /** Starts one container. @throws RunnerError `RootFilesystemFailed`, `StartFailed`, `Closed` */
   async start(request: StartRequest): Promise<Started> {
     await this.#ready.promise;

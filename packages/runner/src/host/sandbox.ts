@@ -6,7 +6,9 @@ import { pipe, spawn, unmount } from "./syscalls.ts";
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // Joins the cgroups before crun exists, so that nothing of the container ever runs outside them. "0" means the writer.
-const joinCgroups = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"';
+// A failure is told in crun's log, for which the first argument stands.
+const joinCgroups =
+  'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
 
 /** One running container, seen from the host process. */
 export interface Sandbox {
@@ -37,7 +39,9 @@ export function startSandbox(scratch: string, request: StartRequest): Sandbox {
     request.id,
   ];
   const argv =
-    request.cgroupProcs.length === 0 ? crun : ["sh", "-c", joinCgroups, "sh", ...request.cgroupProcs, "--", ...crun];
+    request.cgroupProcs.length === 0
+      ? crun
+      : ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", ...crun];
   try {
     const path = request.cgroupProcs.length === 0 ? request.runtime : "/bin/sh";
     const pid = spawn(path, argv, [PATH], [stdin.read, stdout.write, stderr.write]);
