@@ -202,6 +202,17 @@ describe("runner", needs("crun"), () => {
       );
     });
 
+    test("the runtime runs from a sealed copy, so that no container can replace the host's program (CVE-2019-5736)", async () => {
+      const controller = new AbortController();
+      const call = sh("sleep 600", { signal: controller.signal }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const programs = crunProcesses().map((pid) => readlinkSync(`/proc/${pid}/exe`));
+      controller.abort();
+      await call;
+      expect(programs.length).toBeGreaterThan(0);
+      for (const program of programs) expect(program).toBe("/memfd:oci-runtime (deleted)");
+    });
+
     test("a fork bomb hits its own bound and dies at the deadline", async () => {
       const call = sh("f() { f | f & }; f; sleep 600", { timeoutMs: 1_000 });
       await expect(call).rejects.toMatchObject({ code: "Timeout", stderr: expect.stringMatching(/fork/i) });
@@ -335,7 +346,7 @@ describe("runner", needs("crun"), () => {
 /** The crun processes below this one. */
 function crunProcesses(): number[] {
   const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
-  return below(process.pid).filter((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "crun");
+  return below(process.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0run\0--bundle="));
 }
 
 function childrenOf(pid: number): number[] {

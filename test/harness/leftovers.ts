@@ -41,6 +41,8 @@ async function lookAround(root: string): Promise<string[]> {
     mounts(root),
     cgroups("/sys/fs/cgroup"),
     ...[join(root, "tmp"), ...RUNTIME_FOLDERS].map(entries),
+    // crun's own temporary files, where nobody tells it another place.
+    entries("/tmp").then((files) => files.filter((file) => file.startsWith("file: /tmp/crun."))),
   ]);
   return found.flat();
 }

@@ -1,8 +1,10 @@
 import { closeSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
+import { runtimeCopy } from "./runtime-copy.ts";
 import { pipe, spawn, unmount } from "./syscalls.ts";
 
+// crun keeps temporary files where _LIBCONTAINER_STATEDIR says (below): on our scratch none outlives us.
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // Joins the cgroups before crun exists, so that nothing of the container ever runs outside them. "0" means the writer.
@@ -26,8 +28,8 @@ export function startSandbox(scratch: string, request: StartRequest): Sandbox {
   const stdin = pipe(request.largePipes);
   const stdout = pipe(request.largePipes);
   const stderr = pipe(false);
-  const crun = [
-    request.runtime,
+  const runtime = runtimeCopy(request.runtime);
+  const options = [
     // Limits are set on cgroups of ours (see joinCgroups): crun 1.8 refuses hybrid hosts and ignores what it cannot do.
     "--cgroup-manager=disabled",
     `--root=${scratch}/state`,
@@ -38,13 +40,18 @@ export function startSandbox(scratch: string, request: StartRequest): Sandbox {
     `--pid-file=${paths.pidFile}`,
     request.id,
   ];
-  const argv =
-    request.cgroupProcs.length === 0
-      ? crun
-      : ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", ...crun];
+  const direct = request.cgroupProcs.length === 0;
+  const path = direct ? runtime : "/bin/sh";
+  const argv = direct
+    ? [request.runtime, ...options]
+    : ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", runtime, ...options];
   try {
-    const path = request.cgroupProcs.length === 0 ? request.runtime : "/bin/sh";
-    const pid = spawn(path, argv, [PATH], [stdin.read, stdout.write, stderr.write]);
+    const pid = spawn(
+      path,
+      argv,
+      [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`],
+      [stdin.read, stdout.write, stderr.write],
+    );
     return { id: request.id, pid, fds: [stdin.write, stdout.read, stderr.read] };
   } catch (error) {
     for (const fd of [stdin.write, stdout.read, stderr.read]) closeSync(fd);

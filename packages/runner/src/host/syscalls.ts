@@ -1,3 +1,4 @@
+import { closeSync, writeFileSync } from "node:fs";
 import { getSystemErrorMap } from "node:util";
 import koffi from "koffi";
 
@@ -11,6 +12,7 @@ const umount2Fn = libc.func("int umount2(const char *target, int flags)");
 const pipe2Fn = libc.func("int pipe2(_Out_ int *fds, int flags)");
 const fcntlFn = libc.func("int fcntl(int fd, int command, int value)");
 const closeRangeFn = libc.func("int close_range(unsigned int first, unsigned int last, int flags)");
+const memfdCreateFn = libc.func("int memfd_create(const char *name, unsigned int flags)");
 const waitpidFn = libc.func("int waitpid(int pid, _Out_ int *status, int options)");
 const spawnFn = libc.func(
   "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **envp)",
@@ -33,6 +35,13 @@ export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, remount: 32, bind: 40
 const MNT_DETACH = 2;
 const O_CLOEXEC = 0o2000000;
 const F_SETPIPE_SZ = 1031;
+const F_ADD_SEALS = 1033;
+// Seal, shrink, grow, write: exactly these four are what crun and runc look for.
+const ALL_SEALS = 1 | 2 | 4 | 8;
+const MFD_CLOEXEC = 1;
+const MFD_ALLOW_SEALING = 2;
+// Linux 6.3; older kernels refuse the flag and need none.
+const MFD_EXEC = 16;
 const CLOSE_RANGE_CLOEXEC = 4;
 const WNOHANG = 1;
 const SIGKILL = 9;
@@ -77,6 +86,22 @@ export function pipe(large: boolean): { read: number; write: number } {
   // Refused when the user's pipes are many already; the call then runs with an ordinary pipe.
   if (large) fcntlFn(write, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
   return { read, write };
+}
+
+/** A file in memory with this content, which from now on nobody can change. @returns its descriptor, kept open */
+export function sealedCopy(name: string, content: Buffer): number {
+  const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  let fd = memfdCreateFn(name, flags | MFD_EXEC) as number;
+  if (fd < 0) fd = memfdCreateFn(name, flags) as number;
+  if (fd < 0) throw new SystemCallError("memfd_create", koffi.errno());
+  try {
+    writeFileSync(fd, content);
+    check(fcntlFn(fd, F_ADD_SEALS, ALL_SEALS) as number, "fcntl(F_ADD_SEALS)");
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 // Sized generously: glibc's posix_spawn_file_actions_t has 80 bytes, posix_spawnattr_t 336, sigset_t 128.
