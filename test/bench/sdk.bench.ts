@@ -44,7 +44,7 @@ export async function run(): Promise<void> {
     const node = (program: string): Promise<number> =>
       timed(() => {
         const { status, stderr } = spawnSync(process.execPath, [program], { input });
-        if (status !== 0) throw new Error(`${program} exited with ${status}: ${stderr}`);
+        if (status !== 0) throw new Error(`${program} exited with ${status}: ${String(stderr)}`);
       });
     const hello = await interleave(
       runs,

@@ -82,11 +82,23 @@ describe("observed", () => {
   });
 
   test.each<[string, (observed: Observed) => void, string]>([
-    ["a field of the XR", (o) => ((o.composite?.resource as { spec: { n: number } }).spec.n = 2), "observed.composite.resource.spec.n"],
-    ["a status", (o) => Object.assign(o.resources?.[0]?.resource ?? {}, { status: { ready: false } }), "observed.resources[0].resource.status.ready"],
+    [
+      "a field of the XR",
+      (o) => ((o.composite?.resource as { spec: { n: number } }).spec.n = 2),
+      "observed.composite.resource.spec.n",
+    ],
+    [
+      "a status",
+      (o) => Object.assign(o.resources?.[0]?.resource ?? {}, { status: { ready: false } }),
+      "observed.resources[0].resource.status.ready",
+    ],
     ["a resource that is gone", (o) => o.resources?.pop(), "observed.resources[1]"],
     ["a resource that is new", (o) => o.resources?.push({ name: "c", resource: {} }), "observed.resources[2]"],
-    ["a connection detail", (o) => o.resources?.[1]?.connectionDetails?.splice(0), "observed.resources[1].connectionDetails"],
+    [
+      "a connection detail",
+      (o) => o.resources?.[1]?.connectionDetails?.splice(0),
+      "observed.resources[1].connectionDetails",
+    ],
     ["an unknown field", (o) => Object.assign(o, { extra: 1 }), "observed.extra"],
   ])("%s: a warning that names step and path", (_name, change, path) => {
     const observed = structuredClone(OBSERVED);
@@ -112,7 +124,10 @@ describe("desired", () => {
     const given = io({ desired: { composite: { resource: { kind: "X" } }, resources: [{ name: "a", resource: {} }] } });
     const { desired: now, warnings } = accumulate(given, io({}), "s");
     expect(now).toEqual({});
-    expect(warnings.map(({ message }) => /desired\.composite|"a"/.exec(message)?.[0])).toEqual(["desired.composite", '"a"']);
+    expect(warnings.map(({ message }) => /desired\.composite|"a"/.exec(message)?.[0])).toEqual([
+      "desired.composite",
+      '"a"',
+    ]);
   });
 
   test("after a fatal result nothing is lost by dropping, so nothing is said about it", () => {

@@ -92,7 +92,9 @@ function droppedEntries(before: Desired | undefined, after: Desired | undefined,
   const warn = (message: string): Result => ({ severity: "Warning", message });
   const warnings: Result[] = [];
   if (!isBlank(before?.composite) && isBlank(after?.composite)) {
-    warnings.push(warn(`step "${step}" dropped desired.composite, which an earlier step had set; return what you are given`));
+    warnings.push(
+      warn(`step "${step}" dropped desired.composite, which an earlier step had set; return what you are given`),
+    );
   }
   const kept = new Set((after?.resources ?? []).map((entry) => entry.name));
   const dropped = (before?.resources ?? []).filter((entry) => !kept.has(entry.name));

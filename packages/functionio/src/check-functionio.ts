@@ -3,7 +3,7 @@ import type { FunctionIO } from "./functionio.ts";
 import { formatPath, type JsonPath, type JsonValue } from "./json-value.ts";
 import { MAX_ISSUES } from "./limits.ts";
 import type { Position } from "./text.ts";
-import { validateFunctionIO, type ValidateOptions } from "./validate.ts";
+import { type ValidateOptions, validateFunctionIO } from "./validate.ts";
 
 /** A value and where it came from. */
 interface Located {

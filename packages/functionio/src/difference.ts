@@ -13,7 +13,7 @@ export function firstDifference(left: JsonValue | undefined, right: JsonValue | 
 function equal(left: JsonValue | undefined, right: JsonValue | undefined, path: (string | number)[]): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
-    // biome-ignore lint: a bigint and a number of the same value are equal
+    // oxlint-disable-next-line eslint/eqeqeq -- a bigint and a number of the same value are equal
     return isNumeric(left) && isNumeric(right) && left == right;
   }
   if (Array.isArray(left)) {

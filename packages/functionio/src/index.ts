@@ -1,5 +1,5 @@
 // FunctionIO v1alpha1: types, parsing, printing and accumulation. Nothing here needs Node.
-export { accumulate, type Accumulated } from "./accumulate.ts";
+export { type Accumulated, accumulate } from "./accumulate.ts";
 export { DocumentError, type DocumentErrorCode, describeIssue, FunctionIOError, type Issue } from "./errors.ts";
 export {
   API_VERSION,
@@ -32,5 +32,5 @@ export {
   type ParseLimits,
 } from "./limits.ts";
 export { type EntryState, entryState } from "./overlay.ts";
-export { parseFunctionIO, type ParseOptions } from "./parse.ts";
+export { type ParseOptions, parseFunctionIO } from "./parse.ts";
 export { printFunctionIO } from "./print.ts";

@@ -36,7 +36,11 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
     const found = notJson(value);
     if (found !== undefined) {
       const position = positionAt(text, locateJson(text, found.path));
-      throw new DocumentError("NotJson", [{ path: formatPath(found.path), message: found.message, ...position }], source);
+      throw new DocumentError(
+        "NotJson",
+        [{ path: formatPath(found.path), message: found.message, ...position }],
+        source,
+      );
     }
   }
   return value;

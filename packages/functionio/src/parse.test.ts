@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { object, json } from "../test-support/arbitraries.ts";
+import { json, object } from "../test-support/arbitraries.ts";
 import { FunctionIOError } from "./errors.ts";
 import type { FunctionIO } from "./functionio.ts";
-import { parseFunctionIO, type ParseOptions } from "./parse.ts";
+import { type ParseOptions, parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";
 
 const HEAD = "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\n";
@@ -20,7 +20,11 @@ function failure(text: string | Uint8Array, options?: ParseOptions): FunctionIOE
 
 /** The same FunctionIO as YAML and as JSON: what is refused in one form must be refused in the other. */
 function both(value: unknown): [string, string] {
-  const json = JSON.stringify({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", ...Object(value) });
+  const json = JSON.stringify({
+    apiVersion: "apiextensions.crossplane.io/v1alpha1",
+    kind: "FunctionIO",
+    ...Object(value),
+  });
   return [json, `---\n${json}`];
 }
 
@@ -71,24 +75,91 @@ results:
     ["an entry that is text", { desired: { resources: ["x"] } }, "desired.resources[0]"],
     ["an entry without a name", entry({ name: null }), "desired.resources[0].name"],
     ["an empty name", entry({ name: "" }), "desired.resources[0].name"],
-    ["two entries of one name", { observed: { resources: [{ name: "a", resource: {} }, { name: "a", resource: {} }] } }, "observed.resources[1].name"],
+    [
+      "two entries of one name",
+      {
+        observed: {
+          resources: [
+            { name: "a", resource: {} },
+            { name: "a", resource: {} },
+          ],
+        },
+      },
+      "observed.resources[1].name",
+    ],
     ["an entry without a resource", { desired: { resources: [{ name: "a" }] } }, "desired.resources[0].resource"],
-    ["an observed resource that is null", { observed: { resources: [{ name: "a", resource: null }] } }, "observed.resources[0].resource"],
+    [
+      "an observed resource that is null",
+      { observed: { resources: [{ name: "a", resource: null }] } },
+      "observed.resources[0].resource",
+    ],
     ["a kind that is a number", entry({ resource: { kind: 1 } }), "desired.resources[0].resource.kind"],
     ["metadata that is a list", entry({ resource: { metadata: [] } }), "desired.resources[0].resource.metadata"],
-    ["a label that is a boolean", entry({ resource: { metadata: { labels: { "a.b/c": true } } } }), "desired.resources[0].resource.metadata.labels[a.b/c]"],
-    ["a composite detail without a value", { desired: { composite: { connectionDetails: [{ name: "a" }] } } }, "desired.composite.connectionDetails[0].value"],
-    ["a composite detail from a field path", { desired: { composite: { connectionDetails: [{ name: "a", value: "b", type: "FromFieldPath" }] } } }, "desired.composite.connectionDetails[0].type"],
-    ["a detail from nothing", entry({ connectionDetails: [{ name: "a" }] }), "desired.resources[0].connectionDetails[0]"],
-    ["a detail from two places", entry({ connectionDetails: [{ name: "a", value: "b", fromFieldPath: "c" }] }), "desired.resources[0].connectionDetails[0]"],
-    ["a detail of an unknown type", entry({ connectionDetails: [{ name: "a", type: "FromEnv", value: "b" }] }), "desired.resources[0].connectionDetails[0].type"],
-    ["a detail without its type's field", entry({ connectionDetails: [{ name: "a", type: "FromValue", fromFieldPath: "b" }] }), "desired.resources[0].connectionDetails[0].value"],
-    ["a field path detail without a name", entry({ connectionDetails: [{ fromFieldPath: "b" }] }), "desired.resources[0].connectionDetails[0].name"],
-    ["a readiness check without a type", entry({ readinessChecks: [{}] }), "desired.resources[0].readinessChecks[0].type"],
-    ["an unknown readiness check", entry({ readinessChecks: [{ type: "Never" }] }), "desired.resources[0].readinessChecks[0].type"],
-    ["NonEmpty without a field path", entry({ readinessChecks: [{ type: "NonEmpty" }] }), "desired.resources[0].readinessChecks[0].fieldPath"],
-    ["MatchInteger with a fraction", entry({ readinessChecks: [{ type: "MatchInteger", fieldPath: "a", matchInteger: 1.5 }] }), "desired.resources[0].readinessChecks[0].matchInteger"],
-    ["MatchCondition without a status", entry({ readinessChecks: [{ type: "MatchCondition", matchCondition: { type: "Ready" } }] }), "desired.resources[0].readinessChecks[0].matchCondition.status"],
+    [
+      "a label that is a boolean",
+      entry({ resource: { metadata: { labels: { "a.b/c": true } } } }),
+      "desired.resources[0].resource.metadata.labels[a.b/c]",
+    ],
+    [
+      "a composite detail without a value",
+      { desired: { composite: { connectionDetails: [{ name: "a" }] } } },
+      "desired.composite.connectionDetails[0].value",
+    ],
+    [
+      "a composite detail from a field path",
+      { desired: { composite: { connectionDetails: [{ name: "a", value: "b", type: "FromFieldPath" }] } } },
+      "desired.composite.connectionDetails[0].type",
+    ],
+    [
+      "a detail from nothing",
+      entry({ connectionDetails: [{ name: "a" }] }),
+      "desired.resources[0].connectionDetails[0]",
+    ],
+    [
+      "a detail from two places",
+      entry({ connectionDetails: [{ name: "a", value: "b", fromFieldPath: "c" }] }),
+      "desired.resources[0].connectionDetails[0]",
+    ],
+    [
+      "a detail of an unknown type",
+      entry({ connectionDetails: [{ name: "a", type: "FromEnv", value: "b" }] }),
+      "desired.resources[0].connectionDetails[0].type",
+    ],
+    [
+      "a detail without its type's field",
+      entry({ connectionDetails: [{ name: "a", type: "FromValue", fromFieldPath: "b" }] }),
+      "desired.resources[0].connectionDetails[0].value",
+    ],
+    [
+      "a field path detail without a name",
+      entry({ connectionDetails: [{ fromFieldPath: "b" }] }),
+      "desired.resources[0].connectionDetails[0].name",
+    ],
+    [
+      "a readiness check without a type",
+      entry({ readinessChecks: [{}] }),
+      "desired.resources[0].readinessChecks[0].type",
+    ],
+    [
+      "an unknown readiness check",
+      entry({ readinessChecks: [{ type: "Never" }] }),
+      "desired.resources[0].readinessChecks[0].type",
+    ],
+    [
+      "NonEmpty without a field path",
+      entry({ readinessChecks: [{ type: "NonEmpty" }] }),
+      "desired.resources[0].readinessChecks[0].fieldPath",
+    ],
+    [
+      "MatchInteger with a fraction",
+      entry({ readinessChecks: [{ type: "MatchInteger", fieldPath: "a", matchInteger: 1.5 }] }),
+      "desired.resources[0].readinessChecks[0].matchInteger",
+    ],
+    [
+      "MatchCondition without a status",
+      entry({ readinessChecks: [{ type: "MatchCondition", matchCondition: { type: "Ready" } }] }),
+      "desired.resources[0].readinessChecks[0].matchCondition.status",
+    ],
     ["a result that is text", { results: ["x"] }, "results[0]"],
     ["a message that is a number", { results: [{ severity: "Normal", message: 1 }] }, "results[0].message"],
   ])("refuses %s", (_name, value, path) => {
@@ -99,11 +170,24 @@ results:
 
   test.each<[string, object]>([
     ["a detail whose name is its secret key", entry({ connectionDetails: [{ fromConnectionSecretKey: "user" }] })],
-    ["a detail with a field that its type does not use", entry({ connectionDetails: [{ name: "a", type: "FromValue", value: "b", fromFieldPath: "" }] })],
-    ["every readiness check", entry({ readinessChecks: [
-      { type: "NonEmpty", fieldPath: "a" }, { type: "MatchString", fieldPath: "a", matchString: "" },
-      { type: "MatchInteger", fieldPath: "a", matchInteger: 0 }, { type: "MatchTrue", fieldPath: "a" },
-      { type: "MatchFalse", fieldPath: "a" }, { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } }, { type: "None" }] })],
+    [
+      "a detail with a field that its type does not use",
+      entry({ connectionDetails: [{ name: "a", type: "FromValue", value: "b", fromFieldPath: "" }] }),
+    ],
+    [
+      "every readiness check",
+      entry({
+        readinessChecks: [
+          { type: "NonEmpty", fieldPath: "a" },
+          { type: "MatchString", fieldPath: "a", matchString: "" },
+          { type: "MatchInteger", fieldPath: "a", matchInteger: 0 },
+          { type: "MatchTrue", fieldPath: "a" },
+          { type: "MatchFalse", fieldPath: "a" },
+          { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } },
+          { type: "None" },
+        ],
+      }),
+    ],
     ["an unknown severity", { results: [{ severity: "Info", message: "x" }] }],
   ])("accepts %s", (_name, value) => {
     for (const text of both(value)) expect(() => parseFunctionIO(text)).not.toThrow();
@@ -208,14 +292,22 @@ describe("hostile and broken text", () => {
   });
 
   test("a long integer changes nothing but itself: text that looks like it stays text", () => {
-    const io = parseFunctionIO(both({ a: "12345678901234567890", b: "x:12345678901234567890" })[0].replace("{", '{"n":12345678901234567890,'));
+    const io = parseFunctionIO(
+      both({ a: "12345678901234567890", b: "x:12345678901234567890" })[0].replace("{", '{"n":12345678901234567890,'),
+    );
     expect(io["a"]).toBe("12345678901234567890");
     expect(io["n"]).toBe(12345678901234567890n);
   });
 
   test("duplicate keys", () => {
-    expect(failure(`${HEAD}a: 1\na: 2\n`)).toMatchObject({ code: "DuplicateKey", issues: [{ path: "a", line: 4, column: 1 }] });
-    expect(failure('{\n"a": {"b": 1,\n "b": 2}}')).toMatchObject({ code: "DuplicateKey", issues: [{ path: "a.b", line: 3, column: 2 }] });
+    expect(failure(`${HEAD}a: 1\na: 2\n`)).toMatchObject({
+      code: "DuplicateKey",
+      issues: [{ path: "a", line: 4, column: 1 }],
+    });
+    expect(failure('{\n"a": {"b": 1,\n "b": 2}}')).toMatchObject({
+      code: "DuplicateKey",
+      issues: [{ path: "a.b", line: 3, column: 2 }],
+    });
     expect(failure('{"a":1,"\\u0061":2}').code).toBe("DuplicateKey");
     expect(failure(`${HEAD}__proto__: 1\n__proto__: 2\n`).code).toBe("DuplicateKey");
   });
@@ -225,7 +317,10 @@ describe("hostile and broken text", () => {
   });
 
   test("numbers that no double holds", () => {
-    expect(failure(`${HEAD}a: .nan\nb: -.inf\n`)).toMatchObject({ code: "NotJson", issues: [{ path: "a" }, { path: "b" }] });
+    expect(failure(`${HEAD}a: .nan\nb: -.inf\n`)).toMatchObject({
+      code: "NotJson",
+      issues: [{ path: "a" }, { path: "b" }],
+    });
     expect(failure('{"a":1e400}')).toMatchObject({ code: "NotJson", issues: [{ path: "a" }] });
   });
 
@@ -237,12 +332,16 @@ describe("hostile and broken text", () => {
     expect(parseFunctionIO(`${HEAD}a: "\\ud83d\\ude00"`)["a"]).toBe("😀");
   });
 
-  test.each(["!!binary aGk=", "!!set {a}", "!local x", "!!timestamp 2001-01-01", "!!int x", "!!python/object:os.system x"])(
-    "tag %s",
-    (value) => {
-      expect(failure(`${HEAD}a: ${value}`)).toMatchObject({ code: "UnsupportedTag", issues: [{ line: 3 }] });
-    },
-  );
+  test.each([
+    "!!binary aGk=",
+    "!!set {a}",
+    "!local x",
+    "!!timestamp 2001-01-01",
+    "!!int x",
+    "!!python/object:os.system x",
+  ])("tag %s", (value) => {
+    expect(failure(`${HEAD}a: ${value}`)).toMatchObject({ code: "UnsupportedTag", issues: [{ line: 3 }] });
+  });
 
   test("a byte order mark is ignored at the start", () => {
     expect(parseFunctionIO(`\ufeff${HEAD}`).kind).toBe("FunctionIO");
@@ -265,12 +364,16 @@ describe("hostile and broken text", () => {
     expect(failure(`${both({})[0]}\n${both({})[0]}`).code).toBe("Syntax");
   });
 
-  test.each(['{"apiVersion":"apiextensions', '{"apiVersion":"a"', `${HEAD}desired: {resources: [`, `${HEAD}a: "x`, "{", "[1,"])(
-    "partial output %j",
-    (text) => {
-      expect(failure(text).code).toBe("Syntax");
-    },
-  );
+  test.each([
+    '{"apiVersion":"apiextensions',
+    '{"apiVersion":"a"',
+    `${HEAD}desired: {resources: [`,
+    `${HEAD}a: "x`,
+    "{",
+    "[1,",
+  ])("partial output %j", (text) => {
+    expect(failure(text).code).toBe("Syntax");
+  });
 
   test.each(["7", "text", "[]", "- a", "true"])("a value that is no object: %s", (text) => {
     expect(failure(text)).toMatchObject({ code: "Invalid", issues: [{ path: "" }] });
@@ -288,7 +391,20 @@ describe("hostile and broken text", () => {
   });
 
   test("whatever the text, the outcome is a FunctionIO or a FunctionIOError", () => {
-    const token = fc.constantFrom(..."{}[],:\"'\\ \n\t-?&*!|>%@#~".split(""), "a", "1", "\n  ", "- ", ": ", "<<", "...", "---", "|2", "\\u", "é");
+    const token = fc.constantFrom(
+      ..."{}[],:\"'\\ \n\t-?&*!|>%@#~".split(""),
+      "a",
+      "1",
+      "\n  ",
+      "- ",
+      ": ",
+      "<<",
+      "...",
+      "---",
+      "|2",
+      "\\u",
+      "é",
+    );
     fc.assert(
       fc.property(fc.array(token, { maxLength: 60 }), (tokens) => {
         const text = tokens.join("");
@@ -307,7 +423,12 @@ describe("round trips", () => {
   test("JSON: parse(print(x)) is x, unknown fields included", () => {
     fc.assert(
       fc.property(object(json), (unknown) => {
-        const io = { ...unknown, apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} } as unknown as FunctionIO;
+        const io = {
+          ...unknown,
+          apiVersion: "apiextensions.crossplane.io/v1alpha1",
+          kind: "FunctionIO",
+          observed: {},
+        } as unknown as FunctionIO;
         delete io.desired;
         delete io.results;
         delete io.config;
@@ -318,9 +439,17 @@ describe("round trips", () => {
   });
 
   test("known fields come first, in the order of the seed", () => {
-    const io = parseFunctionIO(`results: []\nx: 1\ndesired: {}\nobserved: {}\nconfig: {}\nkind: FunctionIO\n${HEAD.split("\n")[0]}\n`);
+    const io = parseFunctionIO(
+      `results: []\nx: 1\ndesired: {}\nobserved: {}\nconfig: {}\nkind: FunctionIO\n${HEAD.split("\n")[0]}\n`,
+    );
     expect(Object.keys(JSON.parse(printFunctionIO(io)) as object)).toEqual([
-      "apiVersion", "kind", "config", "observed", "desired", "results", "x",
+      "apiVersion",
+      "kind",
+      "config",
+      "observed",
+      "desired",
+      "results",
+      "x",
     ]);
     expect(printFunctionIO(io)).not.toContain("\n");
   });

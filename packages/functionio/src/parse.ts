@@ -1,7 +1,7 @@
+import { checkFunctionIO } from "./check-functionio.ts";
 import { DocumentError, FunctionIOError } from "./errors.ts";
 import type { FunctionIO } from "./functionio.ts";
-import { checkFunctionIO } from "./check-functionio.ts";
-import { type ParsedDocument, readDocuments, type ReadOptions } from "./read.ts";
+import { type ParsedDocument, type ReadOptions, readDocuments } from "./read.ts";
 import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */

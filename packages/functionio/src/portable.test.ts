@@ -24,15 +24,21 @@ function imports(entry: string): { files: Set<string>; outside: Set<string> } {
 }
 
 // These run in any JavaScript runtime; the SDK alone talks to a process.
-test.each(["./index.ts", "./document.ts", "./types/index.ts", "./testing/index.ts"])("%s needs no Node built-in", (entry) => {
-  expect([...imports(entry).outside].filter((specifier) => specifier.startsWith("node:"))).toEqual([]);
-});
+test.each(["./index.ts", "./document.ts", "./types/index.ts", "./testing/index.ts"])(
+  "%s needs no Node built-in",
+  (entry) => {
+    expect([...imports(entry).outside].filter((specifier) => specifier.startsWith("node:"))).toEqual([]);
+  },
+);
 
-test.each(["./index.ts", "./document.ts", "./types/index.ts", "./testing/index.ts"])("%s uses no Node global", (entry) => {
-  for (const file of imports(entry).files) {
-    expect(readFileSync(file, "utf8")).not.toMatch(/\b(?:process|Buffer|require|__dirname)\b[.(]/);
-  }
-});
+test.each(["./index.ts", "./document.ts", "./types/index.ts", "./testing/index.ts"])(
+  "%s uses no Node global",
+  (entry) => {
+    for (const file of imports(entry).files) {
+      expect(readFileSync(file, "utf8")).not.toMatch(/\b(?:process|Buffer|require|__dirname)\b[.(]/);
+    }
+  },
+);
 
 // Importing it is part of every call of a function that is not bundled: each further file costs about half a millisecond.
 test("the SDK loads at most six files, and no library", () => {

@@ -17,7 +17,9 @@ test("the full example is what a function is given", () => {
   expect(io.config?.["spec"]).toEqual({ version: "POSTGRES_9_6" });
   expect(io.observed.composite?.resource?.metadata?.name).toBe("my-db");
   expect(io.observed.composite?.resource?.["status"]).toEqual({ conditions: [{ type: "Ready", status: true }] });
-  expect(io.observed.composite?.connectionDetails).toEqual([{ name: "uri", value: "postgresql://db.example.org:5432" }]);
+  expect(io.observed.composite?.connectionDetails).toEqual([
+    { name: "uri", value: "postgresql://db.example.org:5432" },
+  ]);
 });
 
 test("a function composes a resource with a connection detail and a readiness check", () => {

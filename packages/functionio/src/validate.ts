@@ -44,7 +44,8 @@ export function validateFunctionIO(value: JsonValue, options: ValidateOptions = 
   });
   check.list(value, "results", (result) => {
     // A severity that is not known, or not given, counts as a Warning.
-    if (check.text(result, "severity") === undefined && result["severity"] === undefined) result["severity"] = "Warning";
+    if (check.text(result, "severity") === undefined && result["severity"] === undefined)
+      result["severity"] = "Warning";
     check.requiredText(result, "message");
   });
   return check.findings;
@@ -72,7 +73,8 @@ function checkResources(check: Check, state: JsonObject, each: (check: Check, en
 }
 
 function checkObserved(check: Check, entry: JsonObject): void {
-  if (check.required(entry, "resource")) check.object(entry, "resource", (resource) => checkKubernetes(check, resource));
+  if (check.required(entry, "resource"))
+    check.object(entry, "resource", (resource) => checkKubernetes(check, resource));
   check.list(entry, "connectionDetails", (detail) => checkExplicit(check, detail));
 }
 

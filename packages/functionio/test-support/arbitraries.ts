@@ -9,9 +9,40 @@ export const text: fc.Arbitrary<string> = fc
     fc.string({ unit: "grapheme" }),
     fc.stringMatching(/^[-+0-9.eExob_:~ynofN]{0,8}$/),
     fc.constantFrom("on", "y", "n", "null", "~", "0x1f", "1e3", "012", "08", "22:22", "=", "<<", "0o7", "1:30", ".inf"),
-    fc.constantFrom("- a", "? ", "a: b", "a #b", "#", "'", '"', "---", "...", "--- a", "%a", "@", "`", "!x", "&a", "*a"),
+    fc.constantFrom(
+      "- a",
+      "? ",
+      "a: b",
+      "a #b",
+      "#",
+      "'",
+      '"',
+      "---",
+      "...",
+      "--- a",
+      "%a",
+      "@",
+      "`",
+      "!x",
+      "&a",
+      "*a",
+    ),
     fc.constantFrom("\n", "\n\n", "a\n", "a\nb", "a\n\n", "  a\nb", "a\n b\n", "a\n\tb", "\t", " ", "a\r\nb", "a\n \n"),
-    fc.constantFrom("\u2028", "\ufeff", "\x85", "\x00", "é", "😀", "2001-01-01", "true\n", ".5", "5.", "+1", "::", ":a"),
+    fc.constantFrom(
+      "\u2028",
+      "\ufeff",
+      "\x85",
+      "\x00",
+      "é",
+      "😀",
+      "2001-01-01",
+      "true\n",
+      ".5",
+      "5.",
+      "+1",
+      "::",
+      ":a",
+    ),
     fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty"),
   )
   .filter((value) => value.isWellFormed());
@@ -23,7 +54,9 @@ const double = fc
   .filter((value) => !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21)
   .map((value) => (value === 0 ? 0 : value));
 /** Only what a double cannot hold is a bigint. */
-const big = fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).filter((value) => value > 2n ** 53n || value < -(2n ** 53n));
+const big = fc
+  .bigInt({ min: -(2n ** 70n), max: 2n ** 70n })
+  .filter((value) => value > 2n ** 53n || value < -(2n ** 53n));
 
 /** Any JSON value, objects with null prototypes as our parsers make them. */
 export const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({

@@ -47,7 +47,11 @@ describe("nothing is forgotten", () => {
       unknown: "kept",
       resources: [
         earlier[0],
-        { name: "b", resource: { ...BUCKET, spec: { region: "eu", tags: ["x"] } }, readinessChecks: [{ type: "None" }] },
+        {
+          name: "b",
+          resource: { ...BUCKET, spec: { region: "eu", tags: ["x"] } },
+          readinessChecks: [{ type: "None" }],
+        },
         { name: "c", resource: BUCKET },
       ],
     });
@@ -67,7 +71,9 @@ describe("desired", () => {
 
   test("apply refuses to lay a kind over another; set replaces it", async () => {
     vi.spyOn(console, "error").mockReturnValue();
-    const given = { desired: { resources: [{ name: "a", resource: { apiVersion: "v1", kind: "Secret", data: { x: "y" } } }] } };
+    const given = {
+      desired: { resources: [{ name: "a", resource: { apiVersion: "v1", kind: "Secret", data: { x: "y" } } }] },
+    };
     const clash = await compose(({ desired }) => desired.apply("a", BUCKET))(input(given));
     expect(clash.results?.[0]?.message).toContain("desired.set");
     const replaced = await compose(({ desired }) => desired.set("a", BUCKET))(input(given));
@@ -81,7 +87,9 @@ describe("desired", () => {
         connectionDetails: [{ fromConnectionSecretKey: "user" }],
       });
     });
-    const given = { desired: { resources: [{ name: "a", resource: null, readinessChecks: [{ type: "None" as const }] }] } };
+    const given = {
+      desired: { resources: [{ name: "a", resource: null, readinessChecks: [{ type: "None" as const }] }] },
+    };
     expect((await fn(input(given))).desired?.resources).toEqual([
       {
         name: "a",
@@ -94,7 +102,14 @@ describe("desired", () => {
 
   test("patch lays fields over every entry that is there, and over none that is not", async () => {
     vi.spyOn(console, "error").mockReturnValue();
-    const given = { desired: { resources: [{ name: "a", resource: { ...BUCKET } }, { name: "gone", resource: null }] } };
+    const given = {
+      desired: {
+        resources: [
+          { name: "a", resource: { ...BUCKET } },
+          { name: "gone", resource: null },
+        ],
+      },
+    };
     const labels = { metadata: { labels: { team: "x" } } };
     const output = await compose(({ desired }) => {
       for (const name of desired.names()) if (desired.resource(name)) desired.patch(name, labels);
@@ -124,7 +139,11 @@ describe("desired", () => {
       desired.prune(({ name, resource }) => name.startsWith("bucket-") && resource.kind === "Bucket");
       for (let i = 0; i < 2; i++) desired.apply(`bucket-${i}`, BUCKET);
     });
-    expect(resources(await fn(input({ observed })))).toEqual({ "bucket-0": BUCKET, "bucket-1": BUCKET, "bucket-2": null });
+    expect(resources(await fn(input({ observed })))).toEqual({
+      "bucket-0": BUCKET,
+      "bucket-1": BUCKET,
+      "bucket-2": null,
+    });
   });
 
   test("the XR: status, fields and connection details", async () => {
@@ -142,7 +161,10 @@ describe("desired", () => {
         metadata: { name: "shop", labels: { a: "b" } },
         status: { ready: true, nested: { a: 1, b: 2 } },
       },
-      connectionDetails: [{ name: "user", value: "u" }, { name: "url", value: "y" }],
+      connectionDetails: [
+        { name: "user", value: "u" },
+        { name: "url", value: "y" },
+      ],
     });
   });
 
@@ -192,9 +214,9 @@ describe("desired", () => {
 
   test("64-bit integers pass through", async () => {
     const observed = { composite: { resource: { ...XR, spec: { id: 9223372036854775807n } } } };
-    const output = await compose(({ xr, desired }) => desired.apply("a", { ...BUCKET, id: (xr["spec"] as { id: bigint }).id, one: 1n }))(
-      input({ observed }),
-    );
+    const output = await compose(({ xr, desired }) =>
+      desired.apply("a", { ...BUCKET, id: (xr["spec"] as { id: bigint }).id, one: 1n }),
+    )(input({ observed }));
     expect(resources(output)["a"]).toMatchObject({ id: 9223372036854775807n, one: 1 });
   });
 });
@@ -203,7 +225,13 @@ describe("observed", () => {
   test("resources, names and connection details by entry name", async () => {
     const observed = {
       composite: { resource: XR, connectionDetails: [{ name: "a", value: "b" }] },
-      resources: [{ name: "db", resource: { kind: "DB", status: { host: "h" } }, connectionDetails: [{ name: "user", value: "u" }] }],
+      resources: [
+        {
+          name: "db",
+          resource: { kind: "DB", status: { host: "h" } },
+          connectionDetails: [{ name: "user", value: "u" }],
+        },
+      ],
     };
     await compose(({ observed, desired }) => {
       expect(observed.names()).toEqual(["db"]);
@@ -344,7 +372,9 @@ describe("config", () => {
   });
 
   test("the XR can have a schema too", async () => {
-    const fn = compose({ composite: type<{ spec: { size: number } }>() }, ({ xr, results }) => results.normal(String(xr.spec.size)));
+    const fn = compose({ composite: type<{ spec: { size: number } }>() }, ({ xr, results }) =>
+      results.normal(String(xr.spec.size)),
+    );
     expect((await fn(input())).results).toEqual([{ severity: "Normal", message: "2" }]);
     expect((await fn(input({ observed: {} }))).results?.[0]?.message).toBe("composite: is missing");
   });

@@ -101,7 +101,9 @@ function call<Composite extends object, Config>(
     const config = check(options.config, "config", io.config);
     if (xr instanceof Promise || config instanceof Promise) {
       return Promise.all([xr, config])
-        .then(([xr, config]) => handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results }))
+        .then(([xr, config]) =>
+          handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results }),
+        )
         .then(finish)
         .catch(failed);
     }
@@ -115,7 +117,7 @@ function call<Composite extends object, Config>(
 function respond(io: FunctionIO, desired: FunctionIO["desired"], added: readonly Result[]): FunctionIO {
   // The rest of the input is passed on: observed unmodified, as seed 000 asks, and fields that are not known here.
   const { desired: _desired, results, ...rest } = io;
-  const output: FunctionIO = rest as FunctionIO;
+  const output: FunctionIO = rest;
   if (desired !== undefined) output.desired = desired;
   if (results !== undefined || added.length > 0) output.results = [...(results ?? []), ...added];
   return output;

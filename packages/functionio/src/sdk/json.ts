@@ -23,7 +23,9 @@ export function copyJson(value: unknown, path: string, depth = 0): JsonValue {
       if (depth > MAX_DEPTH) throw new TypeError(`${path.slice(0, 100)}... is nested too deep, or contains itself`);
       return Array.isArray(value) ? copyArray(value, path, depth) : copyObject(value, path, depth);
     default:
-      throw new TypeError(`${path} is ${value === undefined ? "undefined" : `a ${typeof value}`}, which JSON cannot carry`);
+      throw new TypeError(
+        `${path} is ${value === undefined ? "undefined" : `a ${typeof value}`}, which JSON cannot carry`,
+      );
   }
 }
 
@@ -45,7 +47,9 @@ function copyArray(value: readonly unknown[], path: string, depth: number): Json
 function copyObject(value: object, path: string, depth: number): JsonObject {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    throw new TypeError(`${path} is a ${value.constructor.name}, which JSON cannot carry; make it a string or a plain object`);
+    throw new TypeError(
+      `${path} is a ${value.constructor.name}, which JSON cannot carry; make it a string or a plain object`,
+    );
   }
   const copy = newObject();
   for (const [key, field] of Object.entries(value)) {

@@ -30,7 +30,10 @@ async function bundle(source: string): Promise<string> {
   const name = join(dir, `fn-${bundles++}`);
   await writeFile(`${name}.ts`, `import { compose, fatal, run } from ${JSON.stringify(SDK)};\n${source}`);
   await build({
-    stdin: { contents: `import { serve } from ${JSON.stringify(ENTRY)};\nimport fn from ${JSON.stringify(`${name}.ts`)};\nserve(fn);\n`, resolveDir: dir },
+    stdin: {
+      contents: `import { serve } from ${JSON.stringify(ENTRY)};\nimport fn from ${JSON.stringify(`${name}.ts`)};\nserve(fn);\n`,
+      resolveDir: dir,
+    },
     outfile: `${name}.cjs`,
     bundle: true,
     platform: "node",
@@ -54,7 +57,9 @@ async function run(file: string, input: string | Uint8Array, options: { keepOpen
 
 describe("a bundled function", () => {
   test("reads stdin, writes one line to stdout, exits 0", async () => {
-    const file = await bundle('export default compose(({ desired }) => desired.apply("a", { apiVersion: "v1", kind: "A" }));');
+    const file = await bundle(
+      'export default compose(({ desired }) => desired.apply("a", { apiVersion: "v1", kind: "A" }));',
+    );
     const { code, stdout, stderr } = await run(file, INPUT);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.endsWith("\n")).toBe(true);
@@ -67,7 +72,10 @@ describe("a bundled function", () => {
     const file = await bundle("export default compose(({ xr, results }) => results.normal(String(xr.kind)));");
     const { code, stdout } = await run(file, "observed:\n  composite:\n    resource:\n      kind: XStore\n");
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ kind: "FunctionIO", results: [{ severity: "Normal", message: "XStore" }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: "FunctionIO",
+      results: [{ severity: "Normal", message: "XStore" }],
+    });
   });
 
   test("keeps stdout clean: console and stray writes go to stderr, even while modules load", async () => {
@@ -112,9 +120,15 @@ describe("a bundled function", () => {
 
   test("a large input and output pass whole through slow pipes", async () => {
     const text = "x".repeat(5_000_000);
-    const file = await bundle('export default compose(({ desired, xr }) => desired.apply("a", { apiVersion: "v1", kind: "A", copy: xr["text"] }));');
+    const file = await bundle(
+      'export default compose(({ desired, xr }) => desired.apply("a", { apiVersion: "v1", kind: "A", copy: xr["text"] }));',
+    );
     const child = spawn(process.execPath, [file], { stdio: ["pipe", "pipe", "inherit"] });
-    const body = JSON.stringify({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: { composite: { resource: { text } } } });
+    const body = JSON.stringify({
+      apiVersion: "apiextensions.crossplane.io/v1alpha1",
+      kind: "FunctionIO",
+      observed: { composite: { resource: { text } } },
+    });
     // Written in pieces, so that the reader finds its pipe empty again and again.
     for (let at = 0; at < body.length; at += 1_000_000) {
       child.stdin.write(body.slice(at, at + 1_000_000));
@@ -125,7 +139,9 @@ describe("a bundled function", () => {
     // Read late, so that the writer finds its pipe full.
     await new Promise((resolve) => setTimeout(resolve, 300));
     for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
-    const output = JSON.parse(Buffer.concat(chunks).toString()) as { desired: { resources: { resource: { copy: string } }[] } };
+    const output = JSON.parse(Buffer.concat(chunks).toString()) as {
+      desired: { resources: { resource: { copy: string } }[] };
+    };
     expect(output.desired.resources[0]?.resource.copy).toHaveLength(text.length);
   });
 

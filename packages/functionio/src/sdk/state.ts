@@ -64,13 +64,19 @@ export interface DesiredState<Composite extends object = KubernetesObject> {
    * Deletes the observed resources that match and that nothing desires: those left over when a loop became shorter. Call
    * it with a predicate that is true only of this function's own entries.
    */
-  prune(predicate: (entry: { readonly name: string; readonly resource: DeepReadonly<KubernetesObject> }) => boolean): void;
+  prune(
+    predicate: (entry: { readonly name: string; readonly resource: DeepReadonly<KubernetesObject> }) => boolean,
+  ): void;
 }
 
 /** What is desired of the XR. */
 export interface DesiredCompositeState<Composite extends object = KubernetesObject> {
   /** Lays fields over the XR's desired status. */
-  status(fields: Composite extends { status?: infer S } ? PartialInput<NonNullable<S>> : { readonly [field: string]: unknown }): void;
+  status(
+    fields: Composite extends { status?: infer S }
+      ? PartialInput<NonNullable<S>>
+      : { readonly [field: string]: unknown },
+  ): void;
   /** Lays fields over the desired XR, such as labels or spec fields. */
   patch(fields: PartialInput<Composite>): void;
   /** Sets one of the XR's connection details. */
@@ -122,7 +128,8 @@ export function openState(io: FunctionIO): CallState {
     const identity = newObject();
     const metadata = newObject();
     for (const field of ["apiVersion", "kind"]) if (xr?.[field] !== undefined) identity[field] = xr[field];
-    for (const field of ["name", "namespace"]) if (xr?.metadata?.[field] !== undefined) metadata[field] = xr.metadata[field];
+    for (const field of ["name", "namespace"])
+      if (xr?.metadata?.[field] !== undefined) metadata[field] = xr.metadata[field];
     identity["metadata"] = metadata;
     composite = { ...composite, resource: overlayJson(composite?.resource ?? identity, fields) as KubernetesObject };
   }
@@ -182,7 +189,8 @@ export function openState(io: FunctionIO): CallState {
     prune(predicate) {
       writable("desired.prune");
       for (const { name, resource } of observed.values()) {
-        if (entries.has(name) || !predicate({ name, resource: freezeJson(resource) as DeepReadonly<KubernetesObject> })) continue;
+        if (entries.has(name) || !predicate({ name, resource: freezeJson(resource) as DeepReadonly<KubernetesObject> }))
+          continue;
         entries.set(name, { name, resource: null });
       }
     },

@@ -54,7 +54,14 @@ describe("invoke", () => {
   });
 
   test("a fatal result is a value, not a throw", async () => {
-    expect((await invoke(compose(() => fatal("no")), {})).fatal).toBe("no");
+    expect(
+      (
+        await invoke(
+          compose(() => fatal("no")),
+          {},
+        )
+      ).fatal,
+    ).toBe("no");
   });
 
   test("input is not changed, and cannot be by the handler", async () => {
@@ -64,12 +71,15 @@ describe("invoke", () => {
   });
 
   test("output that a pipeline would refuse is refused here", async () => {
-    const fn = compose(({ desired }) => desired.apply("a", { apiVersion: "v1", kind: "A" }, { readinessChecks: [{ type: "NonEmpty" }] }));
+    const fn = compose(({ desired }) =>
+      desired.apply("a", { apiVersion: "v1", kind: "A" }, { readinessChecks: [{ type: "NonEmpty" }] }),
+    );
     await expect(invoke(fn, {})).rejects.toBeInstanceOf(FunctionIOError);
   });
 
   test("what a pipeline would warn of is there", async () => {
-    const forgetful = (): never => ({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} }) as never;
+    const forgetful = (): never =>
+      ({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} }) as never;
     const { warnings } = await invoke(forgetful, { desired: { a: {} } });
     expect(warnings).toEqual([expect.stringContaining('"a"')]);
   });

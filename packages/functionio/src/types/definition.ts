@@ -40,7 +40,10 @@ class Reader {
     }
     if (kind !== "CustomResourceDefinition" && kind !== "CompositeResourceDefinition") {
       const found = typeof kind === "string" ? `a ${JSON.stringify(kind)}` : kindOf(kind);
-      this.#fail([...path, "kind"], `expected a CustomResourceDefinition or CompositeResourceDefinition, found ${found}`);
+      this.#fail(
+        [...path, "kind"],
+        `expected a CustomResourceDefinition or CompositeResourceDefinition, found ${found}`,
+      );
     }
     const spec = this.#object(object["spec"], [...path, "spec"]);
     const at = [...path, "spec"];

@@ -18,12 +18,22 @@ function document(value: JsonValue): ParsedDocument {
 }
 
 function crd(group: string, kind: string, versions: JsonValue[]): ParsedDocument {
-  return document({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", spec: { group, names: { kind }, versions } });
+  return document({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    spec: { group, names: { kind }, versions },
+  });
 }
 
 function version(name: string, spec: JsonValue, more: { [key: string]: JsonValue } = {}): JsonValue {
   const properties = { spec, status: { type: "object", properties: { arn: { type: "string" } } } };
-  return { name, served: true, storage: true, schema: { openAPIV3Schema: { type: "object", required: ["spec"], properties } }, ...more };
+  return {
+    name,
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: "object", required: ["spec"], properties } },
+    ...more,
+  };
 }
 
 const BUCKET = crd("s3.example.org", "Bucket", [
@@ -36,7 +46,11 @@ const BUCKET = crd("s3.example.org", "Bucket", [
       tags: { type: "array", items: { type: "string", nullable: true } },
       labels: { type: "object", additionalProperties: { type: "string" } },
       raw: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-      open: { type: "object", properties: { known: { type: "boolean" } }, "x-kubernetes-preserve-unknown-fields": true },
+      open: {
+        type: "object",
+        properties: { known: { type: "boolean" } },
+        "x-kubernetes-preserve-unknown-fields": true,
+      },
       size: { type: "integer", default: 3 },
       "a-b": { type: "number", nullable: true },
     },
@@ -51,7 +65,22 @@ const STORE = document({
     names: { kind: "XStore" },
     claimNames: { kind: "Store" },
     versions: [
-      { name: "v1", referenceable: true, schema: { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties: { regions: { type: "array", items: { type: "string", enum: ["eu", "us"] } } } }, status: { type: "object", properties: { ready: { type: "boolean" } } } } } } },
+      {
+        name: "v1",
+        referenceable: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: { regions: { type: "array", items: { type: "string", enum: ["eu", "us"] } } },
+              },
+              status: { type: "object", properties: { ready: { type: "boolean" } } },
+            },
+          },
+        },
+      },
     ],
   },
 });
@@ -72,7 +101,9 @@ const HOSTILE = crd('evil.org"; export const a = 1; //', "Evil\n}", [
 
 describe("text", () => {
   test("one interface for each kind and version, found by apiVersion and kind", () => {
-    expect(generateTypes([BUCKET])).toBe(`// Written by \`xfn types\`. Do not edit: run it again when the definitions change.
+    expect(
+      generateTypes([BUCKET]),
+    ).toBe(`// Written by \`xfn types\`. Do not edit: run it again when the definitions change.
 
 declare module "@xfn/functionio/sdk" {
   interface Kinds {
@@ -119,7 +150,12 @@ export interface Bucket {
       crd("a.org", "Db", [version("v1alpha1", spec, { storage: false }), version("v1", spec)]),
       crd("b.org", "Db", [version("v1", spec)]),
     ]);
-    expect([...text.matchAll(/interface (\w+) \{$/gm)].map((match) => match[1])).toEqual(["Kinds", "ADbV1Alpha1", "ADb", "BDb"]);
+    expect([...text.matchAll(/interface (\w+) \{$/gm)].map((match) => match[1])).toEqual([
+      "Kinds",
+      "ADbV1Alpha1",
+      "ADb",
+      "BDb",
+    ]);
   });
 
   test("the same kind twice is declared once", () => {
@@ -127,9 +163,13 @@ export interface Bucket {
   });
 
   test("a List of definitions is read, anything else is refused by name", () => {
-    expect(generateTypes([document({ kind: "List", items: [BUCKET.value, STORE.value] })])).toContain("interface XStore");
+    expect(generateTypes([document({ kind: "List", items: [BUCKET.value, STORE.value] })])).toContain(
+      "interface XStore",
+    );
     expect(() => generateTypes([document({ kind: "Pod" })])).toThrow(DocumentError);
-    expect(() => generateTypes([document({ kind: "CustomResourceDefinition", spec: { group: "x", names: { kind: "K" } } })])).toThrow("spec.versions");
+    expect(() =>
+      generateTypes([document({ kind: "CustomResourceDefinition", spec: { group: "x", names: { kind: "K" } } })]),
+    ).toThrow("spec.versions");
   });
 });
 
@@ -141,7 +181,18 @@ describe("compiled", () => {
     await mkdir(join(dir, "node_modules/@xfn"), { recursive: true });
     await symlink(PACKAGE, join(dir, "node_modules/@xfn/functionio"));
     await writeFile(join(dir, "package.json"), '{"type":"module"}');
-    const compilerOptions = { target: "es2024", module: "nodenext", strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true, skipLibCheck: true, types: [], paths: { "@xfn/functionio/sdk": [join(PACKAGE, "src/sdk/index.ts")] }, allowImportingTsExtensions: true };
+    const compilerOptions = {
+      target: "es2024",
+      module: "nodenext",
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: [],
+      paths: { "@xfn/functionio/sdk": [join(PACKAGE, "src/sdk/index.ts")] },
+      allowImportingTsExtensions: true,
+    };
     await writeFile(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
     await writeFile(join(dir, "types.ts"), generateTypes([BUCKET, STORE]));
   });
@@ -152,16 +203,21 @@ describe("compiled", () => {
     await writeFile(join(dir, name), source);
     await writeFile(join(dir, "one.json"), JSON.stringify({ extends: "./tsconfig.json", include: [name, "types.ts"] }));
     const output = await new Promise<string>((resolve) => {
-      execFile(process.execPath, [TSC, "-p", join(dir, "one.json"), "--pretty", "false"], (_error, stdout) => resolve(stdout));
+      execFile(process.execPath, [TSC, "-p", join(dir, "one.json"), "--pretty", "false"], (_error, stdout) =>
+        resolve(stdout),
+      );
     });
     const lines = [...output.matchAll(/^(\S+?)\((\d+),\d+\): error/gm)].filter((match) => match[1]?.endsWith(name));
-    const elsewhere = [...output.matchAll(/^(\S+?)\(\d+,\d+\): error.*/gm)].filter((match) => !match[1]?.endsWith(name));
+    const elsewhere = [...output.matchAll(/^(\S+?)\(\d+,\d+\): error.*/gm)].filter(
+      (match) => !match[1]?.endsWith(name),
+    );
     // Without the package's own node types, its use of Node is not this test's concern; a user's tsc reads declarations.
     expect(elsewhere.filter((match) => /types\.ts/.test(match[1] ?? "")).map((match) => match[0])).toEqual([]);
     return [...new Set(lines.map((match) => Number(match[2])))];
   }
 
-  const HEAD = 'import { compose, type } from "@xfn/functionio/sdk";\nimport type { Bucket, XStore } from "./types.ts";\n';
+  const HEAD =
+    'import { compose, type } from "@xfn/functionio/sdk";\nimport type { Bucket, XStore } from "./types.ts";\n';
 
   test("what is right compiles", async () => {
     const source = `${HEAD}
@@ -195,10 +251,10 @@ export const configured = compose({ composite: type<XStore>(), config: type<{ n:
       'desired.apply("b", { apiVersion: "s3.example.org/v1", kind: "Bucket", spec: { region: "eu" }, speck: {} });',
       'desired.apply("b", { kind: "Bucket", spec: {} });',
       'desired.apply("b", { apiVersion: "v1", kind: "A" }, { readinessChecks: [{ type: "Never" }] });',
-      'xr.spec.regoins;',
-      'xr.spec.regions = [];',
+      "xr.spec.regoins;",
+      "xr.spec.regions = [];",
       'xr.spec.regions?.push("eu");',
-      'desired.composite.status({ raedy: true });',
+      "desired.composite.status({ raedy: true });",
       'desired.composite.connectionDetail("a", 1);',
     ];
     const source = `${HEAD}export default compose<XStore>(({ xr, desired }) => {\n${lines.join("\n")}\n});\n`;

@@ -8,7 +8,9 @@ const ANY_OBJECT = "{ [key: string]: unknown }";
 export function schemaType(schema: JsonValue | undefined, indent: string): string {
   if (!isObject(schema)) return "unknown";
   const type = baseType(schema, indent);
-  return schema["nullable"] === true && type !== "unknown" && !type.split(" | ").includes("null") ? `${type} | null` : type;
+  return schema["nullable"] === true && type !== "unknown" && !type.split(" | ").includes("null")
+    ? `${type} | null`
+    : type;
 }
 
 function baseType(schema: JsonObject, indent: string): string {
@@ -40,7 +42,7 @@ function baseType(schema: JsonObject, indent: string): string {
 }
 
 function wrapped(type: string): string {
-  return / \| null$/.test(type) ? `(${type})` : type;
+  return type.endsWith(" | null") ? `(${type})` : type;
 }
 
 function literalUnion(values: readonly JsonValue[]): string {
@@ -62,7 +64,9 @@ function objectType(schema: JsonObject, indent: string): string {
   const { additionalProperties } = schema;
   if (lines.length === 0) {
     // An object without known fields is a map; of anything, if its schema does not say of what.
-    return isObject(additionalProperties) ? `{ [key: string]: ${schemaType(additionalProperties, indent)} }` : ANY_OBJECT;
+    return isObject(additionalProperties)
+      ? `{ [key: string]: ${schemaType(additionalProperties, indent)} }`
+      : ANY_OBJECT;
   }
   const open = schema["x-kubernetes-preserve-unknown-fields"] === true || isObject(additionalProperties);
   if (open || additionalProperties === true) lines.push(`${inner}[key: string]: unknown;`);
@@ -98,7 +102,8 @@ export function comment(schema: JsonValue | undefined, indent: string): string {
   const { description, default: preset } = schema;
   const lines = typeof description === "string" ? description.trim().split(/\r\n|[\n\r\u2028\u2029\x85]/) : [];
   if (lines.length > MAX_COMMENT_LINES) lines.splice(MAX_COMMENT_LINES, lines.length, "...");
-  if (preset !== undefined && typeof preset !== "object") lines.push(`Default: ${typeof preset === "string" ? quote(preset) : preset}.`);
+  if (preset !== undefined && typeof preset !== "object")
+    lines.push(`Default: ${typeof preset === "string" ? quote(preset) : preset}.`);
   const safe = lines
     .map((line) =>
       line
