@@ -66,5 +66,7 @@ const RULES: readonly ScalarStyleRule[] = [
 /** Whether a reader may take unquoted text for more than text. Such is double-quoted, as kubectl does it. */
 function isMore(text: string): boolean {
   if (typeof resolvePlain(text) !== "string" || /^[-+]?\._*$|^=$/.test(text)) return true;
+  // An exponent alone, such as a commit's `e5`, is a number to some readers (the npm package `yaml`).
+  if (/^[-+]?[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$/.test(text)) return true;
   return IMPLICIT.some((tag) => tag.resolve(text, false, tag.tagName) !== NOT_RESOLVED);
 }
