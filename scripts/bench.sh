@@ -1,0 +1,20 @@
+#!/bin/sh
+# npm run bench [-- SUITE...]: sets up as ./xfn does, and what is measured against, then prints one JSON line per figure.
+set -eu
+unset CDPATH
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+. "$root/scripts/setup.sh"
+setup writable
+
+missing=
+for package in busybox-static:busybox crun:crun docker-registry:docker-registry skopeo:skopeo umoci:umoci; do
+  command -v "${package#*:}" >/dev/null || missing="$missing ${package%:*}"
+done
+if [ -n "$missing" ]; then
+  can_apt || die "needed for the benchmarks:$missing; as root: $(install_command $missing)"
+  apt_install $missing || die "apt-get could not install$missing: see above"
+fi
+
+cd "$root"
+export PATH="${node%/*}:$PATH"
+exec "$node" test/bench/main.ts "$@"
