@@ -1,18 +1,18 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Image, ImageOptions, Store } from "@xfn/oci-rootfs";
-import { ImageError, processConfig } from "@xfn/oci-rootfs";
+import { processConfig } from "@xfn/oci-rootfs";
+import { describeFailure, Ending, judge } from "./call-outcome.ts";
 import type { LimitCgroup } from "./cgroups.ts";
 import { createLimitCgroup, LimitUnavailableError } from "./cgroups.ts";
 import type { ContainerIo } from "./container-io.ts";
 import { openContainerIo } from "./container-io.ts";
 import { findRuntime } from "./crun.ts";
 import { networkFiles, sandboxPaths } from "./host/protocol.ts";
+import { processTree } from "./process-tree.ts";
 import type { RunOptions } from "./run-options.ts";
-import { DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, WRITABLE_BYTES } from "./run-options.ts";
-import type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-error.ts";
+import { DEFAULT_TIMEOUT_MS, WRITABLE_BYTES } from "./run-options.ts";
 import { RunnerError } from "./runner-error.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
-import type { Exit } from "./sandbox-host.ts";
 import { SandboxHost } from "./sandbox-host.ts";
 import { sandboxOwner } from "./sandbox-owner.ts";
 
@@ -76,7 +76,7 @@ class CrunRunner implements Runner {
 
   run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
     const call = this.#run(image, input, options).catch((error: unknown) => {
-      throw describe(error, image, options);
+      throw describeFailure(error, image, options);
     });
     const settled = call.then(
       () => undefined,
@@ -162,10 +162,14 @@ class CrunRunner implements Runner {
         io = openContainerIo(started.stdio, input, () => ending.end("OutputTooLarge"));
       } catch (error) {
         host.kill(id);
-        throw new RunnerError("StartFailed", `its pipes could not be opened: ${messageOf(error)}`, {
-          phase: "start",
-          cause: error,
-        });
+        throw new RunnerError(
+          "StartFailed",
+          `its pipes could not be opened: ${error instanceof Error ? error.message : String(error)}`,
+          {
+            phase: "start",
+            cause: error,
+          },
+        );
       } finally {
         host.attached(id);
       }
@@ -223,114 +227,4 @@ class CrunRunner implements Runner {
     this.#warned.add(message);
     this.#options.onWarning?.(message);
   }
-}
-
-/** A process and all below it. */
-function processTree(pid: number): number[] {
-  try {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
-    );
-    return [pid, ...children.flatMap((child) => processTree(Number(child)))];
-  } catch {
-    // It ended while we looked.
-    return [];
-  }
-}
-
-/** Why we killed a container; the first reason counts. */
-class Ending {
-  reason: "Timeout" | "Aborted" | "OutputTooLarge" | undefined;
-  readonly #kill: () => void;
-  constructor(kill: () => void) {
-    this.#kill = kill;
-  }
-  end(reason: "Timeout" | "Aborted" | "OutputTooLarge"): void {
-    if (this.reason !== undefined) return;
-    this.reason = reason;
-    this.#kill();
-  }
-}
-
-function judge(
-  exit: Exit,
-  reason: Ending["reason"],
-  outOfMemory: boolean,
-  stderr: string,
-  options: RunOptions & { timeoutMs: number },
-): RunnerError | undefined {
-  const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string, exitCode?: number): RunnerError =>
-    new RunnerError(code, message, { phase, stderr, ...(exitCode === undefined ? {} : { exitCode }) });
-  switch (reason) {
-    case "Timeout":
-      return failure(
-        "Timeout",
-        "timeout",
-        `it did not end within ${options.timeoutMs / 1000} s and was killed; give it more time with \`timeout\``,
-      );
-    case "Aborted":
-      return failure("Aborted", "run", "the call was cancelled");
-    case "OutputTooLarge":
-      return failure(
-        "OutputTooLarge",
-        "output",
-        `it wrote more than ${MAX_OUTPUT_BYTES / 1024 / 1024} MiB to stdout and was killed`,
-      );
-    case undefined:
-      break;
-  }
-  if (outOfMemory) {
-    return failure(
-      "OutOfMemory",
-      "run",
-      `it was killed for using more memory than its limit of ${options.memoryBytes} bytes`,
-    );
-  }
-  if (exit.runtimeError !== null)
-    return failure("StartFailed", "start", `its container could not be started: ${exit.runtimeError}`);
-  if (exit.code === 0) return undefined;
-  // crun reports a function that died of signal N as 128 + N.
-  if (exit.code === null || exit.code === 128 + 9)
-    return failure("Killed", "run", "it was killed from outside (signal 9)", exit.code ?? undefined);
-  return failure("NonZeroExit", "run", `it exited with code ${exit.code}`, exit.code);
-}
-
-const pullCodes: ReadonlySet<string> = new Set(["NoEntrypoint", "InvalidReference", "WrongPlatform", "UnsafeLayer"]);
-
-/** Adds what the caller knows (image, step) to an error from below. */
-function describe(error: unknown, image: string, options: RunOptions): RunnerError {
-  const named = options.step === undefined ? `function ${image}` : `function ${image} (step ${options.step})`;
-  const context = { image, ...(options.step === undefined ? {} : { step: options.step }) };
-  if (error instanceof RunnerError) {
-    const details: RunnerErrorDetails = {
-      phase: error.phase,
-      retryable: error.retryable,
-      cause: error.cause,
-      ...context,
-    };
-    if (error.stderr !== undefined) details.stderr = error.stderr;
-    if (error.exitCode !== undefined) details.exitCode = error.exitCode;
-    return new RunnerError(error.code, `${named}: ${error.message}`, details);
-  }
-  if (options.signal?.aborted)
-    return new RunnerError("Aborted", `${named}: the call was cancelled`, { phase: "pull", cause: error, ...context });
-  if (error instanceof ImageError) {
-    const code = pullCodes.has(error.code) ? "ImageInvalid" : "PullFailed";
-    return new RunnerError(code, `${named}: ${error.message}`, {
-      phase: "pull",
-      retryable: error.retryable,
-      cause: error,
-      ...context,
-    });
-  }
-  return new RunnerError("StartFailed", `${named}: ${messageOf(error)}`, {
-    phase: "start",
-    retryable: false,
-    cause: error,
-    ...context,
-  });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,104 @@
+import { ImageError } from "@xfn/oci-rootfs";
+import type { RunOptions } from "./run-options.ts";
+import { MAX_OUTPUT_BYTES } from "./run-options.ts";
+import type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-error.ts";
+import { RunnerError } from "./runner-error.ts";
+import type { Exit } from "./sandbox-host.ts";
+
+/** Why we killed a container; the first reason counts. */
+export class Ending {
+  reason: "Timeout" | "Aborted" | "OutputTooLarge" | undefined;
+  readonly #kill: () => void;
+  constructor(kill: () => void) {
+    this.#kill = kill;
+  }
+  end(reason: "Timeout" | "Aborted" | "OutputTooLarge"): void {
+    if (this.reason !== undefined) return;
+    this.reason = reason;
+    this.#kill();
+  }
+}
+
+/** What a container's end means: the error of the call, or undefined where it succeeded. */
+export function judge(
+  exit: Exit,
+  reason: Ending["reason"],
+  outOfMemory: boolean,
+  stderr: string,
+  options: RunOptions & { timeoutMs: number },
+): RunnerError | undefined {
+  const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string, exitCode?: number): RunnerError =>
+    new RunnerError(code, message, { phase, stderr, ...(exitCode === undefined ? {} : { exitCode }) });
+  switch (reason) {
+    case "Timeout":
+      return failure(
+        "Timeout",
+        "timeout",
+        `it did not end within ${options.timeoutMs / 1000} s and was killed; give it more time with \`timeout\``,
+      );
+    case "Aborted":
+      return failure("Aborted", "run", "the call was cancelled");
+    case "OutputTooLarge":
+      return failure(
+        "OutputTooLarge",
+        "output",
+        `it wrote more than ${MAX_OUTPUT_BYTES / 1024 / 1024} MiB to stdout and was killed`,
+      );
+    case undefined:
+      break;
+  }
+  if (outOfMemory) {
+    return failure(
+      "OutOfMemory",
+      "run",
+      `it was killed for using more memory than its limit of ${options.memoryBytes} bytes`,
+    );
+  }
+  if (exit.runtimeError !== null)
+    return failure("StartFailed", "start", `its container could not be started: ${exit.runtimeError}`);
+  if (exit.code === 0) return undefined;
+  // crun reports a function that died of signal N as 128 + N.
+  if (exit.code === null || exit.code === 128 + 9)
+    return failure("Killed", "run", "it was killed from outside (signal 9)", exit.code ?? undefined);
+  return failure("NonZeroExit", "run", `it exited with code ${exit.code}`, exit.code);
+}
+
+const pullCodes: ReadonlySet<string> = new Set(["NoEntrypoint", "InvalidReference", "WrongPlatform", "UnsafeLayer"]);
+
+/** Adds what the caller knows (image, step) to an error from below. */
+export function describeFailure(error: unknown, image: string, options: RunOptions): RunnerError {
+  const named = options.step === undefined ? `function ${image}` : `function ${image} (step ${options.step})`;
+  const context = { image, ...(options.step === undefined ? {} : { step: options.step }) };
+  if (error instanceof RunnerError) {
+    const details: RunnerErrorDetails = {
+      phase: error.phase,
+      retryable: error.retryable,
+      cause: error.cause,
+      ...context,
+    };
+    if (error.stderr !== undefined) details.stderr = error.stderr;
+    if (error.exitCode !== undefined) details.exitCode = error.exitCode;
+    return new RunnerError(error.code, `${named}: ${error.message}`, details);
+  }
+  if (options.signal?.aborted)
+    return new RunnerError("Aborted", `${named}: the call was cancelled`, { phase: "pull", cause: error, ...context });
+  if (error instanceof ImageError) {
+    const code = pullCodes.has(error.code) ? "ImageInvalid" : "PullFailed";
+    return new RunnerError(code, `${named}: ${error.message}`, {
+      phase: "pull",
+      retryable: error.retryable,
+      cause: error,
+      ...context,
+    });
+  }
+  return new RunnerError("StartFailed", `${named}: ${messageOf(error)}`, {
+    phase: "start",
+    retryable: false,
+    cause: error,
+    ...context,
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
