@@ -1,8 +1,9 @@
-import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { digestOf, parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource, SourceManifest } from "./image-source.ts";
+import { makeFolder } from "./make-folder.ts";
 import { type Descriptor, type ImageIndex, MAX_MANIFEST_BYTES, parseLayoutIndex } from "./manifest.ts";
 import { isTag } from "./reference.ts";
 import { readSmallFile } from "./store-directory.ts";
@@ -120,7 +121,7 @@ export interface LayoutWriter {
 /** Opens or makes a layout; other images in it stay. */
 export function layoutWriter(dir: string): LayoutWriter {
   const blobs = join(dir, "blobs", "sha256");
-  mkdirSync(blobs, { recursive: true });
+  makeFolder(blobs);
   let counter = 0;
   const pathOf = (digest: string): string => join(blobs, parseDigest(digest).hex);
   const writer: LayoutWriter = {

@@ -6,7 +6,6 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -21,6 +20,7 @@ import {
 import { join } from "node:path";
 import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** The store's folders and how things get into them: always written aside, then renamed. */
 export interface StoreDirectory {
@@ -57,7 +57,7 @@ export function openStoreDirectory(dir: string): StoreDirectory {
 }
 
 function open(dir: string): StoreDirectory {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, 0o700);
   const stats = statSync(dir);
   const me = process.geteuid?.();
   // Whoever owns the folder could exchange a layer after we have checked it.
@@ -66,10 +66,9 @@ function open(dir: string): StoreDirectory {
   }
   if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
   const layers = join(dir, "layers", "sha256");
-  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"])
-    mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
+  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) makeFolder(join(dir, folder), 0o700);
   // Searchable, so that a process of the layers' owner which was handed this folder open can use it.
-  mkdirSync(layers, { recursive: true, mode: 0o711 });
+  makeFolder(layers, 0o711);
 
   const temporaries = join(dir, "tmp");
   const identity = processIdentity();
@@ -102,7 +101,7 @@ function open(dir: string): StoreDirectory {
     },
     layerPath: (key) => join(layers, key),
     temporary() {
-      mkdirSync(own, { recursive: true, mode: 0o700 });
+      makeFolder(own, 0o700);
       counter += 1;
       const path = join(own, String(counter));
       outstanding.add(path);
@@ -124,7 +123,7 @@ function open(dir: string): StoreDirectory {
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code;
         if (code === "ENOENT" && !existsSync(join(path, "..")) && existsSync(temporary)) {
-          mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
+          makeFolder(join(path, ".."), 0o700);
           return store.commit(temporary, path);
         }
         if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
