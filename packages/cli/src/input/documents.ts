@@ -20,10 +20,17 @@ export async function documentsOf(path: string): Promise<readonly ParsedDocument
 
 /** Like {@link documentsOf}, for a file or the `.yaml`, `.yml` and `.json` files of a folder (not of its subfolders), by name. */
 export async function documentsOfAll(path: string): Promise<readonly ParsedDocument[]> {
-  if (path === STDIN || !statInput(path).isDirectory()) return documentsOf(path);
-  const documents: ParsedDocument[] = [];
-  for (const file of yamlFiles(path)) documents.push(...(await documentsOf(file)));
-  return documents;
+  return (await documentsByFile(path)).flatMap(({ documents }) => documents);
+}
+
+/** Like {@link documentsOfAll}, with the file that each document is in: what a file names is seen from there. */
+export async function documentsByFile(
+  path: string,
+): Promise<readonly { readonly file: string; readonly documents: readonly ParsedDocument[] }[]> {
+  const files = path === STDIN || !statInput(path).isDirectory() ? [path] : yamlFiles(path);
+  const read: { file: string; documents: readonly ParsedDocument[] }[] = [];
+  for (const file of files) read.push({ file, documents: await documentsOf(file) });
+  return read;
 }
 
 function yamlFiles(folder: string): readonly string[] {

@@ -52,6 +52,8 @@ test("the package of a Function takes the place of the image of the step with it
 test("a relative oci: package is seen from the file that names it", async () => {
   const [override] = await readFunctions(file(functionDocument({ spec: '{package: "oci:images/first:v1"}' })), []);
   expect(override?.image).toBe(`oci:${join(dir, "images/first:v1")}`);
+  const [inFolder] = await readFunctions(dir, []);
+  expect(inFolder?.image).toBe(`oci:${join(dir, "images/first:v1")}`);
 });
 
 test("both API versions of Function are taken, another kind is not", async () => {

@@ -3,7 +3,7 @@ import type { JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { inputError, usageError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
-import { documentsOfAll, isObject, place } from "../input/documents.ts";
+import { documentsByFile, isObject, place } from "../input/documents.ts";
 
 /** What a `Function` document says about the step of its name. */
 export interface FunctionOverride {
@@ -27,8 +27,10 @@ export async function readFunctions(
   path: string,
   annotations: readonly string[],
 ): Promise<readonly FunctionOverride[]> {
-  const documents = await documentsOfAll(path);
-  const overrides = documents.map((document) => readFunction(document, path, annotations.map(keyAndValue)));
+  const annotated = annotations.map(keyAndValue);
+  const overrides = (await documentsByFile(path)).flatMap(({ file, documents }) =>
+    documents.map((document) => readFunction(document, file, annotated)),
+  );
   const names = overrides.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw inputError(`${path} holds two Functions of the name ${twice}`);
