@@ -53,6 +53,10 @@ test("what the SDK seldom needs is kept out of the file that each call loads, an
   expect([...files.keys()].filter((name) => name.startsWith("lazy-")).length).toBeGreaterThan(0);
   const yaml = "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\nobserved: {}\n";
   expect(JSON.parse((await run(path, yaml)).stdout)).toMatchObject({ desired: { resources: [{ name: "a" }] } });
+  const { status, stdout, stderr } = await run(path, "kind: [\n");
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  // One line for people: no stack.
+  expect(stderr).toMatch(/^chatter\nstdin:\d+:\d+: .*\n$/);
 });
 
 test("the same function gives the same bytes in another folder", async () => {

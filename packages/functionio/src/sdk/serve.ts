@@ -79,7 +79,12 @@ export function keepStdoutClean(): void {
 }
 
 function stop(error: unknown): void {
-  const message = error instanceof DocumentError ? error.message : error instanceof Error ? error.stack : String(error);
+  const message = error instanceof Error ? (isDocumentError(error) ? error.message : error.stack) : String(error);
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
+}
+
+// Not by class alone: in a bundle the YAML reader may be a file of its own, with a class of its own.
+function isDocumentError(error: Error): boolean {
+  return error instanceof DocumentError || error.name === "DocumentError" || error.name === "FunctionIOError";
 }
