@@ -12,7 +12,7 @@ export function explainImageError(error: unknown): unknown {
   const { image, code } = imageError;
   const missing = code === "NotFound" || code === "RegistryUnavailable" || code === "Unauthorized";
   if (!missing || image === undefined || image.startsWith("oci:") || isQualified(image)) return error;
-  const hint = `${image} is not in the local store either: \`xfn build DIR -t ${image}\` makes it`;
+  const hint = `\`xfn build DIR -t ${image}\` makes an image of that name in the local store, where it is looked for first`;
   return new CliError("Failed", error.message, { details: [hint], cause: error });
 }
 

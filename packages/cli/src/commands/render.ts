@@ -10,7 +10,8 @@ FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the 
 the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
 oci:DIR layouts, relative to the file that names them.
 
-Prints YAML on stdout: the XR, composed resources by name, then results (-r). Nothing is printed unless all functions ran.
+Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
+result: the XR, whose condition Synced says why, and results (-r). When the run fails, nothing.
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:

@@ -22,7 +22,11 @@ export interface RenderFiles {
   readonly functions?: string;
 }
 
-/** `xfn render`: what a Composition makes of an XR, through real containers. Nothing is printed unless all went well. */
+/**
+ * `xfn render`: what a Composition makes of an XR, through real containers. After a fatal result the XR is printed with the
+ * condition that says so, without composed resources, since none would be applied; the results with `-r`, as ever. When
+ * the run fails, or the input is wrong, nothing is printed.
+ */
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
     const rendered = await withRunner(options, output, async (runner) => {
