@@ -82,7 +82,6 @@ export async function run(): Promise<void> {
           await bare.close();
         }
       }
-      report({ name: "call/memory-of-the-process", unit: "MB", runs: 1, value: process.memoryUsage.rss() / 1e6 });
       report({ name: "call/memory-of-the-sandbox-host", unit: "MB", runs: 1, value: hostMemory() });
     } finally {
       await runner.close();

@@ -7,6 +7,7 @@ import { build, writeHello } from "./hello.ts";
 
 const runs = 15;
 const goal = 400;
+const tellMemory = 'process.on("exit", () => process.stderr.write("maxRSS " + process.resourceUsage().maxRSS));';
 
 /** `xfn render` of three TypeScript functions with cached images, as a whole process, launcher included. */
 export async function run(): Promise<void> {
@@ -25,12 +26,14 @@ export async function run(): Promise<void> {
       `apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: hello\nspec:\n  compositeTypeRef:\n    apiVersion: example.org/v1\n    kind: XHello\n  functions:\n${functions.join("")}`,
     );
     const launcher = join(import.meta.dirname, "../../xfn");
-    const render = (): Promise<number> =>
+    let said = "";
+    const render = (options: NodeJS.ProcessEnv = {}): Promise<number> =>
       timed(() => {
         const { status, stderr, stdout } = spawnSync(launcher, ["render", xr, composition], {
-          env: environment,
+          env: { ...environment, ...options },
           encoding: "utf8",
         });
+        said = stderr;
         if (status !== 0 || !stdout.includes("greeting: hello hello"))
           throw new Error(`render exited with ${status}: ${stderr}`);
       });
@@ -38,6 +41,9 @@ export async function run(): Promise<void> {
     const times: number[] = [];
     for (let run = 0; run < runs; run++) times.push(await render());
     report({ name: "render/three-functions", unit: "ms", runs, value: median(times), goal });
+    await render({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellMemory)}` });
+    const memory = Number(/maxRSS (\d+)/.exec(said)?.[1]) / 1000;
+    report({ name: "render/memory-of-the-process", unit: "MB", runs: 1, value: memory });
   } finally {
     rmSync(cache, { recursive: true });
   }
