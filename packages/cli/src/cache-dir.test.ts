@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cacheDir } from "./cache-dir.ts";
+import { cacheDir, compiledCodeDir } from "./cache-dir.ts";
 
 let folder: string;
 const before = process.env["TMPDIR"];
@@ -37,4 +37,11 @@ test("a temporary folder that others can write to is refused, since they could h
   mkdirSync(dir);
   chmodSync(dir, 0o777);
   expect(() => cacheDir({ HOME: "/proc/self" })).toThrow(/XDG_CACHE_HOME/);
+});
+
+test("compiled code is kept only where its folder can be made: Node would try for ever in /proc", () => {
+  const cache = join(folder, "cache");
+  expect(compiledCodeDir({ XDG_CACHE_HOME: cache })).toBe(join(cache, "xfn", "compiled"));
+  expect(lstatSync(join(cache, "xfn")).isDirectory()).toBe(true);
+  expect(compiledCodeDir({ XDG_CACHE_HOME: "/proc/xfn-test" })).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, mkdirSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 /**
  * Where xfn keeps images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private folder in the
@@ -19,6 +19,12 @@ export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
     if (canCreate(dir) && canCreate(join(dir, "xfn"))) return join(dir, "xfn");
   }
   return privateTemporaryFolder();
+}
+
+/** Where compiled code is kept, below {@link cacheDir}; undefined where that is not there and cannot be made. */
+export function compiledCodeDir(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const dir = cacheDir(env);
+  return canCreate(dirname(dir)) && canCreate(dir) ? join(dir, "compiled") : undefined;
 }
 
 function canCreate(dir: string): boolean {

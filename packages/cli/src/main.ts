@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { join } from "node:path";
-import { cacheDir } from "./cache-dir.ts";
+import { compiledCodeDir } from "./cache-dir.ts";
 
 const debug = (process.env["XFN_DEBUG"] ?? "") !== "";
 
 // Compiled code is kept between runs: it halves the start-up of the larger commands. Only what is imported after this
 // line profits, hence the dynamic import.
 try {
-  enableCompileCache(join(cacheDir(), "compiled"));
+  const dir = compiledCodeDir();
+  if (dir !== undefined) enableCompileCache(dir);
 } catch {
   // No folder to keep it in; the commands that need one say so.
 }
