@@ -1,13 +1,26 @@
-import { openStore, type Store } from "@xfn/oci-rootfs";
+import { ImageError, openStore, type Store } from "@xfn/oci-rootfs";
 import { sandboxOwner } from "@xfn/runner";
 import { cacheDir } from "./cache-dir.ts";
+import { CliError } from "./errors.ts";
+import { oneLine } from "./terminal/escape.ts";
 
 /**
  * The store that every command uses, its files owned by whom functions run as.
  *
  * @param option - the folder of `--cache-dir`; default: xfn's folder in the user's cache
+ * @throws CliError `Failed` where the folder cannot be used
  */
 export async function openImageStore(option: string | undefined): Promise<Store> {
   const owner = sandboxOwner();
-  return openStore({ dir: option ?? cacheDir(), ...(owner === undefined ? {} : { owner }) });
+  const dir = option ?? cacheDir();
+  try {
+    return await openStore({ dir, ...(owner === undefined ? {} : { owner }) });
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    const way = "choose another folder with --cache-dir or XDG_CACHE_HOME";
+    throw new CliError("Failed", `cannot keep images in ${oneLine(dir, 300)}: ${error.message}`, {
+      details: [way],
+      cause: error,
+    });
+  }
 }

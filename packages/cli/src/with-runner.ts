@@ -1,6 +1,7 @@
 import { createRunner, type Runner } from "@xfn/runner";
 import { explainImageError } from "./explain-image-error.ts";
 import { openImageStore } from "./open-store.ts";
+import { registryHosts } from "./registry-hosts.ts";
 import { oneLine } from "./terminal/escape.ts";
 import type { Output } from "./terminal/output.ts";
 import { pullProgress } from "./terminal/pull-progress.ts";
@@ -23,6 +24,7 @@ export async function withRunner<T>(
   output: Output,
   work: (runner: Runner) => Promise<T>,
 ): Promise<T> {
+  const insecureRegistries = registryHosts(flags.insecureRegistry);
   const store = await openImageStore(flags.cacheDir);
   const runner = createRunner({
     store,
@@ -31,7 +33,7 @@ export async function withRunner<T>(
     images: {
       onProgress: pullProgress(output),
       ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
-      ...(flags.insecureRegistry === undefined ? {} : { insecureRegistries: flags.insecureRegistry }),
+      insecureRegistries,
     },
     onWarning: (message) => output.note(warning(message)),
   });

@@ -3,6 +3,7 @@ import { ExitCode, usageError } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
+import { registryHosts } from "../registry-hosts.ts";
 import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
@@ -24,6 +25,7 @@ export interface BuildFlags {
 /** `xfn build`: a folder becomes an image. Prints `NAME@DIGEST`. */
 export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
   checkNames(flags);
+  const insecureRegistries = registryHosts(flags.insecureRegistry);
   return interruptible(async (signal) => {
     const store = await openImageStore(flags.cacheDir);
     const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
@@ -36,7 +38,7 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
               onProgress: pullProgress(output),
               pullPolicy: flags.pull,
               defaultRegistry: flags.registry,
-              insecureRegistries: flags.insecureRegistry,
+              insecureRegistries,
             })
             .catch((error: unknown) => {
               throw explainImageError(error);

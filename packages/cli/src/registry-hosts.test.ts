@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { registryHosts } from "./registry-hosts.ts";
+
+test("hosts are spelt as image names spell them", () => {
+  expect(registryHosts(["LocalHost:5000", "10.0.0.1", "[::1]:5000"])).toEqual([
+    "localhost:5000",
+    "10.0.0.1",
+    "[::1]:5000",
+  ]);
+  expect(registryHosts(undefined)).toEqual([]);
+});
+
+test.each(["http://localhost:5000", "localhost:5000/", "", "a b"])("%j is no host, which is wrong usage", (value) => {
+  expect(() => registryHosts([value])).toThrow(expect.objectContaining({ exitCode: 2 }));
+});
