@@ -84,7 +84,7 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
     return new RunnerError("Aborted", `${named}: the call was cancelled`, { phase: "pull", cause: error, ...context });
   if (error instanceof ImageError) {
     const code = pullCodes.has(error.code) ? "ImageInvalid" : "PullFailed";
-    return new RunnerError(code, `${named}: ${error.message}`, {
+    return new RunnerError(code, `${named}: ${withoutName(error.message, image)}`, {
       phase: "pull",
       retryable: error.retryable,
       cause: error,
@@ -97,6 +97,12 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
     cause: error,
     ...context,
   });
+}
+
+// "IMAGE: what" and "IMAGE, layer 0: what" come from the store; the image is named once.
+function withoutName(message: string, image: string): string {
+  const rest = message.startsWith(image) ? /^(?:: |, )(.+)$/s.exec(message.slice(image.length))?.[1] : undefined;
+  return rest ?? message;
 }
 
 function messageOf(error: unknown): string {
