@@ -23,6 +23,16 @@ export interface LayerRecord {
   readonly entries: number;
 }
 
+/** Whether JSON from beside a layer is a record as this version writes it: the store may be older, or newer. */
+export function isLayerRecord(value: unknown): value is LayerRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const record: Partial<Record<string, unknown>> = { ...value };
+  return (
+    ["implied", "hollow", "whiteouts", "opaque"].every((field) => Array.isArray(record[field])) &&
+    ["lowerLinks", "overlay"].every((field) => typeof record[field] === "boolean")
+  );
+}
+
 /** The mode that an implied directory gets when nothing is known about it. */
 export const IMPLIED_MODE = 0o755;
 

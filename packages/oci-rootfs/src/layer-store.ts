@@ -4,7 +4,7 @@ import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
 import type { LayerLimits } from "./layer-limits.ts";
-import type { LayerRecord } from "./layer-record.ts";
+import { isLayerRecord, type LayerRecord } from "./layer-record.ts";
 import type { LowerTree } from "./layer-tree.ts";
 import type { Owner } from "./layer-writer.ts";
 import type { Descriptor } from "./manifest.ts";
@@ -67,14 +67,14 @@ export class LayerStore {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const record = readRecord(join(this.#store.layerPath(key), "layer.json"));
-    if (record === undefined) {
-      // Folder and record came into place as one, so this one has been damaged since.
+    if (!isLayerRecord(record)) {
+      // Folder and record came into place as one, so this one has been damaged since, or another version wrote it.
       const aside = this.#store.temporary();
       this.#store.commit(this.#store.layerPath(key), aside);
       this.#store.remove(aside);
       return undefined;
     }
-    const layer = { key, root, record: record as LayerRecord };
+    const layer = { key, root, record };
     this.#known.set(key, layer);
     return layer;
   }

@@ -96,6 +96,16 @@ describe("what is damaged", () => {
     const again = await (await openStore({ dir: box.store })).image(name);
     expect(again).toEqual(first);
   });
+
+  test("a layer that another version described in other fields is made again", async () => {
+    const [root = ""] = (await (await openStore({ dir: box.store })).image(name)).layers;
+    writeFileSync(join(root, "..", "layer.json"), '{"implied":[],"whiteouts":[],"overlay":true}');
+    writeFileSync(join(root, "a"), "changed");
+    // Its image is made ready again, as for one that shares the layer.
+    rmSync(join(box.store, "images", "sha256", `${image.manifest.digest.slice(7)}.json`));
+    await (await openStore({ dir: box.store })).image(name);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
+  });
 });
 
 describe("names", () => {
