@@ -74,7 +74,9 @@ function notesOn({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<
   const paint = colours(process.stderr);
   const line = ({ severity, step, message }: StepResult): string => {
     const title = severity === "Fatal" ? paint.red("fatal") : paint.yellow("warning");
-    return `xfn: ${title}: ${step === undefined ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
+    // What the pipeline itself warns of begins with the step.
+    const named = step === undefined || message.startsWith(`step "${step}" `);
+    return `xfn: ${title}: ${named ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
   };
   const notes = results.filter(({ severity }) => severity !== "Normal").map(line);
   if (fatal?.step !== undefined) notes.push(...functionStderr(stderr.get(fatal.step) ?? ""));

@@ -1,0 +1,57 @@
+import { parseComposition } from "@xfn/composition";
+import { readDocuments } from "@xfn/functionio/document";
+import type { FunctionRunner } from "@xfn/pipeline";
+import { expect, test } from "vitest";
+import type { RenderOptions } from "./render.ts";
+import { type Rendered, renderInTime } from "./render-in-time.ts";
+
+const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: things}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  functions:
+  - {name: one, type: Container, container: {image: one}}
+  - {name: two, type: Container, container: {image: two}}
+`;
+const ENTRY = { name: "a", resource: { apiVersion: "v1", kind: "ConfigMap" } };
+
+/** Renders with functions that answer `answers` in turn. */
+function rendered(answers: readonly object[], options: Partial<RenderOptions> = {}): Promise<Rendered> {
+  const [document] = readDocuments(COMPOSITION);
+  if (document === undefined) throw new Error("no document");
+  const left = [...answers];
+  const runner: FunctionRunner = {
+    run: async () =>
+      new TextEncoder().encode(
+        JSON.stringify({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", ...left.shift() }),
+      ),
+  };
+  const composite = { apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "a" }, spec: { size: 1 } };
+  const inputs = { composite, composition: parseComposition(document), observed: [] };
+  return renderInTime(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
+}
+
+test("a warning names its step once, whoever worded it", async () => {
+  const { notes } = await rendered([
+    { observed: {}, desired: { resources: [ENTRY] }, results: [{ severity: "Warning", message: "small" }] },
+    { observed: {} },
+  ]);
+  expect(notes).toEqual([
+    'xfn: warning: step "one": small',
+    expect.stringMatching(/^xfn: warning: step "two" dropped the desired resource "a"/),
+  ]);
+});
+
+test("after a fatal result: the XR that is not synced, no composed resources, and the results that are asked for", async () => {
+  const answers = [
+    { observed: {}, desired: { resources: [ENTRY] } },
+    { observed: {}, desired: { resources: [ENTRY] }, results: [{ severity: "Fatal", message: "too small" }] },
+  ];
+  const { product, notes, isFatal } = await rendered(answers, { includeFunctionResults: true });
+  expect({ notes, isFatal }).toEqual({ notes: ['xfn: fatal: step "two": too small'], isFatal: true });
+  const kinds = readDocuments(product).map(({ value }) => (value as { kind?: unknown }).kind);
+  expect(kinds).toEqual(["XThing", "Result"]);
+  expect(product).toContain('step "two" returned a fatal result: too small');
+  expect(readDocuments((await rendered(answers)).product)).toHaveLength(1);
+});
