@@ -47,6 +47,8 @@ export function judge(
     case undefined:
       break;
   }
+  // It answered: what else happened inside, or what crun warned of, is the function's own affair.
+  if (exit.code === 0) return undefined;
   if (outOfMemory) {
     return failure(
       "OutOfMemory",
@@ -56,7 +58,6 @@ export function judge(
   }
   if (exit.runtimeError !== null)
     return failure("StartFailed", "start", `its container could not be started: ${exit.runtimeError}`);
-  if (exit.code === 0) return undefined;
   // crun reports a function that died of signal N as 128 + N.
   if (exit.code === null || exit.code === 128 + 9)
     return failure("Killed", "run", "it was killed from outside (signal 9)", exit.code ?? undefined);

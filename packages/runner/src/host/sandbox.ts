@@ -12,6 +12,9 @@ const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 const joinCgroups =
   'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
 
+/** crun's errors are a line; what is longer is no help. */
+const MAX_ERROR_CHARACTERS = 1000;
+
 /** One running container, seen from the host process. */
 export interface Sandbox {
   id: string;
@@ -74,18 +77,22 @@ export function killRuntime(sandbox: Sandbox): void {
   killQuietly(-sandbox.pid);
 }
 
-/** What crun logged, if it failed, without its time stamps. */
+/** The errors that crun logged, without its time stamps; null where it logged none. */
 export function runtimeError(scratch: string, id: string): string | null {
   const lines = readText(sandboxPaths(scratch, id).log).split("\n").filter(Boolean);
-  const messages = lines.map((line) => {
-    try {
-      const entry: unknown = JSON.parse(line);
-      return typeof entry === "object" && entry !== null && "msg" in entry ? String(entry.msg) : line;
-    } catch {
-      return line;
-    }
-  });
-  return messages.length === 0 ? null : messages.join("; ").slice(0, 1000);
+  const messages = lines.flatMap((line) => errorIn(line) ?? []);
+  return messages.length === 0 ? null : messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
+}
+
+/** The message of a log line that is an error. Lines that are not crun's JSON are the shell's (see joinCgroups). */
+function errorIn(line: string): string | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (typeof entry !== "object" || entry === null || !("msg" in entry)) return line;
+    return "level" in entry && entry.level !== "error" ? undefined : String(entry.msg);
+  } catch {
+    return line;
+  }
 }
 
 /** Takes away the call's mounts, files and crun state. What cannot be taken away now goes with this process. */

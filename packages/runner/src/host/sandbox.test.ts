@@ -1,0 +1,33 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { sandboxPaths } from "./protocol.ts";
+import { runtimeError } from "./sandbox.ts";
+
+let scratch: string;
+beforeEach(() => {
+  scratch = mkdtempSync(join(tmpdir(), "xfn-scratch-"));
+  mkdirSync(sandboxPaths(scratch, "a").call, { recursive: true });
+});
+afterEach(() => rmSync(scratch, { recursive: true }));
+
+const log = (...lines: string[]): void =>
+  writeFileSync(sandboxPaths(scratch, "a").log, lines.map((line) => `${line}\n`).join(""));
+
+test("no log, no error", () => {
+  expect(runtimeError(scratch, "a")).toBeNull();
+});
+
+test("errors are told without time stamps; warnings are no errors", () => {
+  log(
+    '{"msg": "unknown seccomp syscall", "level": "warning", "time": "2026-01-01T00:00:00Z"}',
+    '{"msg": "executable file not found", "level": "error", "time": "2026-01-01T00:00:00Z"}',
+  );
+  expect(runtimeError(scratch, "a")).toBe("executable file not found");
+});
+
+test("what the shell says of a cgroup that cannot be joined counts", () => {
+  log("sh: 1: cannot create /sys/fs/cgroup/x/cgroup.procs: Directory nonexistent");
+  expect(runtimeError(scratch, "a")).toContain("cannot create");
+});
