@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import type { Output } from "./output.ts";
 import { pullProgress } from "./pull-progress.ts";
 
-function recorder(): Output & { notes: string[]; statuses: (string | undefined)[] } {
+function recorder(interactive = true): Output & { notes: string[]; statuses: (string | undefined)[] } {
   const notes: string[] = [];
   const statuses: (string | undefined)[] = [];
   return {
     notes,
     statuses,
-    interactive: true,
+    interactive,
     columns: 80,
     product: async () => undefined,
     note: (line) => void notes.push(line),
@@ -43,6 +43,12 @@ test("one line for an image once all its layers are there", () => {
   onProgress(layer({ digest: "sha256:b", layer: 1, state: "done", bytes: 2e6, totalBytes: 2e6 }));
   expect(output.notes).toEqual(["pulled registry.example/f:1 (3.0 MB)"]);
   expect(output.statuses.at(-1)).toBeUndefined();
+});
+
+test("nothing is said where no terminal is", () => {
+  const output = recorder(false);
+  pullProgress(output, clock())(layer({ layers: 1, state: "done", bytes: 1e6, totalBytes: 1e6 }));
+  expect(output.notes).toEqual([]);
 });
 
 test("an image whose layers are all present is not mentioned", () => {

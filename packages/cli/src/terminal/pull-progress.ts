@@ -12,8 +12,8 @@ interface Layer {
 const FRAME_MS = 80;
 
 /**
- * Shows how images are made ready: one moving line on a terminal, and everywhere one line for each image that had to be
- * fetched. Images that are in the store already are not mentioned.
+ * Shows on a terminal how images are made ready: one moving line, then one line for each image that had to be fetched.
+ * Images that are in the store already are not mentioned, and nothing is where no terminal is.
  */
 export function pullProgress(output: Output, now: () => number = Date.now): OnProgress {
   const images = new Map<string, Map<string, Layer>>();
@@ -28,7 +28,7 @@ export function pullProgress(output: Output, now: () => number = Date.now): OnPr
     if (settled && layers.size >= progress.layers) {
       images.delete(image);
       output.status(undefined);
-      if (fetched.length > 0)
+      if (fetched.length > 0 && output.interactive)
         output.note(`${verb(image)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
     } else if (fetched.length > 0 && now() - drawn >= FRAME_MS) {
       drawn = now();
