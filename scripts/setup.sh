@@ -120,6 +120,8 @@ need_home() {
   if [ -z "${HOME-}" ] || ! usable "$HOME/.npm"; then
     export HOME="$cache/xfn/home"
     mkdir -p "$HOME"
+    # `npm test` has told its scripts a cache below the home that cannot be used.
+    unset npm_config_cache
   fi
 }
 
