@@ -14,6 +14,7 @@ const TOOLS =
 // Each stand-in writes what it was asked into $CALLS, which tests read.
 const NPM = `#!/bin/sh
 echo "npm $*" >>"$CALLS"
+echo "\${npm_config_cache-unset}" >"$CALLS.npm-cache"
 case "$*" in --version) echo 11.0.0; exit ;; esac
 [ ! -e "$CALLS.npm-fails" ] || { echo "npm is out of order" >&2; exit 1; }
 [ ! -e "$CALLS.npm-is-slow" ] || sleep 1
@@ -125,6 +126,11 @@ export class FakeCheckout {
       writeFileSync(this.#calls, "");
       chmodSync(this.#calls, 0o666);
     }
+  }
+
+  /** Where npm was told to keep its cache when it last ran; `unset` where it was left to its home. */
+  npmCache(): string {
+    return readFileSync(`${this.#calls}.npm-cache`, "utf8").trim();
   }
 
   /** Makes npm fail, or take its time. */

@@ -196,6 +196,12 @@ describe("./xfn for a user without a home", () => {
     expect(seen(await checkout.xfn([], { env })).cache).toBe(fallback());
   });
 
+  test("does not let npm keep its cache where an outer npm would have", async () => {
+    const env = { ...homeless, npm_config_cache: "/dev/null/.npm" };
+    expect((await checkout.xfn([], { env })).code).toBe(0);
+    expect(checkout.npmCache()).toBe("unset");
+  });
+
   test("refuses a folder that others can write to", async () => {
     mkdirSync(fallback());
     chmodSync(fallback(), 0o777);
