@@ -1,5 +1,6 @@
 import type { JsonValue } from "@xfn/functionio";
-import { isObject, kindOf } from "./json.ts";
+import { isObject } from "@xfn/functionio";
+import { kindOf } from "./json.ts";
 
 /**
  * Kubernetes field paths as Crossplane reads them: `spec.containers[0].name`, `metadata.labels['example.org/team']`,

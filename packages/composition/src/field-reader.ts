@@ -1,8 +1,8 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { closest } from "./closest.ts";
 import { type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
-import { isObject, kindOf } from "./json.ts";
+import { kindOf } from "./json.ts";
 
 /** Collects what is wrong with a document, with the place of each finding in its text. */
 export class Findings {

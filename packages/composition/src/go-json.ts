@@ -1,5 +1,5 @@
 import type { JsonValue } from "@xfn/functionio";
-import { isObject } from "./json.ts";
+import { isObject } from "@xfn/functionio";
 
 /**
  * JSON exactly as Go's `encoding/json` prints it: keys sorted, `<`, `>` and `&` escaped, no spaces. Connection details

@@ -1,9 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-
-/** Whether a value is a JSON object: not null, not an array. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import type { JsonValue } from "@xfn/functionio";
 
 /** What a value is, in words for messages; never the value itself. */
 export function kindOf(value: JsonValue | undefined): string {

@@ -1,9 +1,10 @@
 import type { JsonObject, ObjectMeta } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { COMPOSITION_API_VERSIONS, type Composition, type CompositionSpec, type TypeReference } from "./composition.ts";
 import { CompositionError, type Finding } from "./composition-error.ts";
 import { FieldReader, Findings } from "./field-reader.ts";
-import { isObject, kindOf } from "./json.ts";
+import { kindOf } from "./json.ts";
 import { readFunctions } from "./parse-function.ts";
 
 /** Options of {@link parseComposition}. */

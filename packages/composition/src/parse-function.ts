@@ -1,4 +1,5 @@
 import type { JsonValue } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import {
   type CompositionFunction,
   type ContainerFunction,
@@ -9,7 +10,7 @@ import {
 } from "./composition.ts";
 import { DurationError, parseDuration } from "./duration.ts";
 import type { FieldReader } from "./field-reader.ts";
-import { isObject, kindOf } from "./json.ts";
+import { kindOf } from "./json.ts";
 import { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
 
 /** The `functions` of a Composition's spec. Undefined if one of them has an error. */

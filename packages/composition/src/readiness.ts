@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import { FieldPathError, getFieldPath, isNotFound } from "./field-path.ts";
-import { isObject, kindOf } from "./json.ts";
+import { kindOf } from "./json.ts";
 
 /** The types of readiness check, in the spelling of the API. */
 export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [

@@ -1,6 +1,7 @@
 import type { CompositionFunction } from "@xfn/composition";
 import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
-import { type CompositeResource, describe, isObject } from "./observed.ts";
+import { isObject } from "@xfn/functionio";
+import { type CompositeResource, describe } from "./observed.ts";
 import { PipelineError } from "./pipeline-error.ts";
 import { title } from "./run-step.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject } from "./observed.ts";
+import { isObject } from "@xfn/functionio";
 
 /** A Kubernetes condition, with the time that `crossplane render` gives all of them so that its output never changes. */
 export interface Condition extends JsonObject {

@@ -1,4 +1,5 @@
 import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import {
   ANNOTATION_RESOURCE_NAME,
   composedName,
@@ -6,7 +7,7 @@ import {
   LABEL_CLAIM_NAMESPACE,
   LABEL_COMPOSITE,
 } from "./names.ts";
-import { type CompositeResource, describe, isObject } from "./observed.ts";
+import { type CompositeResource, describe } from "./observed.ts";
 
 /** A composed resource that says whose it is. */
 export interface Identified {

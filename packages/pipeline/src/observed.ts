@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import { ANNOTATION_RESOURCE_NAME } from "./names.ts";
 import { PipelineError } from "./pipeline-error.ts";
 
@@ -86,11 +87,6 @@ function objectProblem(object: JsonObject): string | undefined {
 export function describe(resource: KubernetesObject | undefined): string {
   const { namespace, name } = resource?.metadata ?? {};
   return `${resource?.kind ?? "object"} ${namespace ? `${namespace}/` : ""}${name ?? "without a name"}`;
-}
-
-/** Whether a value is a JSON object: not null, not an array. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: JsonValue | undefined): value is string {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import { isObject } from "./observed.ts";
 import type { StepResult } from "./pipeline.ts";
 import type { RenderResult } from "./render.ts";
 

@@ -1,7 +1,8 @@
 import type { Composition, ConnectionDetails } from "@xfn/composition";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
-import { asComposite, type CompositeResource, isObject, observedEntries } from "./observed.ts";
+import { asComposite, type CompositeResource, observedEntries } from "./observed.ts";
 import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
 

@@ -69,7 +69,7 @@ export class SandboxHost {
     this.#child.on("error", (error) => this.#end(error));
     this.#child.on("close", () => this.#end());
     this.#ready.promise.catch(() => undefined);
-    this.#send({ type: "init", scratch: this.scratch, rootless });
+    this.#send({ type: "init", scratch: this.scratch });
   }
 
   /** Resolves when containers can be started. @throws RunnerError `NamespaceUnavailable` */

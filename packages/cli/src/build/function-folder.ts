@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { isObject } from "@xfn/functionio";
 import { inputError } from "../errors.ts";
-import { isObject } from "../input/documents.ts";
 import { statInput, unreadable } from "../input/read-input.ts";
 import { type FolderFile, folderFiles } from "./folder-files.ts";
 

@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { inputError } from "../errors.ts";
-import { documentsOf, isObject, place } from "../input/documents.ts";
+import { documentsOf, place } from "../input/documents.ts";
 import { readInput } from "../input/read-input.ts";
 
 const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";

@@ -1,7 +1,8 @@
 import { dirname, resolve } from "node:path";
 import { type Composition, parseComposition } from "@xfn/composition";
+import { isObject } from "@xfn/functionio";
 import { inputError } from "../errors.ts";
-import { asInputError, documentsOf, isObject, place } from "./documents.ts";
+import { asInputError, documentsOf, place } from "./documents.ts";
 import { STDIN, sourceName } from "./read-input.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { extname, join } from "node:path";
-import { DocumentError, type JsonObject } from "@xfn/functionio";
+import { DocumentError, isObject, type JsonObject } from "@xfn/functionio";
 import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
 import { inputError } from "../errors.ts";
 import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
@@ -84,9 +84,4 @@ export function place(document: ParsedDocument): string {
   const position = document.positionOf([]);
   const parts = [document.source, position?.line, position?.column];
   return `${parts.filter((part) => part !== undefined).join(":")}: this document`;
-}
-
-/** Whether a document's value is an object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

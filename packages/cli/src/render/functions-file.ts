@@ -1,9 +1,10 @@
 import type { CompositionFunction, PullPolicy } from "@xfn/composition";
 import type { JsonValue } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { inputError, usageError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
-import { documentsByFile, isObject, place } from "../input/documents.ts";
+import { documentsByFile, place } from "../input/documents.ts";
 
 /** What a `Function` document says about the step of its name. */
 export interface FunctionOverride {

@@ -5,8 +5,6 @@ export interface InitRequest {
   type: "init";
   /** An existing directory of the host on which the host process mounts its scratch tmpfs. */
   scratch: string;
-  /** Whether the host process entered a user namespace (an ordinary user) or is the machine's root. */
-  rootless: boolean;
 }
 
 /** Starts one container. */
