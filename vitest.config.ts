@@ -9,6 +9,8 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "test/unit/**/*.test.ts"],
+          // Ends what hangs; some start Node or a bundler several times, on a machine that may be busy.
+          testTimeout: 60_000,
         },
       },
       {

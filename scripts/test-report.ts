@@ -12,7 +12,12 @@ interface Report {
     name: string;
     status: string;
     message: string;
-    assertionResults: { fullName: string; status: string; meta: { missing?: string } }[];
+    assertionResults: {
+      fullName: string;
+      status: string;
+      failureMessages?: string[];
+      meta: { missing?: string };
+    }[];
   }[];
 }
 
@@ -65,6 +70,8 @@ for (const path of paths) {
     for (const test of file.assertionResults) {
       const name = `${fileName} ${test.fullName}`;
       if (test.status === "passed") counts.passed += 1;
+      // Again at the end, where a long log's reader looks first.
+      if (test.status === "failed") problems.push(`${name}: ${test.failureMessages?.[0] ?? "failed"}`);
       if (test.status === "passed" || test.status === "failed") ran.add(name);
       else skips.set(name, test.meta.missing ?? "no reason given");
     }

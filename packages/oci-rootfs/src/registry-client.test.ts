@@ -380,10 +380,11 @@ describe("registries that fail", () => {
       return true;
     };
     const first = pull({ signal: controller.signal });
-    await vi.waitFor(() => expect(registry.requests.some(({ line }) => line.endsWith(blobUrl(0)))).toBe(true));
+    await vi.waitFor(() => expect(registry.requests.some(({ line }) => line.endsWith(blobUrl(0)))).toBe(true), 30_000);
     const second = pull();
-    await vi.waitFor(() =>
-      expect(registry.requests.filter(({ line }) => line.includes("/manifests/"))).toHaveLength(2),
+    await vi.waitFor(
+      () => expect(registry.requests.filter(({ line }) => line.includes("/manifests/"))).toHaveLength(2),
+      30_000,
     );
     await new Promise((resolve) => setTimeout(resolve, 50));
     controller.abort();
