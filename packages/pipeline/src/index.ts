@@ -13,3 +13,4 @@ export { type PipelineInput, type PipelineResult, runPipeline, type StepResult }
 export { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
 export { type PrintOptions, printRender } from "./print-render.ts";
 export { type RenderInput, type RenderResult, render } from "./render.ts";
+export type { StepRecord, TemplateWrite } from "./step-record.ts";

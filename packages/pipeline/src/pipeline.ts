@@ -18,8 +18,10 @@ import { type ComposedResource, compose } from "./compose.ts";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "./function-runner.ts";
 import { asComposite, type CompositeResource, describe } from "./observed.ts";
 import { PipelineError } from "./pipeline-error.ts";
+import { StepRecorder } from "./record-step.ts";
 import { runStep } from "./run-step.ts";
 import { stepInputs } from "./step-input.ts";
+import type { StepRecord } from "./step-record.ts";
 
 /** What a run is given. */
 export interface PipelineInput {
@@ -41,6 +43,8 @@ export interface PipelineInput {
   onPhase?: (step: string, phase: RunPhase, ms: number) => void;
   /** Told of what the pipeline itself finds suspicious, as soon as it does. These are among the results as well. */
   onWarning?: (warning: StepResult) => void;
+  /** Told of each step after it has ended, the one that failed included: what a trace is made of. Without it nothing is measured. */
+  onRecord?: (record: StepRecord) => void;
 }
 
 /** Something that a step, or the pipeline about a step, has to say. */
@@ -111,23 +115,45 @@ async function runSteps(
   let passedOn: Result[] = [];
   for (const [index, step] of input.composition.spec.functions.entries()) {
     input.onStep?.(step, index);
-    const { runner, signal, auth, onPhase } = input;
-    const returned = await runStep(step, inputFor({ config: step.config, desired, results: passedOn }), {
-      runner,
-      signal,
-      auth,
-      onPhase,
-    });
-    const before: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed, desired, results: passedOn };
-    const after = accumulate(before, returned, step.name);
-    results.push(...after.added.map((result) => stepResult(step.name, result)));
-    for (const { message } of after.warnings) warn(input, results, { severity: "Warning", message, step: step.name });
-    desired = after.desired;
-    if (after.fatal !== undefined) return { desired, results, fatal: stepResult(step.name, after.fatal) };
-    checkDesired(step, desired, composite, observed);
-    passedOn = after.results;
+    const { runner, signal, auth, onRecord } = input;
+    const recorder =
+      onRecord &&
+      new StepRecorder(onRecord, { name: step.name, kind: "function", image: step.container.image, before: desired });
+    const first = results.length;
+    try {
+      const bytes = inputFor({ config: step.config, desired, results: passedOn });
+      recorder?.given(bytes.length);
+      const returned = await runStep(step, bytes, {
+        runner,
+        signal,
+        auth,
+        onPhase: phaseListener(input, recorder),
+        onOutput: recorder && ((length) => recorder.returned(length)),
+      });
+      const before: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed, desired, results: passedOn };
+      const after = accumulate(before, returned, step.name);
+      results.push(...after.added.map((result) => stepResult(step.name, result)));
+      for (const { message } of after.warnings) warn(input, results, { severity: "Warning", message, step: step.name });
+      if (after.fatal === undefined) checkDesired(step, after.desired, composite, observed);
+      desired = after.desired;
+      recorder?.done(desired, results.slice(first));
+      if (after.fatal !== undefined) return { desired, results, fatal: stepResult(step.name, after.fatal) };
+      passedOn = after.results;
+    } catch (error) {
+      recorder?.failed(error, results.slice(first));
+      throw error;
+    }
   }
   return { desired, results };
+}
+
+function phaseListener(input: PipelineInput, recorder: StepRecorder | undefined): PipelineInput["onPhase"] {
+  const { onPhase } = input;
+  if (recorder === undefined) return onPhase;
+  return (step, phase, ms) => {
+    recorder.phase(phase, ms);
+    onPhase?.(step, phase, ms);
+  };
 }
 
 function stepResult(step: string, result: Result): StepResult {

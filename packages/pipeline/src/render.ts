@@ -8,7 +8,10 @@ import { PipelineError } from "./pipeline-error.ts";
 
 /** What a render is given: what `crossplane render` reads from files. */
 export interface RenderInput
-  extends Pick<PipelineInput, "composition" | "runner" | "signal" | "auth" | "onStep" | "onPhase" | "onWarning"> {
+  extends Pick<
+    PipelineInput,
+    "composition" | "runner" | "signal" | "auth" | "onStep" | "onPhase" | "onWarning" | "onRecord"
+  > {
   /** The XR. */
   composite: JsonValue;
   /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */

@@ -9,6 +9,8 @@ export interface StepContext {
   signal?: AbortSignal | undefined;
   auth?: ((step: CompositionFunction) => Promise<RegistryAuth | undefined>) | undefined;
   onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
+  /** Told the number of bytes that the function wrote, before they are read. */
+  onOutput?: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function runStep(step: CompositionFunction, input: Uint8Array, cont
   } catch (cause) {
     throw signal?.aborted ? aborted(step, cause) : runFailed(step, cause, stderr);
   }
+  context.onOutput?.(output.length);
   return readOutput(step, output, stderr);
 }
 

@@ -11,7 +11,7 @@ export interface StepRecord {
   image?: string;
   /** Bytes given to the function; 0 for templates. */
   inputBytes: number;
-  /** Bytes that the function returned; 0 for templates, and for a function that failed. */
+  /** Bytes that the function returned; 0 for templates, and for a function that could not be run. */
   outputBytes: number;
   /** Milliseconds of the whole step, preparation of its input and reading of its output included. */
   ms: number;
