@@ -1,13 +1,12 @@
 import type { JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { kindOf } from "./json.ts";
+import { isObject, kindOf } from "./json.ts";
 
 /**
  * Kubernetes field paths as Crossplane reads them: `spec.containers[0].name`, `metadata.labels['example.org/team']`,
  * `spec.items[*].name`.
  *
  * A number is an index only inside brackets. Quotes are optional around a bracketed field and are trimmed from both
- * ends of any field. `*` is an ordinary field name here; expanding it is the business of whoever allows wildcards.
+ * ends of any field. `*` is an ordinary field name here; `expandWildcards` is for whoever allows wildcards.
  */
 export type FieldPath = readonly FieldPathSegment[];
 
@@ -19,8 +18,18 @@ export type FieldPathSegment = string | number;
  * - `NotFound`: the object has no such field or element (it may have one later)
  * - `WrongType`: the path leads through something that has no such fields or elements, or ends at another type
  * - `IndexTooLarge`: an index beyond {@link MAX_INDEX}
+ * - `InvalidValue`: a value that JSON cannot hold (NaN, infinite), or that is too deep or too large to be copied
+ * - `CannotMerge`: a list cannot be appended to something else
+ * - `TooManyMatches`: wildcards that stand for more fields than anybody means
  */
-export type FieldPathErrorCode = "Syntax" | "NotFound" | "WrongType" | "IndexTooLarge";
+export type FieldPathErrorCode =
+  | "Syntax"
+  | "NotFound"
+  | "WrongType"
+  | "IndexTooLarge"
+  | "InvalidValue"
+  | "CannotMerge"
+  | "TooManyMatches";
 
 /** A field path that could not be read or followed. The message names the path, never a value. */
 export class FieldPathError extends Error {
@@ -126,38 +135,67 @@ export function formatFieldPath(path: FieldPath): string {
 }
 
 /**
- * The value that a path leads to; null for the empty path, as in Crossplane. Only an object's own keys count, so that `__proto__` and `constructor` find nothing
- * unless the data has such a key. A `null` at the end is found; a `null` on the way is a WrongType.
+ * The value that a path leads to; null for the empty path, as in Crossplane. Only an object's own keys count, so that
+ * `__proto__` and `constructor` find nothing unless the data has such a key. A `null` at the end is found; a `null` on
+ * the way is a WrongType.
  *
  * @throws {FieldPathError} `Syntax`, `NotFound`, `WrongType` or `IndexTooLarge`
  */
 export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonValue {
   const segments = typeof path === "string" ? parseFieldPath(path) : path;
-  if (segments.length === 0) return null;
+  const value = findFieldPath(root, segments);
+  if (value === undefined) throw notFound(root, segments);
+  return value;
+}
+
+/**
+ * Like {@link getFieldPath}, but undefined where there is no such field or element: that is no error for most callers,
+ * and an exception would cost more than the search.
+ *
+ * @throws {FieldPathError} `WrongType` or `IndexTooLarge`
+ */
+export function findFieldPath(root: JsonValue, path: FieldPath): JsonValue | undefined {
+  if (path.length === 0) return null;
   let value = root;
-  for (const [depth, segment] of segments.entries()) {
-    value = step(value, segment, segments, depth);
+  for (let depth = 0; depth < path.length; depth++) {
+    const found = step(value, path, depth);
+    if (found === undefined) return undefined;
+    value = found;
   }
   return value;
 }
 
-function step(value: JsonValue, segment: FieldPathSegment, path: FieldPath, depth: number): JsonValue {
-  const name = (length: number): string => formatFieldPath(path.slice(0, length)) || "the object";
+function step(value: JsonValue, path: FieldPath, depth: number): JsonValue | undefined {
+  const segment = path[depth] as FieldPathSegment;
   if (typeof segment === "number") {
-    if (segment > MAX_INDEX) {
-      throw new FieldPathError("IndexTooLarge", `${name(depth + 1)}: the largest index is ${MAX_INDEX}`);
-    }
-    if (!Array.isArray(value)) {
-      throw new FieldPathError("WrongType", `${name(depth)}: is ${kindOf(value)}, not an array`);
-    }
-    const element = value[segment];
-    if (element === undefined) throw new FieldPathError("NotFound", `${name(depth + 1)}: no such element`);
-    return element;
+    if (segment > MAX_INDEX) throw indexTooLarge(path, depth);
+    if (!Array.isArray(value)) throw wrongType(value, path, depth);
+    return value[segment];
   }
-  if (!isObject(value)) throw new FieldPathError("WrongType", `${name(depth)}: is ${kindOf(value)}, not an object`);
-  const field = Object.hasOwn(value, segment) ? value[segment] : undefined;
-  if (field === undefined) throw new FieldPathError("NotFound", `${name(depth + 1)}: no such field`);
-  return field;
+  if (!isObject(value)) throw wrongType(value, path, depth);
+  return Object.hasOwn(value, segment) ? value[segment] : undefined;
+}
+
+/** The error of a path that asks of a value, the one before segment `depth`, what it does not have. */
+export function wrongType(value: JsonValue, path: FieldPath, depth: number): FieldPathError {
+  const wanted = typeof path[depth] === "number" ? "an array" : "an object";
+  return new FieldPathError("WrongType", `${nameOf(path, depth)}: is ${kindOf(value)}, not ${wanted}`);
+}
+
+/** The error of a path whose segment `depth` is an index beyond {@link MAX_INDEX}. */
+export function indexTooLarge(path: FieldPath, depth: number): FieldPathError {
+  return new FieldPathError("IndexTooLarge", `${nameOf(path, depth + 1)}: the largest index is ${MAX_INDEX}`);
+}
+
+function notFound(root: JsonValue, path: FieldPath): FieldPathError {
+  let depth = 0;
+  while (depth < path.length - 1 && findFieldPath(root, path.slice(0, depth + 1)) !== undefined) depth++;
+  const what = typeof path[depth] === "number" ? "element" : "field";
+  return new FieldPathError("NotFound", `${nameOf(path, depth + 1)}: no such ${what}`);
+}
+
+function nameOf(path: FieldPath, length: number): string {
+  return formatFieldPath(path.slice(0, length)) || "the object";
 }
 
 /** Whether an error says that there is no such field or element, as opposed to a path that can never be right. */

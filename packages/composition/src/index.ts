@@ -27,12 +27,17 @@ export {
   FieldPathError,
   type FieldPathErrorCode,
   type FieldPathSegment,
+  findFieldPath,
   formatFieldPath,
   getFieldPath,
   isNotFound,
   MAX_INDEX,
   parseFieldPath,
 } from "./field-path.ts";
+export { mergeFieldPath } from "./field-path-merge.ts";
+export { deleteFieldPath, setFieldPath } from "./field-path-set.ts";
+export { expandWildcards } from "./field-path-wildcards.ts";
+export { Float64, float64, type GoKind, type GoValue, goKind } from "./go-value.ts";
 export { checkComposition, documentOf, type ParseCompositionOptions, parseComposition } from "./parse-composition.ts";
 export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
 export { conditionStatus, isReady, isReadyUnobserved, READINESS_CHECK_TYPES, ReadinessError } from "./readiness.ts";
