@@ -1,6 +1,6 @@
 import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
-import { FieldPathError, getFieldPath } from "./field-path.ts";
-import { printGoJson } from "./go-json.ts";
+import { FieldPathError, findFieldPath, parseFieldPath } from "./field-path.ts";
+import { GoJsonError, printGoJson } from "./go-json.ts";
 
 /** A connection detail that cannot be derived as it is written. The message never contains a value. */
 export class ConnectionDetailError extends Error {
@@ -26,6 +26,11 @@ export interface ConnectionDetailSource {
   resource: JsonObject | undefined;
   /** The composed resource's own connection secret, by key. */
   secret: ReadonlyMap<string, string>;
+  /**
+   * What is done without a type. `infer`, the default, takes it from the field that is set, as Crossplane does in a
+   * Composition's templates. `omit` leaves the detail out, as Crossplane v1.13 does with what functions return.
+   */
+  untyped?: "infer" | "omit";
 }
 
 /**
@@ -40,26 +45,34 @@ export interface ConnectionDetailSource {
 export function extractConnectionDetails(source: ConnectionDetailSource): Map<string, string> {
   const extracted = new Map<string, string>();
   for (const [index, detail] of source.details.entries()) {
-    const name =
-      detail.name ?? (typeOf(detail) === "FromConnectionSecretKey" ? detail.fromConnectionSecretKey : undefined);
-    if (name === undefined || name === "") throw new ConnectionDetailError("MissingName", index, "name is missing");
-    const value = derive(detail, source, index);
+    const type = detail.type ?? (source.untyped === "omit" ? "" : inferredType(detail));
+    const name = detail.name ?? (type === "FromConnectionSecretKey" ? detail.fromConnectionSecretKey : undefined);
+    if (!isSet(name) || name === "") throw new ConnectionDetailError("MissingName", index, "name is missing");
+    const value = derive(detail, type, source, index);
     if (value !== undefined) extracted.set(name, value);
   }
   return extracted;
 }
 
-function typeOf(detail: ConnectionDetail): string {
-  if (detail.type !== undefined) return detail.type;
-  if (detail.value !== undefined) return "FromValue";
-  if (detail.fromConnectionSecretKey === undefined && detail.fromFieldPath !== undefined) return "FromFieldPath";
+function inferredType(detail: ConnectionDetail): string {
+  if (isSet(detail.value)) return "FromValue";
+  if (!isSet(detail.fromConnectionSecretKey) && isSet(detail.fromFieldPath)) return "FromFieldPath";
   return "FromConnectionSecretKey";
 }
 
-function derive(detail: ConnectionDetail, source: ConnectionDetailSource, index: number): string | undefined {
-  const type = typeOf(detail);
+/** Null is what an API server may give for a field that is not set. */
+function isSet(value: string | null | undefined): value is string {
+  return value !== undefined && value !== null;
+}
+
+function derive(
+  detail: ConnectionDetail,
+  type: string,
+  source: ConnectionDetailSource,
+  index: number,
+): string | undefined {
   const needed = (value: string | undefined, field: string): string => {
-    if (value !== undefined) return value;
+    if (isSet(value)) return value;
     throw new ConnectionDetailError("MissingField", index, `type ${type} needs ${field}`);
   };
   switch (type) {
@@ -77,10 +90,10 @@ function derive(detail: ConnectionDetail, source: ConnectionDetailSource, index:
 function fromField(resource: JsonObject | undefined, path: string): string | undefined {
   if (resource === undefined) return undefined;
   try {
-    const value = getFieldPath(resource, path);
-    return typeof value === "string" ? value : printGoJson(value);
+    const value = findFieldPath(resource, parseFieldPath(path));
+    return value === undefined || typeof value === "string" ? value : printGoJson(value);
   } catch (error) {
-    if (error instanceof FieldPathError) return undefined;
+    if (error instanceof FieldPathError || error instanceof GoJsonError) return undefined;
     throw error;
   }
 }

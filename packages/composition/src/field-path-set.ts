@@ -48,8 +48,8 @@ export function setFieldPath(object: JsonObject, path: FieldPath, value: GoValue
 }
 
 /** What a segment is to be set in. */
-function container(next: FieldPathSegment): JsonValue[] | JsonObject {
-  return typeof next === "number" ? new Array<JsonValue>(next + 1).fill(null) : emptyObject();
+function container(next: FieldPathSegment): JsonValue {
+  return typeof next === "number" ? lengthened([], next) : emptyObject();
 }
 
 function lengthened(value: JsonValue, next: FieldPathSegment): JsonValue {

@@ -1,33 +1,80 @@
-import type { JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { asDouble, Float64, type GoValue, goKind } from "./go-value.ts";
+import { MAX_VALUE_DEPTH } from "./json.ts";
 
-/**
- * JSON exactly as Go's `encoding/json` prints it: keys sorted, `<`, `>` and `&` escaped, no spaces. Connection details
- * that are not plain strings are published in this form, so a secret's bytes must not depend on who composed it.
- *
- * Key order is by code unit, where Go compares UTF-8 bytes: the two differ only beyond the Basic Multilingual Plane.
- */
-export function printGoJson(value: JsonValue): string {
-  if (typeof value === "string") return printString(value);
-  if (typeof value === "bigint") return value.toString();
-  if (Array.isArray(value)) return `[${value.map(printGoJson).join(",")}]`;
-  if (isObject(value)) {
-    const fields = Object.keys(value)
-      .toSorted()
-      .map((key) => `${printString(key)}:${printGoJson(value[key] ?? null)}`);
-    return `{${fields.join(",")}}`;
+/** A value that cannot be printed as JSON. */
+export class GoJsonError extends Error {
+  override readonly name = "GoJsonError";
+  /** `NotFinite`: NaN or an infinite number. `TooDeep`: nested deeper than parsers accept. */
+  readonly code: "NotFinite" | "TooDeep";
+  readonly retryable = false;
+
+  constructor(code: GoJsonError["code"], message: string) {
+    super(message);
+    this.code = code;
   }
-  return JSON.stringify(value);
 }
 
-// An escape sequence as a whole (so that `\\\\b`, a backslash and a letter, is left alone), or a character to escape.
-const ESCAPED = /\\.|[<>&\u2028\u2029]/g;
+/**
+ * JSON exactly as the `encoding/json` of Go 1.20 prints it: keys sorted by their UTF-8, `<`, `>` and `&` escaped, no
+ * spaces, float64 without a fraction as integers. Connection details that are not plain strings are published in this
+ * form and hashes are made of it, so the bytes must not depend on who composed them.
+ *
+ * @throws {GoJsonError}
+ */
+export function printGoJson(value: GoValue): string {
+  return print(value, 0);
+}
+
+function print(value: GoValue, depth: number): string {
+  if (typeof value === "string") return printString(value);
+  if (typeof value === "number") return printNumber(value);
+  if (typeof value === "bigint") return goKind(value) === "int64" ? value.toString() : printNumber(asDouble(value));
+  if (value === null || typeof value === "boolean") return String(value);
+  if (value instanceof Float64) return printNumber(value.value);
+  if (depth >= MAX_VALUE_DEPTH) {
+    throw new GoJsonError("TooDeep", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => print(item, depth + 1)).join(",")}]`;
+  const fields = Object.keys(value)
+    .toSorted(compareUtf8)
+    .map((key) => `${printString(key)}:${print(value[key] ?? null, depth + 1)}`);
+  return `{${fields.join(",")}}`;
+}
+
+function printNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new GoJsonError("NotFinite", "NaN and infinite numbers cannot be JSON");
+  // For all others Go's encoding/json chooses digits and exponent as JavaScript does.
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+/** Orders texts by their UTF-8 bytes, as Go does: JavaScript's order differs beyond the Basic Multilingual Plane. */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const left = a.charCodeAt(at);
+    const right = b.charCodeAt(at);
+    if (left !== right) return aboveSurrogates(left) - aboveSurrogates(right);
+  }
+  return a.length - b.length;
+}
+
+/** A code unit, moved such that surrogates, which stand for what is beyond U+FFFF, come last. */
+function aboveSurrogates(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+// A numbered escape, any other (so that `\\\\b`, a backslash and a letter, is left alone), or a character to escape.
+const ESCAPED = /\\u[0-9a-f]{4}|\\.|[<>&\u2028\u2029]/g;
 
 function printString(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replace(ESCAPED, (found) => {
+  return JSON.stringify(text).replace(ESCAPED, (found) => {
     // Go 1.20 has no short form for backspace and form feed.
     if (found === "\\b") return "\\u0008";
     if (found === "\\f") return "\\u000c";
+    // JavaScript escapes lone surrogates. Here those from U+DC80 stand for the bytes of broken UTF-8, which Go replaces by
+    // an escape; any other was already the replacement character when Go read it.
+    if (found.startsWith("\\ud")) return /^\\udc[89a-f]/.test(found) ? "\\ufffd" : "\ufffd";
     return found.startsWith("\\") ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }

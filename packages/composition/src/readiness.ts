@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { FieldPathError, getFieldPath, isNotFound } from "./field-path.ts";
-import { kindOf } from "./json.ts";
+import { FieldPathError, findFieldPath, parseFieldPath } from "./field-path.ts";
+import { asInt64, goKind } from "./go-value.ts";
+import { isObject, kindOf } from "./json.ts";
 
 /** The types of readiness check, in the spelling of the API. */
 export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [
@@ -31,15 +31,25 @@ export class ReadinessError extends Error {
 }
 
 /**
+ * Who wrote a check. What a `template` of a Composition leaves empty is not set: it cannot match the empty string or 0.
+ * A `function` can.
+ */
+export type ReadinessSource = "template" | "function";
+
+/**
  * Whether a composed resource, as it was observed, is ready: every check must hold, and without any check the `Ready`
  * condition must be `True`. Checks are evaluated in order and end at the first that does not hold. A field that is not
  * there (yet) does not hold; `NonEmpty` holds for every value that is there, empty ones included, as in Crossplane.
  *
  * @throws {ReadinessError}
  */
-export function isReady(resource: JsonObject, checks: readonly ReadinessCheck[] = []): boolean {
+export function isReady(
+  resource: JsonObject,
+  checks: readonly ReadinessCheck[] = [],
+  source: ReadinessSource = "function",
+): boolean {
   if (checks.length === 0) return conditionStatus(resource, "Ready") === "True";
-  return checks.every((check, index) => holds(resource, check, index));
+  return checks.every((check, index) => holds(resource, check, index, source));
 }
 
 /** Whether all checks hold for a resource that does not exist yet: only where nothing is checked. */
@@ -49,22 +59,38 @@ export function isReadyUnobserved(checks: readonly ReadinessCheck[] = []): boole
 
 /**
  * The status of a condition: `True`, `False` or `Unknown`, the last also if there is no such condition. Undefined if
- * the resource has no status, or one that cannot be read: nothing matches that, not even `Unknown`, as in Crossplane.
+ * the resource has no status, or conditions that are not of the form that Kubernetes gives them: nothing matches that,
+ * not even `Unknown`, as in Crossplane.
  */
 export function conditionStatus(resource: JsonObject, type: string): string | undefined {
-  const { status } = resource;
-  if (!isObject(status)) return undefined;
-  const conditions = status["conditions"] ?? [];
-  if (!Array.isArray(conditions)) return undefined;
-  const condition = conditions.find((one) => isObject(one) && one["type"] === type);
-  const found = isObject(condition) ? condition["status"] : undefined;
-  return typeof found === "string" ? found : "Unknown";
+  const status = Object.hasOwn(resource, "status") ? resource["status"] : undefined;
+  if (status === undefined) return undefined;
+  const conditions = status === null ? null : isObject(status) ? (status["conditions"] ?? null) : undefined;
+  if (conditions === null) return "Unknown";
+  if (!Array.isArray(conditions) || !conditions.every(isCondition)) return undefined;
+  const condition = conditions.find((one) => text(one, "type") === type);
+  return condition === undefined ? "Unknown" : text(condition, "status");
 }
 
-function holds(resource: JsonObject, check: ReadinessCheck, index: number): boolean {
+const CONDITION_FIELDS = ["type", "status", "lastTransitionTime", "reason", "message"] as const;
+
+/** Go reads all conditions at once: one that cannot be read makes all of them unreadable. */
+function isCondition(value: JsonValue): value is JsonObject | null {
+  if (value === null) return true;
+  return isObject(value) && CONDITION_FIELDS.every((field) => typeof (value[field] ?? "") === "string");
+}
+
+/** A field of a condition; what is absent or null is empty. */
+function text(condition: JsonObject | null, field: "type" | "status"): string {
+  const value = condition?.[field];
+  return typeof value === "string" ? value : "";
+}
+
+function holds(resource: JsonObject, check: ReadinessCheck, index: number, source: ReadinessSource): boolean {
   const invalid = (message: string): ReadinessError => new ReadinessError("InvalidCheck", index, message);
   const expected = <T>(value: T | undefined | null, field: string): T => {
-    if (value === undefined || value === null) throw invalid(`type ${check.type} needs ${field}`);
+    const unset = source === "template" && (value === "" || value === 0 || value === 0n);
+    if (value === undefined || value === null || unset) throw invalid(`type ${check.type} needs ${field}`);
     return value;
   };
   switch (check.type) {
@@ -72,7 +98,7 @@ function holds(resource: JsonObject, check: ReadinessCheck, index: number): bool
       return true;
     case "MatchCondition": {
       const condition = expected(check.matchCondition, "matchCondition");
-      return conditionStatus(resource, condition.type) === condition.status;
+      return (conditionStatus(resource, condition.type ?? "") ?? "") === (condition.status ?? "");
     }
     case "NonEmpty":
       return look(resource, expected(check.fieldPath, "fieldPath"), index) !== undefined;
@@ -83,9 +109,9 @@ function holds(resource: JsonObject, check: ReadinessCheck, index: number): bool
     }
     case "MatchInteger": {
       const wanted = expected(check.matchInteger, "matchInteger");
+      if (goKind(wanted) !== "int64") throw invalid("matchInteger is not an integer of 64 bits");
       const path = expected(check.fieldPath, "fieldPath");
-      const found = integer(look(resource, path, index), path, index);
-      return found !== undefined && found === BigInt(wanted);
+      return integer(look(resource, path, index), path, index) === asInt64(wanted);
     }
     case "MatchTrue":
     case "MatchFalse": {
@@ -100,10 +126,9 @@ function holds(resource: JsonObject, check: ReadinessCheck, index: number): bool
 /** The value at a path; undefined if it is not there yet. */
 function look(resource: JsonObject, path: string, index: number): JsonValue | undefined {
   try {
-    return getFieldPath(resource, path);
+    return findFieldPath(resource, parseFieldPath(path));
   } catch (cause) {
     if (!(cause instanceof FieldPathError)) throw cause;
-    if (isNotFound(cause)) return undefined;
     throw new ReadinessError(cause.code === "WrongType" ? "CannotCheck" : "InvalidCheck", index, cause.message, {
       cause,
     });
@@ -123,7 +148,6 @@ function typed(
 
 function integer(value: JsonValue | undefined, path: string, index: number): bigint | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === "bigint") return value;
-  if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
+  if ((typeof value === "number" || typeof value === "bigint") && goKind(value) === "int64") return asInt64(value);
   throw new ReadinessError("CannotCheck", index, `${path}: expected an integer, found ${kindOf(value)}`);
 }
