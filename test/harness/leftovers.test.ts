@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { before, leftovers } from "./leftovers.ts";
 import { needs } from "./needs.ts";
@@ -10,8 +11,12 @@ describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
     test("a process that goes on is found until it ends", async () => {
       await using workspace = await Workspace.create({ as });
       const state = await before(workspace.root);
-      const sleeper = workspace.start(["sleep", "600"]);
-      expect(await leftovers(state, { graceMs: 0 })).toEqual([`process ${sleeper.child.pid}: sleep 600`]);
+      // Until it has written, it may be on its way from one program to the next, when the kernel shows nothing of it.
+      const sleeper = workspace.start([process.execPath, "-e", 'console.log("here"); setTimeout(() => {}, 600_000)']);
+      await new Promise((resolve) => sleeper.child.stdout?.once("data", resolve));
+      expect(await leftovers(state, { graceMs: 0 })).toEqual([
+        expect.stringContaining(`process ${sleeper.child.pid}: ${process.execPath} -e`),
+      ]);
       sleeper.child.kill();
       expect((await sleeper.finished).signal).toBe("SIGTERM");
       expect(await leftovers(state)).toEqual([]);
