@@ -36,8 +36,27 @@ export {
 } from "./field-path.ts";
 export { mergeFieldPath } from "./field-path-merge.ts";
 export { deleteFieldPath, setFieldPath } from "./field-path-set.ts";
+export {
+  getBool,
+  getInteger,
+  getNumber,
+  getString,
+  getStringArray,
+  getStringObject,
+} from "./field-path-typed.ts";
 export { expandWildcards } from "./field-path-wildcards.ts";
 export { Float64, float64, type GoKind, type GoValue, goKind } from "./go-value.ts";
+export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./names.ts";
 export { checkComposition, documentOf, type ParseCompositionOptions, parseComposition } from "./parse-composition.ts";
 export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
 export { conditionStatus, isReady, isReadyUnobserved, READINESS_CHECK_TYPES, ReadinessError } from "./readiness.ts";
+export {
+  type CompiledTemplates,
+  compileTemplates,
+  type RenderedTemplate,
+  type RenderedTemplates,
+  type TemplatesInput,
+  type TemplatesSpec,
+} from "./templates/compile-templates.ts";
+export { TemplateError, type TemplateErrorCode } from "./templates/template-error.ts";
+export type { TemplateWrite } from "./templates/template-write.ts";

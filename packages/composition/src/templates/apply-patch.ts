@@ -1,0 +1,85 @@
+import type { JsonObject } from "@xfn/functionio";
+import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath, getFieldPath } from "../field-path.ts";
+import { mergeFieldPath } from "../field-path-merge.ts";
+import { setFieldPath } from "../field-path-set.ts";
+import { expandWildcards } from "../field-path-wildcards.ts";
+import type { GoValue } from "../go-value.ts";
+import type { CompiledPatch, PathOrError } from "./compile-patch.ts";
+import { hasKind } from "./object-kind.ts";
+import { TemplateError } from "./template-error.ts";
+
+/** An object that patches write to. */
+export interface PatchTarget {
+  /** The object, which may be changed: asked for only when there is something to write. */
+  writable(): JsonObject;
+  /** Told of each path that was written, with the value before it was merged. */
+  wrote(path: FieldPath, patch: CompiledPatch, value: GoValue): void;
+}
+
+/**
+ * Applies a patch: reads, combines, transforms, writes.
+ *
+ * @throws {FieldPathError | TransformError | TemplateError} see {@link patchError}
+ */
+export function applyPatch(patch: CompiledPatch, from: JsonObject, target: PatchTarget): void {
+  if (patch.problem !== undefined) throw new TemplateError("InvalidPatch", patch.source, patch.problem);
+  const input = readInput(patch, from);
+  if (input === undefined) return;
+  const value = patch.transform === undefined ? input : patch.transform(input);
+  const to = pathOrThrow(patch.to);
+  const object = target.writable();
+  if (!patch.wildcards) {
+    write(object, to, value, patch, target);
+    return;
+  }
+  const paths = expandWildcards(object, to);
+  if (paths.length === 0) {
+    throw new TemplateError("PatchFailed", patch.source, `toFieldPath ${formatFieldPath(to)} matches no field`);
+  }
+  for (const path of paths) write(object, path, value, patch, target);
+}
+
+/** Undefined if there is nothing to patch from, and the patch is optional. */
+function readInput(patch: CompiledPatch, from: JsonObject): GoValue | undefined {
+  if (patch.combine === undefined) return read(patch, from, patch.from[0] ?? []);
+  const inputs: GoValue[] = [];
+  for (const path of patch.from) {
+    const value = read(patch, from, path);
+    if (value === undefined) return undefined;
+    inputs.push(value);
+  }
+  return patch.combine(inputs);
+}
+
+function read(patch: CompiledPatch, from: JsonObject, pathOrError: PathOrError): GoValue | undefined {
+  const path = pathOrThrow(pathOrError);
+  return patch.required ? getFieldPath(from, path) : findFieldPath(from, path);
+}
+
+function pathOrThrow(path: PathOrError): FieldPath {
+  if (path instanceof FieldPathError) throw path;
+  return path;
+}
+
+function write(object: JsonObject, path: FieldPath, value: GoValue, patch: CompiledPatch, target: PatchTarget): void {
+  if (patch.merge === undefined) setFieldPath(object, path, value);
+  else mergeFieldPath(object, path, value, patch.merge);
+  const field = path[0];
+  if ((field === "kind" || field === "apiVersion") && !hasKind(object)) {
+    throw new TemplateError("PatchFailed", patch.source, `leaves the object without a valid ${field}`);
+  }
+  target.wrote(path, patch, value);
+}
+
+/** What a patch threw, as an error that names the patch. */
+export function patchError(error: unknown, patch: CompiledPatch): TemplateError {
+  if (error instanceof TemplateError) return error;
+  if (error instanceof FieldPathError) {
+    return new TemplateError("PatchFailed", patch.source, error.message, { cause: error });
+  }
+  // The engine's own limit on the length of a string: combining a value with itself over and over reaches it.
+  if (error instanceof RangeError) {
+    return new TemplateError("TooLarge", patch.source, "its value is longer than a string can be");
+  }
+  throw error;
+}

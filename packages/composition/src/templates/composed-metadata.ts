@@ -1,0 +1,112 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { emptyObject, isObject, setField } from "../json.ts";
+import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../names.ts";
+
+/** What composed resources take from their XR. */
+export interface CompositeIdentity {
+  /** The `crossplane.io/composite` label; empty if the XR has none. */
+  composite: string;
+  claimName: string;
+  claimNamespace: string;
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+}
+
+/** Reads what composed resources take from their XR. What is missing, or no text, is empty. */
+export function compositeIdentity(composite: JsonObject): CompositeIdentity {
+  const metadata = field(composite, "metadata");
+  const meta = isObject(metadata) ? metadata : emptyObject();
+  const labels = textsOf(field(meta, "labels"));
+  return {
+    composite: textOf(labels, LABEL_COMPOSITE),
+    claimName: textOf(labels, LABEL_CLAIM_NAME),
+    claimNamespace: textOf(labels, LABEL_CLAIM_NAMESPACE),
+    apiVersion: textOf(composite, "apiVersion"),
+    kind: textOf(composite, "kind"),
+    name: textOf(meta, "name"),
+    uid: textOf(meta, "uid"),
+  };
+}
+
+/**
+ * Sets labels, annotation and owner of a composed resource: after the patches, so that none of them can pass it off as
+ * another's. Labels or annotations that are not all texts are replaced as a whole, as Kubernetes reads them.
+ *
+ * @returns false if another object controls the resource, which then must not be applied
+ */
+export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): boolean {
+  // A patch may have replaced the metadata by something else, in which case there is nowhere to write to.
+  const found = field(resource, "metadata");
+  const metadata = isObject(found) ? found : emptyObject();
+  if (metadata !== found) resource["metadata"] = metadata;
+  const labels = textsOf(field(metadata, "labels")) ?? emptyObject();
+  labels[LABEL_COMPOSITE] = identity.composite;
+  labels[LABEL_CLAIM_NAME] = identity.claimName;
+  labels[LABEL_CLAIM_NAMESPACE] = identity.claimNamespace;
+  metadata["labels"] = labels;
+  const annotations = textsOf(field(metadata, "annotations")) ?? emptyObject();
+  annotations[ANNOTATION_RESOURCE_NAME] = entry;
+  metadata["annotations"] = annotations;
+  return setController(metadata, identity);
+}
+
+function setController(metadata: JsonObject, identity: CompositeIdentity): boolean {
+  const { uid } = identity;
+  const controller = emptyObject();
+  controller["apiVersion"] = identity.apiVersion;
+  controller["kind"] = identity.kind;
+  controller["name"] = identity.name;
+  controller["uid"] = uid;
+  controller["controller"] = true;
+  controller["blockOwnerDeletion"] = true;
+  const found = field(metadata, "ownerReferences");
+  if (!Array.isArray(found) || !found.every(isObject)) {
+    metadata["ownerReferences"] = [controller];
+    return true;
+  }
+  const owners = found.map(ownerReference);
+  const current = owners.find((owner) => owner["controller"] === true);
+  if (current !== undefined && current["uid"] !== uid) return false;
+  const same = owners.findIndex((owner) => owner["uid"] === uid);
+  if (same === -1) owners.push(controller);
+  else owners[same] = controller;
+  metadata["ownerReferences"] = owners;
+  return true;
+}
+
+/** An owner reference with the fields that Kubernetes knows. */
+function ownerReference(owner: JsonObject): JsonObject {
+  const reference = emptyObject();
+  for (const name of ["apiVersion", "kind", "name", "uid"]) reference[name] = textOf(owner, name);
+  for (const name of ["controller", "blockOwnerDeletion"]) {
+    const value = field(owner, name);
+    if (typeof value === "boolean") reference[name] = value;
+  }
+  return reference;
+}
+
+/** Sets a field, or removes it if the text is empty. */
+export function setText(object: JsonObject, name: string, text: string): void {
+  if (text === "") delete object[name];
+  else setField(object, name, text);
+}
+
+/** An own field. */
+export function field(object: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** A field that is a text; otherwise empty. */
+export function textOf(object: JsonObject | undefined, name: string): string {
+  const value = object === undefined ? undefined : field(object, name);
+  return typeof value === "string" ? value : "";
+}
+
+/** An object of which every value is a text: one that is not counts as none, as in Kubernetes. */
+function textsOf(value: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(value)) return undefined;
+  for (const key of Object.keys(value)) if (typeof value[key] !== "string") return undefined;
+  return value;
+}

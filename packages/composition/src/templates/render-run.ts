@@ -1,0 +1,200 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type FieldPath, FieldPathError, formatFieldPath } from "../field-path.ts";
+import { documentValue } from "../field-path-value.ts";
+import type { GoValue } from "../go-value.ts";
+import { isObject } from "../json.ts";
+import { LABEL_COMPOSITE } from "../names.ts";
+import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
+import type { CompiledPatch } from "./compile-patch.ts";
+import type {
+  CompiledSpec,
+  CompiledTemplate,
+  RenderedTemplate,
+  RenderedTemplates,
+  TemplatesInput,
+} from "./compile-templates.ts";
+import {
+  type CompositeIdentity,
+  compositeIdentity,
+  field,
+  setComposedMetadata,
+  setText,
+  textOf,
+} from "./composed-metadata.ts";
+import { CompositeOverlay } from "./composite-overlay.ts";
+import { copyBase } from "./copy-base.ts";
+import { kindOfObject } from "./object-kind.ts";
+import { TemplateError } from "./template-error.ts";
+
+/** One run of all templates for one XR: the state that later patches see. */
+export class RenderRun {
+  readonly #spec: CompiledSpec;
+  readonly #input: TemplatesInput;
+  readonly #composite: SharedObject;
+  readonly #environment: SharedObject | undefined;
+  readonly #overlay: CompositeOverlay = new CompositeOverlay();
+  /** By name. A template whose name occurred before works on what that one rendered, as in Crossplane. */
+  readonly #rendered: Map<string, RenderedTemplate> = new Map();
+  #identity: CompositeIdentity | undefined;
+
+  constructor(spec: CompiledSpec, input: TemplatesInput) {
+    this.#spec = spec;
+    this.#input = input;
+    this.#composite = new SharedObject(input.composite);
+    this.#environment = input.environment === undefined ? undefined : new SharedObject(input.environment);
+  }
+
+  render(): RenderedTemplates {
+    this.#patchEnvironment();
+    for (const template of this.#spec.templates) this.#renderTemplate(template);
+    const desiredComposite = this.#overlay.of(this.#composite.value);
+    return {
+      composite: this.#composite.value,
+      ...(desiredComposite !== undefined && { desiredComposite }),
+      ...(this.#environment !== undefined && { environment: this.#environment.value }),
+      resources: [...this.#rendered.values()],
+    };
+  }
+
+  #patchEnvironment(): void {
+    const environment = this.#environment;
+    if (environment === undefined) return;
+    const target = environment.target();
+    const composite = this.#compositeTarget(undefined);
+    for (const patch of this.#spec.environment) {
+      try {
+        if (patch.direction === "toComposed") applyPatch(patch, this.#composite.value, target);
+        else applyPatch(patch, environment.value, composite);
+      } catch (error) {
+        throw patchError(error, patch);
+      }
+    }
+  }
+
+  #renderTemplate(template: CompiledTemplate): void {
+    const { name, index } = template;
+    const existing = this.#rendered.get(name)?.resource ?? this.#input.observed.get(name);
+    if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
+    const rendered = this.#renderComposed(template, existing);
+    const error = rendered instanceof TemplateError;
+    this.#rendered.set(name, { name, template: index, ...(error ? { error: rendered } : { resource: rendered }) });
+  }
+
+  #patchComposite(template: CompiledTemplate, existing: KubernetesObject): void {
+    const target = this.#compositeTarget(template.name);
+    for (const patch of template.toComposite) {
+      try {
+        applyPatch(patch, existing, target);
+      } catch (error) {
+        throw patchError(error, patch);
+      }
+    }
+  }
+
+  #renderComposed(
+    template: CompiledTemplate,
+    existing: KubernetesObject | undefined,
+  ): KubernetesObject | TemplateError {
+    const { base, name } = template;
+    const source = `spec.resources[${template.index}]`;
+    if (base instanceof TemplateError) return base;
+    const existingKind = existing === undefined ? "" : kindOfObject(existing);
+    if (existingKind !== "" && existingKind !== kindOfObject(base)) {
+      const message = `its base is of another kind than the ${existingKind} that exists for it; give the template another name`;
+      return new TemplateError("KindChanged", source, message);
+    }
+    this.#identity ??= compositeIdentity(this.#composite.value);
+    if (this.#identity.composite === "") {
+      const message = `the composite resource has no label ${LABEL_COMPOSITE}, which names what is composed`;
+      return new TemplateError("NoCompositeLabel", source, message);
+    }
+    const resource = copyBase(base);
+    nameComposed(resource, existing, this.#identity.composite);
+    const problem = this.#patchComposed(template, resource);
+    if (problem !== undefined) return problem;
+    this.#identity ??= compositeIdentity(this.#composite.value);
+    if (!setComposedMetadata(resource, name, this.#identity)) {
+      const message =
+        "its metadata.ownerReferences name another controller; leave controllers to the composite resource";
+      return new TemplateError("OtherController", source, message);
+    }
+    return resource;
+  }
+
+  #patchComposed(template: CompiledTemplate, resource: JsonObject): TemplateError | undefined {
+    const environment = this.#environment;
+    const target = this.#composedTarget(template.name, resource);
+    for (const patch of template.patches) {
+      try {
+        if (patch.direction === "toComposed") applyPatch(patch, this.#composite.value, target);
+        else if (environment !== undefined) {
+          if (patch.direction === "environmentToComposed") applyPatch(patch, environment.value, target);
+          else applyPatch(patch, resource, environment.target());
+        }
+      } catch (error) {
+        return patchError(error, patch);
+      }
+    }
+    return undefined;
+  }
+
+  #compositeTarget(template: string | undefined): PatchTarget {
+    return {
+      writable: () => this.#composite.writable(),
+      wrote: (path, patch, value) => {
+        this.#identity = undefined;
+        this.#overlay.note(path, value, patch.merge, this.#composite.value);
+        this.#tell(null, template, path, patch);
+      },
+    };
+  }
+
+  #composedTarget(name: string, resource: JsonObject): PatchTarget {
+    return {
+      writable: () => resource,
+      wrote: (path, patch) => this.#tell(name, name, path, patch),
+    };
+  }
+
+  #tell(resource: string | null, template: string | undefined, path: FieldPath, patch: CompiledPatch): void {
+    this.#input.onWrite?.({
+      resource,
+      path: formatFieldPath(path),
+      source: patch.source,
+      from: patch.origin,
+      ...(template !== undefined && { template }),
+    });
+  }
+}
+
+/** An object of the input, which is copied before the first write to it. */
+class SharedObject {
+  value: JsonObject;
+  #copied = false;
+
+  constructor(value: JsonObject) {
+    this.value = value;
+  }
+
+  writable(): JsonObject {
+    if (!this.#copied) {
+      this.value = documentValue(this.value) as JsonObject;
+      this.#copied = true;
+    }
+    return this.value;
+  }
+
+  target(): PatchTarget {
+    return { writable: () => this.writable(), wrote: () => undefined };
+  }
+}
+
+/** Gives a resource the name of the object that exists, or else what its name is to be made from. */
+function nameComposed(resource: JsonObject, existing: KubernetesObject | undefined, composite: string): void {
+  const metadata = resource["metadata"];
+  if (!isObject(metadata)) return;
+  metadata["generateName"] = `${composite}-`;
+  const found = existing === undefined ? undefined : field(existing, "metadata");
+  if (!isObject(found)) return;
+  for (const name of ["name", "namespace"]) setText(metadata, name, textOf(found, name));
+}
