@@ -1,0 +1,52 @@
+import { compileTemplates, type Patch, type PatchSet, type ResourceTemplate } from "@xfn/composition";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import type { Adapter } from "../adapter.ts";
+
+/** Templates rendered for one XR. The reference names new resources with a dry-run create; this does the same. */
+export const patches: Adapter = {
+  run: (vector) => {
+    const { xr, resources, patchSets, environment, environmentPatches, observed } = vector;
+    const compiled = compileTemplates({
+      resources: resources as unknown as ResourceTemplate[],
+      ...(patchSets !== undefined && { patchSets: patchSets as unknown as PatchSet[] }),
+      ...(environmentPatches !== undefined && { environment: { patches: environmentPatches as unknown as Patch[] } }),
+    });
+    const rendered = compiled.render({
+      composite: xr as unknown as KubernetesObject,
+      observed: new Map(Object.entries((observed ?? {}) as Record<string, KubernetesObject>)),
+      ...(environment !== undefined && { environment: environment as JsonObject }),
+    });
+    const name = namer();
+    const composed = rendered.resources.map((one): [string, unknown] => [
+      one.name,
+      one.error === undefined ? { resource: name(one.resource as JsonObject) } : { error: one.error },
+    ]);
+    return {
+      xr: rendered.composite,
+      composed: Object.fromEntries(composed),
+      ...(rendered.environment !== undefined && { environment: rendered.environment }),
+    };
+  },
+  // Of a resource that could not be rendered, only that is compared.
+  normalize: (output) => {
+    if (!isObject(output) || !isObject(output["composed"])) return output;
+    const composed = Object.entries(output["composed"]).map(([name, one]): [string, unknown] => [
+      name,
+      isObject(one) && one["error"] !== undefined ? { error: true } : one,
+    ]);
+    return { ...output, composed: Object.fromEntries(composed) };
+  },
+};
+
+/** The reference's stand-in API server: the n-th new resource is called by its generateName and five digits. */
+function namer(): (resource: JsonObject) => JsonObject {
+  let count = 0;
+  return (resource) => {
+    const metadata = resource["metadata"];
+    if (!isObject(metadata) || (metadata["name"] ?? "") !== "" || (metadata["generateName"] ?? "") === "") {
+      return resource;
+    }
+    const name = `${String(metadata["generateName"])}${String(count++).padStart(5, "0")}`;
+    return { ...resource, metadata: { ...metadata, name } };
+  };
+}

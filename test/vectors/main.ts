@@ -1,0 +1,56 @@
+// npm run vectors [-- DIR] [--all] [--case NAME] [--group NAME]: runs the vectors of a folder, this one unless another is given.
+import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { rules } from "./rules.ts";
+import { type Failure, type Report, runFolder } from "./run.ts";
+
+const SHOWN = 20;
+const here = import.meta.dirname;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { all: { type: "boolean" }, case: { type: "string" }, group: { type: "string" } },
+  });
+  const [folder = here, ...rest] = positionals;
+  if (rest.length > 0 || !existsSync(folder)) {
+    console.error(`vectors: ${rest.length > 0 ? "one folder at a time" : `there is no folder ${folder}`}`);
+    return 2;
+  }
+  const whole = values.case === undefined && values.group === undefined;
+  const report = await runFolder(folder, rules, { name: values.case, group: values.group });
+  const shown = values.all === true ? report.failures : report.failures.slice(0, SHOWN);
+  for (const failure of shown) console.log(describe(failure));
+  if (shown.length < report.failures.length) {
+    console.log(`... and ${report.failures.length - shown.length} more (--all shows them)`);
+    for (const [group, count] of countByGroup(report.failures)) console.log(`  ${count} in ${group}`);
+  }
+  for (const name of report.unknown) console.log(`not run: ${name} is not a kind of file that is known here`);
+  for (const [why, count] of report.skipped) console.log(`skipped: ${count} of ${why}`);
+  for (const [name, count] of report.rules) if (count > 0) console.log(`rule: ${name} decided ${count}`);
+  // In any other folder a rule may well have nothing to say.
+  const idle = whole && folder === here ? [...report.rules].filter(([, count]) => count === 0) : [];
+  for (const [name] of idle) console.log(`rule without a case, to be removed: ${name}`);
+  console.log(summary(report));
+  const ran = report.passed + report.failures.length > 0 || report.skipped.size > 0;
+  if (!ran) console.error("vectors: nothing to run there");
+  return report.failures.length > 0 || idle.length > 0 || !ran ? 1 : 0;
+}
+
+function describe({ file, group, name, rule, at, expected, got }: Failure): string {
+  const head = `FAILED ${file}/${group}: ${name}${rule === undefined ? "" : ` (rule: ${rule})`}`;
+  return `${head}\n  expected${at === undefined ? "" : ` ${at}`} ${expected}\n  got ${got}`;
+}
+
+function countByGroup(failures: readonly Failure[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { file, group } of failures) counts.set(`${file}/${group}`, (counts.get(`${file}/${group}`) ?? 0) + 1);
+  return counts;
+}
+
+function summary(report: Report): string {
+  const skipped = [...report.skipped.values()].reduce((sum, count) => sum + count, 0);
+  return `${report.passed} passed, ${report.failures.length} failed, ${skipped} skipped`;
+}

@@ -1,0 +1,151 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Adapter, isTypedError } from "./adapter.ts";
+import type { Rule } from "./rules.ts";
+import { firstDifference, same, show } from "./same.ts";
+import {
+  type Expected,
+  isVectorFile,
+  readVectorFile,
+  recorded,
+  type VectorCase,
+  vectorFileKind,
+} from "./vector-file.ts";
+
+/** The adapters, by kind of file. `undefined`: known, but nothing of ours does that yet. */
+export const ADAPTERS: Readonly<Record<string, (() => Promise<Adapter>) | undefined>> = {
+  "connection-details": async () => (await import("./adapters/connection-details.ts")).connectionDetails,
+  fieldpath: async () => (await import("./adapters/field-path.ts")).fieldPath,
+  "functionio-merge": async () => (await import("./adapters/validation.ts")).validation,
+  "image-spec": undefined,
+  patches: async () => (await import("./adapters/patches.ts")).patches,
+  readiness: async () => (await import("./adapters/readiness.ts")).readiness,
+  transforms: async () => (await import("./adapters/transforms.ts")).transforms,
+  "xrd-crd": async () => (await import("./adapters/definitions.ts")).definitions,
+};
+
+/** Which cases to run; all of them unless said otherwise. */
+export interface Selection {
+  name?: string | undefined;
+  group?: string | undefined;
+}
+
+/** A case whose outcome is not the expected one. */
+export interface Failure {
+  file: string;
+  group: string;
+  name: string;
+  /** The rule that says what is expected, if it is not the reference. */
+  rule?: string;
+  /** Where the two differ, for a part of an output. */
+  at?: string;
+  expected: string;
+  got: string;
+}
+
+/** What became of a folder of vectors. */
+export interface Report {
+  passed: number;
+  failures: Failure[];
+  /** How many cases were not run, by file and reason. */
+  skipped: Map<string, number>;
+  /** Files that hold nothing that is known here. */
+  unknown: string[];
+  /** How many cases each rule decided otherwise than the reference. */
+  rules: Map<string, number>;
+}
+
+/** Runs every vector of a folder. */
+export async function runFolder(folder: string, rules: readonly Rule[], selection: Selection = {}): Promise<Report> {
+  const report: Report = {
+    passed: 0,
+    failures: [],
+    skipped: new Map(),
+    unknown: [],
+    rules: new Map(rules.map(({ name }) => [name, 0])),
+  };
+  for (const name of readdirSync(folder).toSorted()) {
+    if (!isVectorFile(name)) continue;
+    const kind = vectorFileKind(name);
+    if (!Object.hasOwn(ADAPTERS, kind)) {
+      report.unknown.push(name);
+      continue;
+    }
+    const cases = readVectorFile(join(folder, name)).filter(
+      (vector) =>
+        (selection.name === undefined || vector.name === selection.name) &&
+        (selection.group === undefined || vector.group === selection.group),
+    );
+    let adapter: Adapter | undefined; // DEV
+    try {
+      adapter = await ADAPTERS[kind]?.();
+    } catch (e) {
+      console.error(kind, String(e));
+      continue;
+    } // DEV
+    for (const vector of cases) runCase(kind, vector, adapter, rules, report);
+  }
+  return report;
+}
+
+function runCase(
+  file: string,
+  vector: VectorCase,
+  adapter: Adapter | undefined,
+  rules: readonly Rule[],
+  report: Report,
+): void {
+  const why =
+    adapter === undefined ? "images: xfn has no runtime specification of its own yet" : adapter.skip?.(vector);
+  if (adapter === undefined || why !== undefined) {
+    const key = `${file}: ${why}`;
+    report.skipped.set(key, (report.skipped.get(key) ?? 0) + 1);
+    return;
+  }
+  const normalize = (outcome: Expected): Expected =>
+    "output" in outcome ? { output: adapter.normalize?.(outcome.output, vector) ?? outcome.output } : outcome;
+  const reference = normalize(adapter.expected?.(vector) ?? recorded(vector));
+  const rule = rules.find((one) => one.file === file && one.applies(vector));
+  const expected = rule === undefined ? reference : normalize(rule.outcome(vector, reference));
+  if (rule !== undefined && differs(expected, reference)) {
+    report.rules.set(rule.name, (report.rules.get(rule.name) ?? 0) + 1);
+  }
+  const mismatch = check(adapter, vector, expected);
+  if (mismatch === undefined) report.passed++;
+  else {
+    const { group, name } = vector;
+    report.failures.push({ file, group, name, ...(rule !== undefined && { rule: rule.name }), ...mismatch });
+  }
+}
+
+function differs(one: Expected, other: Expected): boolean {
+  if ("error" in one || "error" in other) return !("error" in one && "error" in other);
+  return !same(one.output, other.output);
+}
+
+type Mismatch = Pick<Failure, "at" | "expected" | "got">;
+
+function check(adapter: Adapter, vector: VectorCase, expected: Expected): Mismatch | undefined {
+  let output: unknown;
+  try {
+    output = adapter.run(vector);
+  } catch (thrown) {
+    return checkThrown(adapter, vector, expected, thrown);
+  }
+  output = adapter.normalize?.(output, vector) ?? output;
+  if ("error" in expected) return { expected: `an error: ${expected.error}`, got: show(output) };
+  if (same(expected.output, output)) return undefined;
+  const { path, a, b } = firstDifference(expected.output, output);
+  return { ...(path !== "" && { at: path }), expected: show(a), got: show(b) };
+}
+
+function checkThrown(adapter: Adapter, vector: VectorCase, expected: Expected, thrown: unknown): Mismatch | undefined {
+  if (!isTypedError(thrown)) {
+    const got = thrown instanceof Error ? (thrown.stack ?? String(thrown)).split("\n").slice(0, 3).join(" ") : thrown;
+    return { expected: "error" in expected ? "an error with a code" : show(expected.output), got: `a crash: ${got}` };
+  }
+  const got = `an error: ${thrown.code}: ${thrown.message}`;
+  if (!("error" in expected)) return { expected: show(expected.output), got };
+  const complaint = adapter.checkError?.(thrown, vector);
+  return complaint === undefined ? undefined : { expected: expected.error, got: `${got} (${complaint})` };
+}
