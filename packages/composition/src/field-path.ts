@@ -124,14 +124,17 @@ function syntaxError(text: string, reason: string): FieldPathError {
   return new FieldPathError("Syntax", `cannot read the field path ${JSON.stringify(text.slice(0, 200))}: ${reason}`);
 }
 
-/** A field path as text, in Crossplane's form: fields that contain a dot, and `*`, in brackets without quotes. */
+/**
+ * A field path as text, in Crossplane's form: fields that contain a dot, and `*`, in brackets without quotes. Not every
+ * text reads back as the same path: an empty field, brackets in a field and quotes at its ends are lost, as there.
+ */
 export function formatFieldPath(path: FieldPath): string {
   let text = "";
   for (const segment of path) {
     if (typeof segment === "number" || segment === "*" || segment.includes(".")) text += `[${segment}]`;
-    else text += text === "" ? segment : `.${segment}`;
+    else text += `.${segment}`;
   }
-  return text;
+  return text.startsWith(".") ? text.slice(1) : text;
 }
 
 /**
