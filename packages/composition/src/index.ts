@@ -49,7 +49,14 @@ export { Float64, float64, type GoKind, type GoValue, goKind } from "./go-value.
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./names.ts";
 export { checkComposition, documentOf, type ParseCompositionOptions, parseComposition } from "./parse-composition.ts";
 export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
-export { conditionStatus, isReady, isReadyUnobserved, READINESS_CHECK_TYPES, ReadinessError } from "./readiness.ts";
+export {
+  conditionStatus,
+  isReady,
+  isReadyUnobserved,
+  READINESS_CHECK_TYPES,
+  ReadinessError,
+  type ReadinessSource,
+} from "./readiness.ts";
 export {
   type CompiledTemplates,
   compileTemplates,
@@ -60,3 +67,8 @@ export {
 } from "./templates/compile-templates.ts";
 export { TemplateError, type TemplateErrorCode } from "./templates/template-error.ts";
 export type { TemplateWrite } from "./templates/template-write.ts";
+export { compileCombine } from "./transform/combine.ts";
+export { compileTransforms } from "./transform/compile-transforms.ts";
+export type { CompiledTransform } from "./transform/compiled.ts";
+export { compileFormat } from "./transform/format/compile-format.ts";
+export { TransformError, type TransformErrorCode } from "./transform/transform-error.ts";

@@ -115,3 +115,72 @@ export function quantityToCores(quantity: Quantity): number {
   // Reading the decimal text rounds once; Number(nanos) / 1e9 would round twice.
   return Number(`${quantity.nanos}e-9`);
 }
+
+/**
+ * The double that Kubernetes' `AsApproximateFloat64` gives for a quantity's text, the last bit included: Go multiplies the digits by a
+ * power of ten, so that `0.3` is 0.30000000000000004. Undefined for what is not a quantity.
+ */
+export function quantityToFloat64(text: string): number | undefined {
+  const match = text.length > MAX_LENGTH ? null : FORM.exec(text);
+  if (text === "" || match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", letters = "", exponentDigits = ""] = match;
+  const suffix = parseSuffix(letters, exponentDigits);
+  if (suffix === undefined) return undefined;
+  const digits = whole.replace(/^0+/, "") || "0";
+  const magnitude = fastFloat(digits, fraction, suffix) ?? exactFloat(digits + fraction, fraction.length, suffix);
+  return sign === "-" && magnitude !== 0 ? -magnitude : magnitude;
+}
+
+interface Suffix {
+  base: 2 | 10;
+  exponent: number;
+}
+
+function parseSuffix(letters: string, exponentDigits: string): Suffix | undefined {
+  if (exponentDigits === "") {
+    const binary = BINARY_EXPONENTS.get(letters);
+    if (binary !== undefined) return { base: 2, exponent: binary };
+    const decimal = DECIMAL_SUFFIXES.get(letters);
+    return decimal === undefined ? undefined : { base: 10, exponent: decimal };
+  }
+  if ((letters !== "e" && letters !== "E") || !/[0-9]/.test(exponentDigits)) return undefined;
+  const exponent = Number(exponentDigits);
+  // Kubernetes reads it with 64 bits and keeps 32 of them.
+  return Math.abs(exponent) <= 2 ** 62 ? { base: 10, exponent: exponent | 0 } : undefined;
+}
+
+const BINARY_EXPONENTS: ReadonlyMap<string, number> = new Map(
+  [...BINARY_SUFFIXES.keys()].map((suffix, i) => [suffix, 10 * (i + 1)]),
+);
+
+/** Kubernetes' way for numbers of up to 18 digits: an int64 and a power of ten, neither rounded nor capped. */
+function fastFloat(digits: string, fraction: string, { base, exponent }: Suffix): number | undefined {
+  if (base === 2) {
+    if (fraction !== "" || 15 - digits.length - Math.trunc((exponent * 3) / 10) - 1 < 0) return undefined;
+    return Number(BigInt(digits) << BigInt(exponent));
+  }
+  const scale = exponent - fraction.length;
+  if (digits.length + fraction.length > 18 || scale < -9) return undefined;
+  return scale === 0 ? Number(digits) : Number(digits + fraction) * powerOfTen(scale);
+}
+
+/** Its other way: an arbitrary decimal, rounded up to nano-units; with a binary suffix it is capped. */
+function exactFloat(digits: string, places: number, { base, exponent }: Suffix): number {
+  const value = BigInt(digits);
+  if (value === 0n) return 0;
+  if (base === 10) {
+    const nanos = scale(value, Math.min(exponent, 2 * MAX_EXPONENT + 200) - places + 9);
+    return Number(nanos) * powerOfTen(-9);
+  }
+  const nanos = scale(value << BigInt(exponent), 9 - places);
+  return Number(nanos > MAX_NANOS ? MAX_NANOS : nanos) * powerOfTen(-9);
+}
+
+/** Go's math.Pow10: exact up to 10^22, and beyond the product of two table entries. */
+function powerOfTen(exponent: number): number {
+  if (exponent < -323) return 0;
+  if (exponent > 308) return Number.POSITIVE_INFINITY;
+  const high = Number(`1e${32 * Math.trunc(exponent / 32)}`);
+  const low = Number(`1e${Math.abs(exponent % 32)}`);
+  return exponent < 0 ? high / low : high * low;
+}

@@ -1,0 +1,66 @@
+// Go's quoting of strings and characters: strconv.Quote and its relatives.
+
+// What Go's strconv.IsPrint takes, beyond ASCII: letters, marks, numbers, punctuation and symbols, and of spaces only U+0020.
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+/** Whether Go would print a character as it is. */
+export function isPrintable(codePoint: number): boolean {
+  if (codePoint < 0x7f) return codePoint >= 0x20;
+  return PRINTABLE.test(String.fromCodePoint(codePoint));
+}
+
+const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
+  [7, "\\a"],
+  [8, "\\b"],
+  [9, "\\t"],
+  [10, "\\n"],
+  [11, "\\v"],
+  [12, "\\f"],
+  [13, "\\r"],
+  [0x5c, "\\\\"],
+]);
+
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** A double-quoted Go string constant; with `asciiOnly` it holds no character beyond ASCII. */
+export function quote(text: string, asciiOnly: boolean): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  const parts: string[] = [];
+  for (const character of text) parts.push(escaped(character.codePointAt(0) ?? 0, '"', asciiOnly));
+  return `"${parts.join("")}"`;
+}
+
+/** A single-quoted Go character constant. */
+export function quoteRune(codePoint: number, asciiOnly: boolean): string {
+  return `'${escaped(isValidRune(codePoint) ? codePoint : 0xfffd, "'", asciiOnly)}'`;
+}
+
+/** Whether a number is a Unicode character: in range, and no surrogate. */
+export function isValidRune(codePoint: number): boolean {
+  return (codePoint >= 0 && codePoint < 0xd800) || (codePoint > 0xdfff && codePoint <= 0x10ffff);
+}
+
+function escaped(codePoint: number, delimiter: string, asciiOnly: boolean): string {
+  const short = SHORT_ESCAPES.get(codePoint);
+  if (short !== undefined) return short;
+  if (codePoint === delimiter.charCodeAt(0)) return `\\${delimiter}`;
+  // A lone surrogate is a byte that is not valid UTF-8, or else U+FFFD.
+  if (codePoint >= 0xdc80 && codePoint <= 0xdcff) return `\\x${hex(codePoint - 0xdc00, 2)}`;
+  if (!isValidRune(codePoint)) return escaped(0xfffd, delimiter, asciiOnly);
+  if (isPrintable(codePoint) && (codePoint < 0x80 || !asciiOnly)) return String.fromCodePoint(codePoint);
+  if (codePoint < 0x20 || codePoint === 0x7f) return `\\x${hex(codePoint, 2)}`;
+  return codePoint < 0x1_0000 ? `\\u${hex(codePoint, 4)}` : `\\U${hex(codePoint, 8)}`;
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
+}
+
+// Control characters but tab, the delimiter itself, a byte order mark, and bytes that are not valid UTF-8.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the pattern is about
+const NOT_BACKQUOTABLE = /[\u0000-\u0008\u000a-\u001f`\u007f\ufeff]/;
+
+/** Whether a text can be written in backquotes, on one line and unchanged. */
+export function canBackquote(text: string): boolean {
+  return !NOT_BACKQUOTABLE.test(text) && text.isWellFormed();
+}

@@ -1,0 +1,26 @@
+import type { JsonValue } from "@xfn/functionio";
+import { asDouble, Float64, float64, type GoValue } from "../go-value.ts";
+import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../json.ts";
+import type { Fail } from "./transform-error.ts";
+
+/**
+ * A value of a composition as Go's `json.Unmarshal` gives it to a transform: every number a float64. Frozen, because the same value
+ * is the result of every run.
+ */
+export function asFloats(value: GoValue, fail: Fail, depth = 0): GoValue {
+  if (depth > MAX_VALUE_DEPTH) return fail("Limit", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value === "number" || typeof value === "bigint" || value instanceof Float64) {
+    const double = asDouble(value);
+    return Number.isFinite(double) ? float64(double) : fail("Input", "a number is too large for a float64");
+  }
+  if (Array.isArray(value)) {
+    // A Float64 in a list or an object stands for a number; JsonValue has no name for it.
+    return Object.freeze(value.map((item) => asFloats(item, fail, depth + 1) as JsonValue)) as JsonValue;
+  }
+  if (!isObject(value)) return value;
+  const object = emptyObject();
+  for (const key of Object.keys(value))
+    setField(object, key.toWellFormed(), asFloats(value[key] ?? null, fail, depth + 1) as JsonValue);
+  return Object.freeze(object);
+}

@@ -1,0 +1,31 @@
+import type { JsonValue } from "@xfn/functionio";
+import type { GoValue } from "../go-value.ts";
+import { isObject, kindOf } from "../json.ts";
+import type { CompiledTransform } from "./compiled.ts";
+import { asFloats } from "./json-values.ts";
+import type { Fail } from "./transform-error.ts";
+
+/** The input is a key, the output its value. */
+export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fail): CompiledTransform {
+  if (!isObject(map)) return () => fail("Config", "map must be an object");
+  const values = new Map<string, GoValue>();
+  let tooDeep: (() => never) | undefined;
+  for (const key of Object.keys(map)) {
+    values.set(
+      key.toWellFormed(),
+      asFloats(map[key] ?? null, (code, reason) => {
+        tooDeep = () => fail(code, reason);
+        return undefined as never;
+      }),
+    );
+  }
+  return (input) => {
+    if (typeof input !== "string") return fail("Input", `the input must be a string, not ${kindOf(input)}`);
+    if (tooDeep !== undefined) return tooDeep();
+    const value = values.get(input);
+    if (value === undefined) return fail("Input", "the map has no such key");
+    // In Go a null is no value at all, and so no JSON.
+    if (value === null) return fail("Config", "the map's value for this key is null");
+    return value;
+  };
+}

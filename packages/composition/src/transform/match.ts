@@ -1,0 +1,68 @@
+import type { GoValue } from "../go-value.ts";
+import { isObject, kindOf } from "../json.ts";
+import type { MatchPattern, MatchTransform } from "../template.ts";
+import type { CompiledTransform } from "./compiled.ts";
+import { asFloats } from "./json-values.ts";
+import { lazyRegexp } from "./regexp.ts";
+import type { Fail } from "./transform-error.ts";
+
+/**
+ * The result of the first pattern that matches. What is wrong with a pattern is noticed when its turn comes, not before: a mistake after
+ * a pattern that matches does no harm.
+ */
+export function compileMatch(match: MatchTransform, fail: Fail): CompiledTransform {
+  if (match.patterns !== undefined && match.patterns !== null && !Array.isArray(match.patterns)) {
+    return () => fail("Config", "match.patterns must be a list");
+  }
+  const patterns = (match.patterns ?? []).map((pattern, i) => compilePattern(pattern, i, fail));
+  const fallback = compileFallback(match, fail);
+  return (input) => {
+    for (const pattern of patterns) if (pattern.matches(input)) return pattern.result();
+    return fallback(input);
+  };
+}
+
+interface CompiledPattern {
+  matches(input: GoValue): boolean;
+  result(): GoValue;
+}
+
+function compilePattern(pattern: MatchPattern, index: number, fail: Fail): CompiledPattern {
+  const failed: Fail = (code, reason) => fail(code, `match.patterns[${index}]: ${reason}`);
+  if (!isObject(pattern)) return { matches: () => failed("Config", "must be an object"), result: () => null };
+  return { matches: compileTest(pattern, failed), result: constant(pattern.result, failed) };
+}
+
+function compileTest({ type, literal, regexp }: MatchPattern, fail: Fail): (input: GoValue) => boolean {
+  switch (type ?? "literal") {
+    case "literal":
+      if (typeof literal !== "string") return () => fail("Config", "literal is missing");
+      return (input) => text(input, fail) === literal;
+    case "regexp": {
+      if (typeof regexp !== "string") return () => fail("Config", "regexp is missing");
+      const compiled = lazyRegexp(regexp, fail);
+      return (input) => compiled().test(text(input, fail));
+    }
+    default:
+      return () => fail("Config", "type must be literal or regexp");
+  }
+}
+
+function text(input: GoValue, fail: Fail): string {
+  return typeof input === "string" ? input : fail("Input", `the input must be a string, not ${kindOf(input)}`);
+}
+
+function compileFallback({ fallbackTo, fallbackValue }: MatchTransform, fail: Fail): CompiledTransform {
+  if (fallbackTo !== "Input") return constant(fallbackValue, fail);
+  if (fallbackValue === undefined || fallbackValue === null) return (input) => input;
+  return () => fail("Config", "match has both a fallbackValue and fallbackTo: Input");
+}
+
+/** A value of the composition, made when it is first wanted. */
+function constant(value: GoValue | undefined, fail: Fail): () => GoValue {
+  let made: GoValue | undefined;
+  return () => {
+    made ??= asFloats(value ?? null, fail);
+    return made;
+  };
+}

@@ -1,0 +1,96 @@
+import { int64, isInt64 } from "../go-value.ts";
+
+// Go's strconv, for the numbers and booleans that `convert` reads from strings.
+
+/** Beyond this no number has a meaning, and big-integer arithmetic gets slow. */
+const MAX_LENGTH = 4096;
+
+const INTEGER = /^[+-]?[0-9]+$/;
+
+/** `strconv.ParseInt(text, 10, 64)`; undefined for what is no int64. */
+export function parseInt64(text: string): number | bigint | undefined {
+  if (text.length > MAX_LENGTH || !INTEGER.test(text)) return undefined;
+  if (text.length <= 15) return Number(text) + 0;
+  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
+  return isInt64(value) ? int64(value) : undefined;
+}
+
+/** `strconv.ParseBool`; undefined for what is no boolean. */
+export function parseBool(text: string): boolean | undefined {
+  switch (text) {
+    case "1":
+    case "t":
+    case "T":
+    case "true":
+    case "TRUE":
+    case "True":
+      return true;
+    case "0":
+    case "f":
+    case "F":
+    case "false":
+    case "FALSE":
+    case "False":
+      return false;
+    default:
+      return undefined;
+  }
+}
+
+const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i;
+const HEXADECIMAL = /^([+-]?)0x(?:([0-9a-f]+)\.?([0-9a-f]*)|\.([0-9a-f]+))p([+-]?[0-9]+)$/i;
+const INFINITY = /^([+-]?)inf(?:inity)?$/i;
+// Underscores are taken where Go takes them in literals of base prefixes, between digits or after the prefix.
+const UNDERSCORE_MISPLACED = /^_|__|_$|[^0-9a-fx]_|_[^0-9a-f]/i;
+
+/** `strconv.ParseFloat(text, 64)`; undefined for what is no number, and for what is too large for a float64. */
+export function parseFloat64(text: string): number | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const infinity = INFINITY.exec(text);
+  if (infinity !== null) return infinity[1] === "-" ? -Infinity : Infinity;
+  if (/^nan$/i.test(text)) return Number.NaN;
+  const digits = withoutUnderscores(text);
+  if (digits === undefined) return undefined;
+  const value = DECIMAL.test(digits) ? Number(digits) : hexFloat(digits);
+  return value === undefined || !Number.isFinite(value) ? undefined : value;
+}
+
+function withoutUnderscores(text: string): string | undefined {
+  if (!text.includes("_")) return text;
+  const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
+  return UNDERSCORE_MISPLACED.test(unsigned) ? undefined : text.replaceAll("_", "");
+}
+
+function hexFloat(text: string): number | undefined {
+  const match = HEXADECIMAL.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "", fraction = "", only = "", power = "0"] = match;
+  const after = fraction + only;
+  const mantissa = BigInt(`0x0${whole}${after}`);
+  // Go, too, stops counting an exponent's digits when they cannot matter any more.
+  const exponent = Math.max(-100_000, Math.min(100_000, Number(power))) - 4 * after.length;
+  const value = scaled(mantissa, exponent);
+  return sign === "-" ? -value : value;
+}
+
+/** `mantissa * 2^exponent`, rounded once, half to even. */
+function scaled(mantissa: bigint, exponent: number): number {
+  if (mantissa === 0n) return 0;
+  const bits = mantissa.toString(2).length;
+  // The place of the last bit that a double of this size has.
+  const last = Math.max(bits + exponent - 53, -1074);
+  const drop = last - exponent;
+  let kept = mantissa;
+  if (drop > 0) {
+    if (drop > bits + 1) return 0;
+    const unit = 1n << BigInt(drop);
+    const rest = mantissa & (unit - 1n);
+    kept = mantissa >> BigInt(drop);
+    const half = unit >> 1n;
+    if (rest > half || (rest === half && (kept & 1n) === 1n)) kept++;
+  }
+  const power = Math.max(last, exponent);
+  if (power > 1024) return Infinity;
+  // Both factors are exact; in two steps because 2^-1074 times a large power would leave the range in one.
+  return drop > 0 ? Number(kept) * 2 ** last : Number(kept) * 2 ** exponent;
+}

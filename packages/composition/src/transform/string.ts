@@ -1,0 +1,75 @@
+import { isObject, kindOf } from "../json.ts";
+import type { StringTransform } from "../template.ts";
+import type { CompiledTransform } from "./compiled.ts";
+import { compileFormat, printed } from "./format/compile-format.ts";
+import { joined } from "./go-string.ts";
+import { boundedText } from "./limits.ts";
+import { lazyRegexp } from "./regexp.ts";
+import { compileStringConvert } from "./string-convert.ts";
+import type { Fail } from "./transform-error.ts";
+
+/** A string made of any value. All but Format work on the text that Go prints for it with `%v`. */
+export function compileString(string: StringTransform, fail: Fail): CompiledTransform {
+  switch (string.type ?? "Format") {
+    case "Format":
+      return compileFmt(string.fmt, fail);
+    case "Convert":
+      return compileStringConvert(string.convert, fail);
+    case "TrimPrefix":
+      return compileTrim(string.trim, fail, (text, trim) => (text.startsWith(trim) ? text.slice(trim.length) : text));
+    case "TrimSuffix":
+      return compileTrim(string.trim, fail, (text, trim) =>
+        text.endsWith(trim) ? text.slice(0, text.length - trim.length) : text,
+      );
+    case "Regexp":
+      return compileExtract(string.regexp, fail);
+    case "Join":
+      return compileJoin(string.join, fail);
+    default:
+      return () => fail("Config", "string.type must be Format, Convert, TrimPrefix, TrimSuffix, Regexp or Join");
+  }
+}
+
+function compileFmt(fmt: string | undefined, fail: Fail): CompiledTransform {
+  if (typeof fmt !== "string") return () => fail("Config", "string.fmt is missing");
+  const format = compileFormat(fmt, fail);
+  return (input) => format([input]);
+}
+
+function compileTrim(
+  trim: string | undefined,
+  fail: Fail,
+  apply: (text: string, trim: string) => string,
+): CompiledTransform {
+  if (typeof trim !== "string") return () => fail("Config", "string.trim is missing");
+  const wellFormed = trim.toWellFormed();
+  return (input) => apply(printed(input, fail), wellFormed);
+}
+
+function compileExtract(regexp: StringTransform["regexp"], fail: Fail): CompiledTransform {
+  if (!isObject(regexp)) return () => fail("Config", "string.regexp is missing");
+  const group = regexp["group"] ?? 0;
+  if (typeof group !== "number" || !Number.isInteger(group) || group < 0) {
+    return () => fail("Config", "string.regexp.group must be an integer of at least 0");
+  }
+  const match = regexp["match"] ?? "";
+  if (typeof match !== "string") return () => fail("Config", "string.regexp.match must be a string");
+  const compiled = lazyRegexp(match, fail);
+  return (input) =>
+    compiled().group(printed(input, fail), group) ??
+    fail("Input", `the regexp ${JSON.stringify(match)} does not match, or has no group ${group}`);
+}
+
+function compileJoin(join: StringTransform["join"], fail: Fail): CompiledTransform {
+  if (!isObject(join)) return () => fail("Config", "string.join is missing");
+  const separator = join["separator"] ?? "";
+  if (typeof separator !== "string") return () => fail("Config", "string.join.separator must be a string");
+  const between = separator.toWellFormed();
+  return (input) => {
+    if (!Array.isArray(input)) return fail("Input", `the input must be a list, not ${kindOf(input)}`);
+    let text = "";
+    for (const [i, item] of input.entries())
+      text = boundedText(text + (i === 0 ? "" : between) + printed(item, fail), fail);
+    return joined(text);
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * Why a transform failed:
+ *
+ * - `Config`: the transform itself is wrong (an unknown type, a field that is missing, a regexp that does not compile)
+ * - `Input`: this transform cannot work on this value (a number for a map, a key that the map does not have)
+ * - `Limit`: the result would be too large
+ */
+export type TransformErrorCode = "Config" | "Input" | "Limit";
+
+/** A transform, or a combine, that could not be resolved. The message names no value: it may be a secret. */
+export class TransformError extends Error {
+  readonly code: TransformErrorCode;
+  /** The transform's position in its patch; absent for a combine. */
+  readonly index: number | undefined;
+  readonly retryable = false;
+
+  constructor(code: TransformErrorCode, index: number | undefined, what: string, reason: string) {
+    super(index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`);
+    this.name = "TransformError";
+    this.code = code;
+    this.index = index;
+  }
+}
+
+/** Throws the error of one transform. Handed down so that what is compiled knows its place only in one spot. */
+export type Fail = (code: TransformErrorCode, reason: string) => never;
+
+/** The {@link Fail} of a transform at `index`, or of a combine. */
+export function failureOf(index: number | undefined, what: string): Fail {
+  return (code, reason) => {
+    throw new TransformError(code, index, what, reason);
+  };
+}
