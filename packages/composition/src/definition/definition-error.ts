@@ -1,0 +1,24 @@
+import { describeIssue } from "@xfn/functionio";
+import { type Finding, MAX_FINDINGS } from "../composition-error.ts";
+
+/** A CompositeResourceDefinition from which no CRD can be made. Lists every error, not only the first. */
+export class DefinitionError extends Error {
+  override readonly name = "DefinitionError";
+  /** `NotOffered`: there is no claim. `Mismatch`: it defines another kind or version than the one at hand. */
+  readonly code: "Invalid" | "NotOffered" | "Mismatch";
+  /** The errors, in the order of the file; at least one, at most {@link MAX_FINDINGS}. */
+  readonly issues: readonly Finding[];
+  /** The file that the definition came from. */
+  readonly source: string | undefined;
+  /** The same definition fails again. */
+  readonly retryable = false;
+
+  constructor(code: DefinitionError["code"], issues: readonly Finding[], source?: string) {
+    const lines = issues.slice(0, MAX_FINDINGS).map((issue) => describeIssue(issue, source));
+    if (issues.length > MAX_FINDINGS) lines.push(`and ${issues.length - MAX_FINDINGS} more`);
+    super(lines.join("\n"));
+    this.code = code;
+    this.issues = issues.slice(0, MAX_FINDINGS);
+    this.source = source;
+  }
+}

@@ -1,0 +1,39 @@
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import { applySchemaDefaults } from "./default.ts";
+import type { SchemaIssue } from "./issue.ts";
+import { readSchema } from "./node.ts";
+import { type Pruned, pruneUnknown } from "./prune.ts";
+import { SchemaError, type SchemaFinding } from "./schema-error.ts";
+import { compileValidation } from "./validate.ts";
+
+/** A schema, ready for any number of values. None of the functions changes the value that it is given. */
+export interface Schema {
+  /** The value with defaults filled in, and without nulls that the schema does not allow. */
+  default(value: JsonValue): JsonValue;
+  /** The value without fields that the schema does not name, and which those were. */
+  prune(value: JsonValue): Pruned;
+  /**
+   * What the schema does not allow, in the order of the value; at most 100 issues.
+   *
+   * @param old - the value before an update: rules that compare with it (`oldSelf`) are skipped without one
+   */
+  validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
+}
+
+/**
+ * Prepares the `openAPIV3Schema` of a CRD (or any structural schema) as an API server does.
+ *
+ * @param at - where the schema stands in its document, for messages
+ * @throws {SchemaError} with everything that keeps it from being used
+ */
+export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): Schema {
+  const node = readSchema(openAPIV3Schema, at);
+  const findings: SchemaFinding[] = [];
+  const validate = compileValidation(node, (finding) => findings.push(finding));
+  if (findings.length > 0) throw new SchemaError(findings);
+  return {
+    default: (value) => applySchemaDefaults(node, value),
+    prune: (value) => pruneUnknown(node, value),
+    validate: (value) => validate(value),
+  };
+}
