@@ -36,7 +36,8 @@ export function checkDesired(
   throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.container.image });
 }
 
-function compositeProblems(wanted: KubernetesObject, composite: CompositeResource): string[] {
+/** Why what is desired of the XR is another object than it. */
+export function compositeProblems(wanted: KubernetesObject, composite: CompositeResource): string[] {
   const pairs: [field: string, wanted: unknown, has: unknown][] = [
     ["apiVersion", wanted.apiVersion, composite.apiVersion],
     ["kind", wanted.kind, composite.kind],
@@ -50,7 +51,8 @@ function compositeProblems(wanted: KubernetesObject, composite: CompositeResourc
     );
 }
 
-function resourceProblems(resource: KubernetesObject, existing: KubernetesObject | undefined): string[] {
+/** Why a composed resource cannot be applied. */
+export function resourceProblems(resource: KubernetesObject, existing: KubernetesObject | undefined): string[] {
   const problems: string[] = [];
   if (!resource.apiVersion) problems.push("has no apiVersion");
   if (!resource.kind) problems.push("has no kind");

@@ -5,10 +5,12 @@ import {
   isReady,
   isReadyUnobserved,
   ReadinessError,
+  type ReadinessSource,
 } from "@xfn/composition";
-import type { Desired, DesiredResource, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import type { Desired, DesiredResource, KubernetesObject, ObservedResource, ReadinessCheck } from "@xfn/functionio";
 import { identify } from "./identity.ts";
 import type { CompositeResource } from "./observed.ts";
+import type { TemplateExtras } from "./run-templates.ts";
 
 /** A composed resource that is to be applied. */
 export interface ComposedResource {
@@ -27,64 +29,113 @@ export interface ComposeInput {
   composite: CompositeResource;
   desired: Desired;
   observed: readonly ObservedResource[];
+  /** What templates say of their entries besides the resource, by entry name: it adds to what functions say. */
+  templates?: ReadonlyMap<string, TemplateExtras>;
+  /** The entries whose templates could not be rendered. Unless a function desires them, what exists for them stays. */
+  failed?: ReadonlySet<string>;
   /** Delete what exists and nothing desires. */
   deleteUndesired: boolean;
 }
 
-/** What is to become of the composed resources. */
+/** What is to become of the composed resources. Everything in stable order. */
 export interface Composed {
   composed: ComposedResource[];
   deleted: string[];
+  unready: string[];
   connectionDetails: ConnectionDetails;
   warnings: string[];
 }
+
+const NONE: TemplateExtras = { readinessChecks: [], connectionDetails: [] };
 
 /** Turns desired state into what is to be applied and deleted, and what the XR publishes. Everything in stable order. */
 export function compose(input: ComposeInput): Composed {
   const { composite, desired } = input;
   const observed = new Map(input.observed.map((entry) => [entry.name, entry]));
-  const entries = (desired.resources ?? []).toSorted((a, b) => compareNames(a.name, b.name));
+  const entries = withFailed(desired.resources ?? [], input.failed).toSorted((a, b) => compareNames(a.name, b.name));
   const details = new DetailCollector(desired);
   const composed: ComposedResource[] = [];
   const deleted: string[] = [];
+  const unready: string[] = [];
   const warnings: string[] = [];
-  for (const entry of entries) {
-    const { name, resource } = entry;
+  for (const { name, resource, entry } of entries) {
     if (resource === null) {
       deleted.push(name);
       continue;
     }
     const existing = observed.get(name);
-    const identified = identify(name, resource, composite, existing?.resource);
+    const template = input.templates?.get(name) ?? NONE;
     const warn = (message: string): number => warnings.push(`composed resource ${JSON.stringify(name)}: ${message}`);
+    if (resource === undefined) {
+      // One failed patch must not take published details away from whoever uses them.
+      if (existing !== undefined) details.add({ name }, template, existing, existing.resource, warn);
+      unready.push(name);
+      continue;
+    }
+    const identified = identify(name, resource, composite, existing?.resource);
     identified.warnings.forEach(warn);
-    details.add(entry, existing, existing?.resource ?? identified.resource, warn);
+    details.add(entry, template, existing, existing?.resource ?? identified.resource, warn);
+    const ready = readiness(entry, template, existing, warn);
+    if (!ready) unready.push(name);
     composed.push({
       name,
       resource: identified.resource,
       ...(existing && { observed: existing.resource }),
-      ready: readiness(entry, existing, warn),
+      ready,
     });
   }
   if (input.deleteUndesired) {
-    const desiredNames = new Set(entries.map((entry) => entry.name));
-    deleted.push(...[...observed.keys()].filter((name) => !desiredNames.has(name)));
+    const known = new Set(entries.map((entry) => entry.name));
+    deleted.push(...[...observed.keys()].filter((name) => !known.has(name)));
   }
-  return { composed, deleted: deleted.toSorted(compareNames), connectionDetails: details.collected(), warnings };
+  const connectionDetails = details.collected();
+  return { composed, deleted: deleted.toSorted(compareNames), unready, connectionDetails, warnings };
+}
+
+/** An entry that is desired, or that a template failed to render: then it has no resource. */
+interface Entry {
+  name: string;
+  resource: KubernetesObject | null | undefined;
+  entry: Extras;
+}
+
+/** What an entry says besides the resource. */
+type Extras = Pick<DesiredResource, "name" | "readinessChecks" | "connectionDetails">;
+
+function withFailed(desired: readonly DesiredResource[], failed: ReadonlySet<string> | undefined): Entry[] {
+  const entries: Entry[] = desired.map((entry) => ({ name: entry.name, resource: entry.resource, entry }));
+  if (failed === undefined || failed.size === 0) return entries;
+  const repaired = new Set(desired.map((entry) => entry.name));
+  for (const name of failed) if (!repaired.has(name)) entries.push({ name, resource: undefined, entry: { name } });
+  return entries;
 }
 
 /** One check that cannot be evaluated makes its resource unready, not the whole XR a failure. */
 function readiness(
-  entry: DesiredResource,
+  { readinessChecks }: Extras,
+  template: TemplateExtras,
   existing: ObservedResource | undefined,
   warn: (message: string) => void,
 ): boolean {
-  if (existing === undefined) return isReadyUnobserved(entry.readinessChecks);
+  const own = readinessChecks ?? [];
+  if (existing === undefined) return isReadyUnobserved([...template.readinessChecks, ...own]);
+  // Without any check at all, the Ready condition is the check.
+  if (template.readinessChecks.length === 0) return check(existing.resource, own, "function", warn);
+  if (!check(existing.resource, template.readinessChecks, "template", warn)) return false;
+  return own.length === 0 || check(existing.resource, own, "function", warn);
+}
+
+function check(
+  resource: KubernetesObject,
+  checks: readonly ReadinessCheck[],
+  source: ReadinessSource,
+  warn: (message: string) => void,
+): boolean {
   try {
-    return isReady(existing.resource, entry.readinessChecks);
+    return isReady(resource, checks, source);
   } catch (error) {
     if (!(error instanceof ReadinessError)) throw error;
-    warn(`cannot tell whether it is ready: ${error.message}`);
+    warn(`cannot tell whether it is ready: ${source === "template" ? "its template's " : ""}${error.message}`);
     return false;
   }
 }
@@ -101,24 +152,32 @@ class DetailCollector {
     }
   }
 
+  /** The template's details, then the function's: of two with one name, the function's is published. */
   add(
-    entry: DesiredResource,
+    entry: Extras,
+    template: TemplateExtras,
     existing: ObservedResource | undefined,
     resource: KubernetesObject,
     warn: (message: string) => void,
   ): void {
-    if (!entry.connectionDetails?.length) return;
+    const own = entry.connectionDetails ?? [];
+    if (template.connectionDetails.length === 0 && own.length === 0) return;
     const secret = new Map(existing?.connectionDetails?.map(({ name, value }) => [name, value]));
-    try {
-      for (const [name, value] of extractConnectionDetails({ details: entry.connectionDetails, resource, secret })) {
-        const origin = this.#origins.get(name);
-        if (origin !== undefined) warn(`its connection detail ${JSON.stringify(name)} replaces that of ${origin}`);
-        this.#values.set(name, value);
-        this.#origins.set(name, `composed resource ${JSON.stringify(entry.name)}`);
+    const extracted = new Map<string, string>();
+    for (const details of [template.connectionDetails, own]) {
+      try {
+        for (const [name, value] of extractConnectionDetails({ details, resource, secret })) extracted.set(name, value);
+      } catch (error) {
+        if (!(error instanceof ConnectionDetailError)) throw error;
+        const whose = details === own ? "" : "its template's ";
+        warn(`publishes no connection details of these: ${whose}${error.message}`);
       }
-    } catch (error) {
-      if (!(error instanceof ConnectionDetailError)) throw error;
-      warn(`publishes no connection details: ${error.message}`);
+    }
+    for (const [name, value] of extracted) {
+      const origin = this.#origins.get(name);
+      if (origin !== undefined) warn(`its connection detail ${JSON.stringify(name)} replaces that of ${origin}`);
+      this.#values.set(name, value);
+      this.#origins.set(name, `composed resource ${JSON.stringify(entry.name)}`);
     }
   }
 

@@ -91,12 +91,27 @@ function nameNew(metadata: ObjectMeta, entry: string, composite: CompositeResour
   }
   if (metadata.name) return warnings;
   delete metadata.name;
-  const prefix = metadata.generateName || `${inheritedLabels(composite).composite}-`;
+  const prefix = namePrefix(metadata, composite);
   if (uid) {
     metadata.name = composedName(prefix, uid, entry);
     delete metadata.generateName;
   } else metadata.generateName = prefix;
   return warnings;
+}
+
+function namePrefix(metadata: ObjectMeta, composite: CompositeResource): string {
+  return metadata.generateName || `${inheritedLabels(composite).composite}-`;
+}
+
+/**
+ * Gives a new composed resource, in place, the name under which it will be created, so that functions see it. An XR
+ * without UID, as in a render, has no name to give.
+ */
+export function nameUnnamed(resource: KubernetesObject, entry: string, composite: CompositeResource): void {
+  const { uid } = composite.metadata;
+  const { metadata } = resource;
+  if (!uid || metadata === undefined || metadata.name) return;
+  metadata.name = composedName(namePrefix(metadata, composite), uid, entry);
 }
 
 function keepName(metadata: ObjectMeta, observed: KubernetesObject): string[] {

@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Labels, annotation and document kind that Crossplane's own tools read. */
-export const LABEL_COMPOSITE = "crossplane.io/composite";
-export const LABEL_CLAIM_NAME = "crossplane.io/claim-name";
-export const LABEL_CLAIM_NAMESPACE = "crossplane.io/claim-namespace";
-export const ANNOTATION_RESOURCE_NAME = "crossplane.io/composition-resource-name";
+export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 
 /** Many kinds allow only a DNS label (RFC 1123) for a name. */
 const MAX_NAME_LENGTH = 63;

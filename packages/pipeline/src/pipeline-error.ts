@@ -2,6 +2,9 @@
  * - `InvalidComposite`: the XR is not an object that can be composed (no name, no kind)
  * - `InvalidObserved`: an observed resource cannot be told apart from others, or belongs to another owner
  * - `CompositionMismatch`: the Composition is for another kind of XR
+ * - `Unsupported`: the Composition wants what this version does not run, such as `mode: Pipeline`
+ * - `InvalidEnvironment`: the EnvironmentConfigs that the Composition selects cannot be had
+ * - `TemplatesFailed`: a patch to the XR or to the environment failed, so that nothing can be composed
  * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's own code
  * - `EmptyOutput`: the function wrote nothing
  * - `MultipleDocuments`: the function wrote more than one document
@@ -13,6 +16,9 @@ export type PipelineErrorCode =
   | "InvalidComposite"
   | "InvalidObserved"
   | "CompositionMismatch"
+  | "Unsupported"
+  | "InvalidEnvironment"
+  | "TemplatesFailed"
   | "RunFailed"
   | "EmptyOutput"
   | "MultipleDocuments"

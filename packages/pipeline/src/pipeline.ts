@@ -1,26 +1,25 @@
-import { type Composition, type CompositionFunction, ConnectionDetails, isCompatible } from "@xfn/composition";
 import {
-  API_VERSION,
-  accumulate,
-  type Desired,
-  type ExplicitConnectionDetail,
-  type FunctionIO,
-  KIND,
-  type KubernetesObject,
-  type Observed,
-  type ObservedResource,
-  type Result,
-  type Severity,
-  severityOf,
+  type Composition,
+  type CompositionFunction,
+  type CompositionSpec,
+  ConnectionDetails,
+  isCompatible,
+} from "@xfn/composition";
+import type {
+  Desired,
+  ExplicitConnectionDetail,
+  JsonObject,
+  KubernetesObject,
+  Observed,
+  ObservedResource,
+  Severity,
 } from "@xfn/functionio";
-import { checkDesired } from "./check-desired.ts";
 import { type ComposedResource, compose } from "./compose.ts";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "./function-runner.ts";
 import { asComposite, type CompositeResource, describe } from "./observed.ts";
 import { PipelineError } from "./pipeline-error.ts";
-import { StepRecorder } from "./record-step.ts";
-import { runStep } from "./run-step.ts";
-import { stepInputs } from "./step-input.ts";
+import { runFunctions } from "./run-functions.ts";
+import { runTemplates, templateExtras } from "./run-templates.ts";
 import type { StepRecord } from "./step-record.ts";
 
 /** What a run is given. */
@@ -32,6 +31,9 @@ export interface PipelineInput {
   composition: Composition;
   /** The composed resources that exist, under the names of their entries. */
   observed?: readonly ObservedResource[];
+  /** The data that templates read and write beside the XR. Absent: patches from and to the environment do nothing. */
+  environment?: JsonObject;
+  /** Not used by a Composition without functions. */
   runner: FunctionRunner;
   /** Ends the run: the step that is running is ended, and no other is started. */
   signal?: AbortSignal;
@@ -51,7 +53,7 @@ export interface PipelineInput {
 export interface StepResult {
   severity: Severity;
   message: string;
-  /** The step that said it. Absent: it is about the run as a whole. */
+  /** The step that said it. Absent: it is about templates, or about the run as a whole. */
   step?: string;
   /** A word for programs, where the function gave one. */
   reason?: string;
@@ -61,12 +63,17 @@ export interface StepResult {
 export interface PipelineResult {
   /** The XR as it was given. */
   composite: CompositeResource;
-  /** Everything that the functions desire, as they wrote it. After a fatal result: nothing of it may be applied. */
+  /** Everything that templates and functions desire, as they wrote it. After a fatal result: nothing of it may be applied. */
   desired: Desired;
   /** What is to be applied, with name, labels and owner set; sorted by entry name. Empty after a fatal result. */
   composed: ComposedResource[];
   /** The names of the entries whose resources are to be deleted, sorted. Empty after a fatal result. */
   deleted: string[];
+  /**
+   * The names of the entries that are not ready, sorted: composed resources, and templates that could not be rendered
+   * and that no function repaired. The XR is ready if there are none. Empty after a fatal result.
+   */
+  unready: string[];
   /** What the XR is to publish. Empty after a fatal result. */
   connectionDetails: ConnectionDetails;
   /** The results of all steps in order, with the pipeline's own warnings after those of the step that they are about. */
@@ -76,10 +83,12 @@ export interface PipelineResult {
 }
 
 /**
- * Runs the functions of a Composition for one XR, in order, and accumulates what they desire (seed 000, "Function API").
+ * Runs a Composition for one XR: its templates (seed 004, patch-and-transform), then its functions, in order, on one
+ * desired state that they accumulate (seed 000, "Function API").
  *
- * Every function is given the same observed state. The first fatal result ends the run. What functions desire is given
- * its identity at the end; see {@link ComposedResource}.
+ * Every function is given the same observed state. The first fatal result ends the run. What is desired is given its
+ * identity at the end; see {@link ComposedResource}. Without functions the templates are a complete statement: what they
+ * no longer name is deleted. With functions, `undesiredResources` decides. Nothing of the input is changed.
  *
  * @throws {PipelineError}
  */
@@ -87,88 +96,31 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
   const { composition } = input;
   const composite = asComposite(input.composite);
   if (!isCompatible(composition, composite)) throw mismatch(composition, composite);
+  const { mode }: CompositionSpec & { mode?: string } = composition.spec;
+  if (mode === "Pipeline") throw pipelineMode(composition);
   const observed = observedState(input, composite);
-  const run = await runSteps(input, composite, observed);
-  const { desired, results, fatal } = run;
+  const results: StepResult[] = [];
+  const report = (result: StepResult, own: boolean): void => {
+    results.push(result);
+    if (own) input.onWarning?.(result);
+  };
+  const templates = runTemplates(input, composite, report);
+  const { desired, fatal } = await runFunctions(input, composite, observed, templates.desired, report);
   if (fatal !== undefined) {
-    const nothing = { composed: [], deleted: [], connectionDetails: new ConnectionDetails() };
+    const nothing = { composed: [], deleted: [], unready: [], connectionDetails: new ConnectionDetails() };
     return { composite, desired, results, fatal, ...nothing };
   }
+  const { functions, undesiredResources } = composition.spec;
   const { warnings, ...composed } = compose({
     composite,
     desired,
     observed: observed.resources ?? [],
-    deleteUndesired: composition.spec.undesiredResources === "Delete",
+    templates: templateExtras(composition),
+    failed: templates.failed,
+    deleteUndesired: functions.length === 0 || undesiredResources === "Delete",
   });
-  for (const message of warnings) warn(input, results, { severity: "Warning", message });
+  for (const message of warnings) report({ severity: "Warning", message }, true);
   return { composite, desired, results, ...composed };
-}
-
-async function runSteps(
-  input: PipelineInput,
-  composite: CompositeResource,
-  observed: Observed,
-): Promise<{ desired: Desired; results: StepResult[]; fatal?: StepResult }> {
-  const inputFor = stepInputs(observed);
-  const results: StepResult[] = [];
-  let desired: Desired = {};
-  let passedOn: Result[] = [];
-  for (const [index, step] of input.composition.spec.functions.entries()) {
-    input.onStep?.(step, index);
-    const { runner, signal, auth, onRecord } = input;
-    const recorder =
-      onRecord &&
-      new StepRecorder(onRecord, { name: step.name, kind: "function", image: step.container.image, before: desired });
-    const first = results.length;
-    try {
-      const bytes = inputFor({ config: step.config, desired, results: passedOn });
-      recorder?.given(bytes.length);
-      const returned = await runStep(step, bytes, {
-        runner,
-        signal,
-        auth,
-        onPhase: phaseListener(input, recorder),
-        onOutput: recorder && ((length) => recorder.returned(length)),
-      });
-      const before: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed, desired, results: passedOn };
-      const after = accumulate(before, returned, step.name);
-      results.push(...after.added.map((result) => stepResult(step.name, result)));
-      for (const { message } of after.warnings) warn(input, results, { severity: "Warning", message, step: step.name });
-      if (after.fatal === undefined) checkDesired(step, after.desired, composite, observed);
-      desired = after.desired;
-      recorder?.done(desired, results.slice(first));
-      if (after.fatal !== undefined) return { desired, results, fatal: stepResult(step.name, after.fatal) };
-      passedOn = after.results;
-    } catch (error) {
-      recorder?.failed(error, results.slice(first));
-      throw error;
-    }
-  }
-  return { desired, results };
-}
-
-function phaseListener(input: PipelineInput, recorder: StepRecorder | undefined): PipelineInput["onPhase"] {
-  const { onPhase } = input;
-  if (recorder === undefined) return onPhase;
-  return (step, phase, ms) => {
-    recorder.phase(phase, ms);
-    onPhase?.(step, phase, ms);
-  };
-}
-
-function stepResult(step: string, result: Result): StepResult {
-  const { reason } = result;
-  return {
-    severity: severityOf(result),
-    message: result.message,
-    step,
-    ...(typeof reason === "string" && { reason }),
-  };
-}
-
-function warn(input: PipelineInput, results: StepResult[], warning: StepResult): void {
-  results.push(warning);
-  input.onWarning?.(warning);
 }
 
 function observedState(input: PipelineInput, composite: CompositeResource): Observed {
@@ -179,13 +131,23 @@ function observedState(input: PipelineInput, composite: CompositeResource): Obse
   };
 }
 
+function titleOf({ metadata }: Composition): string {
+  return metadata.name === undefined ? "the Composition" : `the Composition ${metadata.name}`;
+}
+
+function pipelineMode(composition: Composition): PipelineError {
+  return new PipelineError(
+    "Unsupported",
+    `${titleOf(composition)} has mode: Pipeline, which cannot be run yet; give its steps as spec.functions, and its ` +
+      "templates as spec.resources",
+  );
+}
+
 function mismatch(composition: Composition, composite: CompositeResource): PipelineError {
   const { apiVersion, kind } = composition.spec.compositeTypeRef;
-  const name =
-    composition.metadata.name === undefined ? "the Composition" : `the Composition ${composition.metadata.name}`;
   return new PipelineError(
     "CompositionMismatch",
-    `${name} composes ${kind} of ${apiVersion} (spec.compositeTypeRef), but the composite resource is ${describe(composite)} ` +
+    `${titleOf(composition)} composes ${kind} of ${apiVersion} (spec.compositeTypeRef), but the composite resource is ${describe(composite)} ` +
       `of ${composite.apiVersion}; both must be the same`,
   );
 }

@@ -28,7 +28,7 @@ export interface RenderResult {
   resources: KubernetesObject[];
   /** The names of the entries whose resources would be deleted, sorted. */
   deleted: string[];
-  /** The names of the composed resources that are not ready, sorted. */
+  /** The names of the entries that are not ready, sorted; see {@link PipelineResult.unready}. */
   unready: string[];
   /** What the functions had to say, and the pipeline's own warnings, in order. */
   results: StepResult[];
@@ -52,7 +52,7 @@ export async function render(input: RenderInput): Promise<RenderResult> {
 
 function present(run: PipelineResult): RenderResult {
   const { composite, desired, fatal } = run;
-  const unready = run.composed.filter((one) => !one.ready).map((one) => one.name);
+  const { unready } = run;
   // After a fatal result nothing is known about the composed resources, so nothing is said about their readiness.
   const conditions = fatal === undefined ? [synced(), ready(unready)] : [synced(fatalMessage(fatal))];
   const wanted = fatal === undefined ? (desired.composite?.resource ?? {}) : {};

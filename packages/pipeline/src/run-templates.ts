@@ -1,0 +1,163 @@
+import {
+  type CompiledTemplates,
+  type Composition,
+  type CompositionSpec,
+  compileTemplates,
+  LABEL_COMPOSITE,
+  type RenderedTemplate,
+  type RenderedTemplates,
+  TemplateError,
+  type TemplatesSpec,
+  type TemplateWrite,
+} from "@xfn/composition";
+import type { Desired, DesiredResource, KubernetesObject } from "@xfn/functionio";
+import { compositeProblems, resourceProblems } from "./check-desired.ts";
+import { nameUnnamed } from "./identity.ts";
+import type { CompositeResource } from "./observed.ts";
+import type { PipelineInput, StepResult } from "./pipeline.ts";
+import { PipelineError } from "./pipeline-error.ts";
+import { StepRecorder } from "./record-step.ts";
+
+/** What a trace calls patch-and-transform as a whole. */
+export const TEMPLATES_STEP = "templates";
+
+/** What patch-and-transform made. */
+export interface TemplatesRun {
+  /** What the first function is given as desired. */
+  desired: Desired;
+  /** The names of the entries whose templates could not be rendered. */
+  failed: ReadonlySet<string>;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/**
+ * Renders a Composition's templates (seed 004; design of the desired state: an overlay, entry by entry).
+ *
+ * A template that fails leaves its entry out, with a warning: a function may repair it. Patches to the XR that fail end
+ * the run, since every later template may depend on what they were to write.
+ *
+ * @param report told of each template that failed
+ * @throws {PipelineError} `TemplatesFailed`
+ */
+export function runTemplates(
+  input: PipelineInput,
+  composite: CompositeResource,
+  report: (result: StepResult, own: boolean) => void,
+): TemplatesRun {
+  const { composition, environment, onRecord } = input;
+  if (!hasTemplates(composition)) return { desired: {}, failed: NOTHING };
+  const before: Desired = {};
+  const recorder = onRecord && new StepRecorder(onRecord, { name: TEMPLATES_STEP, kind: "templates", before });
+  const writes: TemplateWrite[] | undefined = recorder && [];
+  const results: StepResult[] = [];
+  try {
+    const observed = new Map((input.observed ?? []).map(({ name, resource }) => [name, resource]));
+    const rendered = compiled(composition).render({
+      composite: labelled(composite),
+      observed,
+      ...(environment && { environment }),
+      ...(writes && { onWrite: (write: TemplateWrite) => writes.push(write) }),
+    });
+    const run = collect(rendered, composite, observed, (name, problem) => {
+      const message = `composed resource ${JSON.stringify(name)}: cannot be rendered: ${problem}`;
+      results.push({ severity: "Warning", message });
+    });
+    for (const result of results) report(result, true);
+    recorder?.done(run.desired, results, writes);
+    return run;
+  } catch (cause) {
+    const error = cause instanceof TemplateError ? templatesFailed(cause.message, cause) : cause;
+    recorder?.failed(error, results, writes);
+    throw error;
+  }
+}
+
+function specOf(composition: Composition): CompositionSpec & TemplatesSpec {
+  return composition.spec;
+}
+
+function hasTemplates(composition: Composition): boolean {
+  const { resources = [], environment } = specOf(composition);
+  return resources.length > 0 || (environment?.patches ?? []).length > 0;
+}
+
+/** A Composition is compiled once, however many XRs it is run for. */
+const CACHE: WeakMap<Composition, CompiledTemplates> = new WeakMap();
+
+function compiled(composition: Composition): CompiledTemplates {
+  let templates = CACHE.get(composition);
+  if (templates === undefined) CACHE.set(composition, (templates = compileTemplates(specOf(composition))));
+  return templates;
+}
+
+/** An XR that is the root of its tree carries its own name in the label, which a controller would have set by now. */
+export function labelled(composite: CompositeResource): CompositeResource {
+  const { metadata } = composite;
+  if (metadata.labels?.[LABEL_COMPOSITE]) return composite;
+  return { ...composite, metadata: { ...metadata, labels: { ...metadata.labels, [LABEL_COMPOSITE]: metadata.name } } };
+}
+
+function collect(
+  rendered: RenderedTemplates,
+  composite: CompositeResource,
+  observed: ReadonlyMap<string, KubernetesObject>,
+  fail: (name: string, problem: string) => void,
+): TemplatesRun {
+  const wanted = rendered.desiredComposite;
+  const problems = wanted === undefined ? [] : compositeProblems(wanted, composite);
+  if (problems.length > 0) throw templatesFailed(problems.join("\n  "));
+  const resources: DesiredResource[] = [];
+  const failed = new Set<string>();
+  for (const template of rendered.resources) {
+    const { name } = template;
+    const existing = observed.get(name);
+    const result = usable(template, existing);
+    if (typeof result === "string") {
+      failed.add(name);
+      fail(name, result);
+      continue;
+    }
+    if (existing === undefined) nameUnnamed(result, name, composite);
+    resources.push({ name, resource: result });
+  }
+  return { desired: { ...(wanted && { composite: { resource: wanted } }), resources }, failed };
+}
+
+/** What a template made, or why it cannot be used. */
+function usable(
+  { resource, error, template }: RenderedTemplate,
+  existing: KubernetesObject | undefined,
+): KubernetesObject | string {
+  if (resource === undefined) return error?.message ?? "it made nothing";
+  const problems = resourceProblems(resource, existing);
+  return problems.length === 0 ? resource : `spec.resources[${template}]: ${problems.join("; ")}`;
+}
+
+function templatesFailed(problem: string, cause?: unknown): PipelineError {
+  return new PipelineError("TemplatesFailed", `the Composition's templates cannot be rendered: ${problem}`, { cause });
+}
+
+/** What a template says of its entry that functions do not see. */
+export interface TemplateExtras {
+  readinessChecks: NonNullable<DesiredResource["readinessChecks"]>;
+  connectionDetails: NonNullable<DesiredResource["connectionDetails"]>;
+}
+
+/** Crossplane's API server fills this in where a template has no readiness checks. */
+const DEFAULT_CHECKS: TemplateExtras["readinessChecks"] = [
+  { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } },
+];
+
+/** Readiness checks and connection details of the templates, by entry name. */
+export function templateExtras(composition: Composition): Map<string, TemplateExtras> {
+  const extras = new Map<string, TemplateExtras>();
+  for (const { name, readinessChecks, connectionDetails } of specOf(composition).resources ?? []) {
+    if (name === undefined) continue;
+    extras.set(name, {
+      readinessChecks: readinessChecks ?? DEFAULT_CHECKS,
+      connectionDetails: connectionDetails ?? [],
+    });
+  }
+  return extras;
+}

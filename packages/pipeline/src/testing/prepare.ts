@@ -1,0 +1,82 @@
+import { type Composition, type Finding, parseComposition } from "@xfn/composition";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import type { FunctionRunner } from "../function-runner.ts";
+import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
+import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
+import { runnerFor, type TestFunction } from "./test-functions.ts";
+import { TestingError } from "./testing-error.ts";
+
+/** What a test renders. See {@link Source} for the forms that documents may have. */
+export interface TestInput {
+  /** The XR. */
+  composite: Source;
+  /** The Composition; the source may hold other documents too. */
+  composition: Source;
+  /** What stands for the steps' containers, by step name or by image. */
+  functions?: Readonly<Record<string, TestFunction>>;
+  /** Runs the steps that `functions` does not name, such as `createRunner` of @xfn/runner: real containers. */
+  runner?: FunctionRunner;
+  /**
+   * Composed resources that exist: by entry name, or as documents that say their entry in the annotation
+   * `crossplane.io/composition-resource-name`, as `kubectl get -o yaml` prints them.
+   */
+  observed?: Readonly<Record<string, object>> | string | URL | readonly Source[];
+  /** Ends the run. */
+  signal?: AbortSignal;
+}
+
+/** A test's input, read and checked. */
+export interface Prepared {
+  composite: JsonObject;
+  composition: Composition;
+  observed: JsonValue[];
+  runner: FunctionRunner;
+  findings: Finding[];
+  signal: AbortSignal | undefined;
+}
+
+/** Reads a test's input. Nothing runs. */
+export function prepare(input: TestInput): Prepared {
+  const findings: Finding[] = [];
+  const composite = readObject(input.composite, "composite");
+  const composition = parseComposition(readKind(input.composition, "Composition", "composition"), {
+    onWarning: (finding) => findings.push(finding),
+  });
+  const runner = runnerFor({
+    composition,
+    functions: input.functions ?? {},
+    runner: input.runner,
+    folder: folderOf(input.composition),
+  });
+  const observed = readObserved(input.observed ?? [], composite);
+  return { composite, composition, observed, runner, findings, signal: input.signal };
+}
+
+function readObserved(observed: NonNullable<TestInput["observed"]>, composite: JsonObject): JsonValue[] {
+  if (typeof observed === "string" || Array.isArray(observed) || isUrl(observed)) {
+    return readSource(observed, "observed").map(({ value }) => value);
+  }
+  return Object.entries(observed).map(([name, resource]) => existing(name, resource, composite));
+}
+
+/** A resource that a test gives by entry name, with what the API server would have: the annotation, and a name. */
+function existing(entry: string, resource: unknown, composite: JsonObject): JsonObject {
+  if (typeof resource !== "object" || resource === null) {
+    throw new TestingError(
+      "InvalidInput",
+      `observed.${entry} is no object; observed is an object of resources by entry name, or a list of resources`,
+    );
+  }
+  const object = plain(resource, `observed.${entry}`);
+  const metadata = isObject(object["metadata"]) ? object["metadata"] : {};
+  const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
+  const owner = isObject(composite["metadata"]) ? composite["metadata"]["name"] : undefined;
+  return {
+    ...object,
+    metadata: {
+      name: `${typeof owner === "string" ? owner : "composite"}-${entry}`,
+      ...metadata,
+      annotations: { ...annotations, [ANNOTATION_RESOURCE_NAME]: entry },
+    },
+  };
+}

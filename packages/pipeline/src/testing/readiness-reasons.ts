@@ -1,0 +1,76 @@
+import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
+import { isObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
+
+/** The readiness checks of one composed resource. */
+export interface EntryChecks {
+  /** Those of its template in the Composition. */
+  template: readonly ReadinessCheck[];
+  /** Those that functions gave it. */
+  functions: readonly ReadinessCheck[];
+}
+
+/**
+ * Why a composed resource is not ready, one line for each check that does not hold, without values of the resource.
+ *
+ * @param observed the object that exists, if it does
+ */
+export function readinessReasons(observed: KubernetesObject | undefined, checks: EntryChecks): string[] {
+  if (observed === undefined) {
+    return ["it does not exist yet: give what exists as `observed`"];
+  }
+  const { template, functions } = checks;
+  if (template.length === 0 && functions.length === 0) return conditionReason(observed);
+  return [
+    ...template.flatMap((check, index) => checkReason(observed, check, index, "template")),
+    ...functions.flatMap((check, index) => checkReason(observed, check, index, "function")),
+  ];
+}
+
+function conditionReason(observed: KubernetesObject): string[] {
+  const status = conditionStatus(observed, "Ready");
+  if (status === "True") return [];
+  const conditions = isObject(observed["status"]) ? observed["status"]["conditions"] : undefined;
+  const found = Array.isArray(conditions)
+    ? conditions.find((one) => isObject(one) && one["type"] === "Ready")
+    : undefined;
+  if (!isObject(found)) return ["what exists has no condition Ready, and it has no readiness checks of its own"];
+  const why = typeof found["reason"] === "string" && found["reason"] !== "" ? ` (${found["reason"]})` : "";
+  return [`its condition Ready is ${status ?? "unreadable"}${why}`];
+}
+
+function checkReason(
+  observed: KubernetesObject,
+  check: ReadinessCheck,
+  index: number,
+  source: "template" | "function",
+): string[] {
+  try {
+    if (isReady(observed, [check], source)) return [];
+  } catch (error) {
+    if (!(error instanceof ReadinessError)) throw error;
+    // It was evaluated alone, as the first.
+    return [error.message.replace("readinessChecks[0]", `readinessChecks[${index}]`)];
+  }
+  return [`readinessChecks[${index}]: ${describe(check, observed)}`];
+}
+
+function describe(check: ReadinessCheck, observed: KubernetesObject): string {
+  switch (check.type) {
+    case "MatchCondition": {
+      const { type = "", status = "" } = check.matchCondition ?? {};
+      return `its condition ${type} is ${conditionStatus(observed, type) ?? "not there"}, not ${status}`;
+    }
+    case "NonEmpty":
+      return `${check.fieldPath} is not there`;
+    case "MatchString":
+      return `${check.fieldPath} is not ${JSON.stringify(check.matchString)}`;
+    case "MatchInteger":
+      return `${check.fieldPath} is not ${check.matchInteger}`;
+    case "MatchTrue":
+      return `${check.fieldPath} is not true`;
+    case "MatchFalse":
+      return `${check.fieldPath} is not false`;
+    default:
+      return `${check.type} does not hold`;
+  }
+}

@@ -1,0 +1,58 @@
+import type { JsonValue, KubernetesObject, ReadinessCheck } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
+import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
+import { render as renderResult } from "../render.ts";
+import { type Prepared, prepare, type TestInput } from "./prepare.ts";
+import { readinessReasons } from "./readiness-reasons.ts";
+import { Rendering } from "./rendering.ts";
+
+/**
+ * What a Composition makes of an XR, by the engine that `xfn render` and the controller have.
+ *
+ * A fatal result is a value (`fatal`); what would make `xfn render` fail without a result is thrown.
+ *
+ * @throws {TestingError} when the test is set up wrongly
+ * @throws {DocumentError} when a text is neither YAML nor JSON
+ * @throws {CompositionError} when the Composition is wrong
+ * @throws {PipelineError} when a function cannot be run, or returns what is no FunctionIO
+ */
+export async function render(input: TestInput): Promise<Rendering> {
+  const prepared = prepare(input);
+  return renderRound(prepared, prepared, 1);
+}
+
+/** What changes from round to round. */
+export interface Round {
+  composite: JsonValue;
+  /** Each with its annotation. */
+  observed: readonly JsonValue[];
+}
+
+/** One render of a test that may have several. */
+export async function renderRound(prepared: Prepared, round: Round, rounds: number): Promise<Rendering> {
+  const { composition, runner, signal, findings } = prepared;
+  const checks = new Map<string, readonly ReadinessCheck[]>();
+  const result = await renderResult({
+    composite: round.composite,
+    composition,
+    observed: round.observed,
+    runner,
+    ...(signal && { signal }),
+    onRecord: ({ after }) => {
+      for (const entry of after.resources ?? []) checks.set(entry.name, entry.readinessChecks ?? []);
+    },
+  });
+  const observed = new Map(round.observed.map((object) => [entryOf(object), object as KubernetesObject]));
+  const reasons = result.unready.map((name): [string, string[]] => [
+    name,
+    readinessReasons(observed.get(name), { template: [], functions: checks.get(name) ?? [] }),
+  ]);
+  return new Rendering(result, { reasons: new Map(reasons), findings, rounds });
+}
+
+function entryOf(object: JsonValue): string | undefined {
+  const metadata = isObject(object) && isObject(object["metadata"]) ? object["metadata"] : {};
+  const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
+  const name = annotations[ANNOTATION_RESOURCE_NAME];
+  return typeof name === "string" ? name : undefined;
+}

@@ -1,0 +1,86 @@
+import type { ConnectionDetails, Finding } from "@xfn/composition";
+import type { KubernetesObject } from "@xfn/functionio";
+import { printYaml } from "@xfn/functionio/document";
+import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
+import type { StepResult } from "../pipeline.ts";
+import { printRender } from "../print-render.ts";
+import type { RenderResult } from "../render.ts";
+
+/** What is known about a render besides its result. */
+export interface RenderingFacts {
+  /** Why entries are not ready, by name. */
+  reasons: ReadonlyMap<string, readonly string[]>;
+  /** Warnings about the Composition itself. */
+  findings: readonly Finding[];
+  rounds: number;
+}
+
+/**
+ * What a test's render came to: everything that `render` of @xfn/pipeline gives, composed resources by name, and a form for
+ * snapshots (`String(rendering)`): what `xfn render -r -x` prints, then the names of connection details and deleted entries.
+ */
+export class Rendering implements RenderResult {
+  /** The XR: apiVersion, kind, name and the status that it would have. */
+  readonly composite: KubernetesObject;
+  /** The XR with everything that it was given and that is desired of it. */
+  readonly fullComposite: KubernetesObject;
+  /** The composed resources, sorted by entry name. Empty after a fatal result. */
+  readonly resources: KubernetesObject[];
+  /** The names of the entries whose resources would be deleted, sorted. */
+  readonly deleted: string[];
+  /** The names of the composed resources that are not ready, sorted. */
+  readonly unready: string[];
+  /** What functions and the pipeline had to say, in order. */
+  readonly results: StepResult[];
+  /** What the XR would publish. Its values are never printed. */
+  readonly connectionDetails: ConnectionDetails;
+  /** The result that ended the run, if one did: nothing would be applied. */
+  declare readonly fatal?: StepResult;
+  /** What is suspicious about the Composition but usable, such as unknown fields: what `xfn render` warns of. */
+  readonly findings: readonly Finding[];
+  /** How many rounds it took until nothing changed; 1 unless it is of `converge`. */
+  readonly rounds: number;
+  readonly #reasons: ReadonlyMap<string, readonly string[]>;
+
+  constructor(result: RenderResult, facts: RenderingFacts) {
+    this.composite = result.composite;
+    this.fullComposite = result.fullComposite;
+    this.resources = result.resources;
+    this.deleted = result.deleted;
+    this.unready = result.unready;
+    this.results = result.results;
+    this.connectionDetails = result.connectionDetails;
+    if (result.fatal !== undefined) this.fatal = result.fatal;
+    this.findings = facts.findings;
+    this.rounds = facts.rounds;
+    this.#reasons = facts.reasons;
+  }
+
+  /** The names of the composed resources' entries, sorted. */
+  get names(): string[] {
+    return this.resources.map(entryOf);
+  }
+
+  /** A composed resource by the name of its entry; undefined if nothing of that name is composed. */
+  resource(name: string): KubernetesObject | undefined {
+    return this.resources.find((resource) => entryOf(resource) === name);
+  }
+
+  /** Why a composed resource is not ready, one line for each reason; empty if it is. */
+  reasons(name: string): readonly string[] {
+    return this.#reasons.get(name) ?? [];
+  }
+
+  /** YAML documents in a stable order, for snapshots. */
+  toString(): string {
+    const { names } = this.connectionDetails;
+    const rest = { ...(names.length > 0 && { connectionDetails: names }), ...(this.deleted.length > 0 && { deleted: this.deleted }) };
+    const yaml = printRender(this, { includeFunctionResults: true, includeFullXR: true });
+    return Object.keys(rest).length === 0 ? yaml : `${yaml}---\n${printYaml(rest)}`;
+  }
+}
+
+/** The name of a composed resource's entry. */
+function entryOf(resource: KubernetesObject): string {
+  return resource.metadata?.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
+}

@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { dirname, extname, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { documentOf } from "@xfn/composition";
+import { isObject, type JsonObject, type JsonValue, MAX_TEXT_BYTES } from "@xfn/functionio";
+import { type ParsedDocument, printJson, readDocuments } from "@xfn/functionio/document";
+import { TestingError } from "./testing-error.ts";
+
+/**
+ * Where a document comes from: a string is YAML or JSON text, never a path; a `file:` URL is a file, or a folder of `.yaml`,
+ * `.yml` and `.json` files (see {@link beside}); any other object is the document itself.
+ */
+export type Source = string | URL | object;
+
+/** A folder with more files than this is the wrong folder, such as a checkout. */
+const MAX_FILES = 1000;
+const EXTENSIONS: readonly string[] = [".yaml", ".yml", ".json"];
+
+/**
+ * Names files beside a test: `const file = beside(import.meta.url)`, then `file("xr.yaml")` is the URL of the file in the
+ * test's folder, wherever the tests are started. An absolute path stays what it is.
+ *
+ * @param base the test's `import.meta.url`
+ * @throws {TestingError} `InvalidInput`, where that is no file, as in a browser
+ */
+export function beside(base: string | URL): (path: string) => URL {
+  if (!String(base).startsWith("file:")) throw invalid(`beside needs a file: URL, such as import.meta.url of a test`);
+  const folder = dirname(fileURLToPath(base));
+  return (path) => pathToFileURL(resolve(folder, path));
+}
+
+/**
+ * All documents of a source. A source that is a list is a list of sources.
+ *
+ * @param what what it is to be, for messages
+ * @throws {TestingError} `InvalidInput`
+ * @throws {DocumentError} with line and column
+ */
+export function readSource(source: Source | readonly Source[], what: string): ParsedDocument[] {
+  if (typeof source === "string") return readText(source, what);
+  if (typeof source !== "object" || source === null) throw invalid(`${what} is needed, found ${typeof source}`);
+  if (Array.isArray(source)) return source.flatMap((one: Source, index) => readSource(one, `${what}[${index}]`));
+  if (isUrl(source)) return readUrl(source, what);
+  return [documentOf(plain(source, what), what)];
+}
+
+/** The one object of a source. */
+export function readObject(source: Source, what: string): JsonObject {
+  const [document, second] = readSource(source, what);
+  if (document === undefined) throw invalid(`${what} is empty`);
+  if (second !== undefined) throw invalid(`${document.source ?? what} holds several documents; ${what} is one`);
+  return document.value as JsonObject;
+}
+
+/** The one object of a kind, in a source that may hold others. A single document need not be of the kind: whoever reads it says so better. */
+export function readKind(source: Source, kind: string, what: string): ParsedDocument {
+  const documents = readSource(source, what);
+  const [found, second] = documents.filter(({ value }) => isObject(value) && value["kind"] === kind);
+  const document = found ?? (documents.length === 1 ? documents[0] : undefined);
+  if (document === undefined) throw invalid(`${documents[0]?.source ?? what} holds no document of kind ${kind}`);
+  if (second !== undefined) throw invalid(`${second.source ?? what} holds more than one ${kind}; a test needs one`);
+  return document;
+}
+
+/** The folder that relative paths in a source are seen from; undefined if it is no file. */
+export function folderOf(source: Source): string | undefined {
+  return typeof source === "object" && isUrl(source) ? dirname(fileURLToPath(source)) : undefined;
+}
+
+/** Also a URL of another realm, such as jsdom's. */
+export function isUrl(source: object): source is URL {
+  return Object.prototype.toString.call(source) === "[object URL]";
+}
+
+/** A copy of an object as JSON has it: what a test goes on using is not frozen by a function. */
+export function plain(value: object, what: string): JsonObject {
+  let text: string;
+  try {
+    text = printJson(value as JsonValue);
+  } catch (cause) {
+    throw invalid(`${what} has no JSON form: ${cause instanceof RangeError ? "it contains itself" : reason(cause)}`);
+  }
+  const [document] = readDocuments(text, { source: what });
+  if (isObject(document?.value)) return document.value;
+  throw invalid(`${what} is not a plain object`);
+}
+
+function readText(text: string, what: string): ParsedDocument[] {
+  const documents = readDocuments(text, { source: what });
+  if (documents.every(({ value }) => isObject(value))) return documents;
+  throw invalid(
+    `${what} is a text, which is read as YAML or JSON, and holds no object; to read a file, give its URL: ` +
+      `beside(import.meta.url)("name.yaml")`,
+  );
+}
+
+function readUrl(url: URL, what: string): ParsedDocument[] {
+  if (url.protocol !== "file:") throw invalid(`${what}: a URL must be a file: URL, found ${url.protocol}`);
+  const path = fileURLToPath(url);
+  const stats = statOf(path, what);
+  return stats.isDirectory() ? readFolder(path, what) : readFile(path, stats, what);
+}
+
+function readFolder(folder: string, what: string): ParsedDocument[] {
+  const names = readdirSync(folder).filter((name) => EXTENSIONS.includes(extname(name)));
+  if (names.length === 0) throw invalid(`${what}: no YAML files in the folder ${named(folder)}`);
+  if (names.length > MAX_FILES) {
+    throw invalid(`${what}: ${names.length} files in the folder ${named(folder)}; at most ${MAX_FILES} are read`);
+  }
+  const files = names.toSorted().map((name) => join(folder, name));
+  return files.flatMap((file) => {
+    const stats = statOf(file, what);
+    return stats.isDirectory() ? [] : readFile(file, stats, what);
+  });
+}
+
+function readFile(path: string, stats: Stats, what: string): ParsedDocument[] {
+  if (!stats.isFile()) throw invalid(`${what}: ${named(path)} is no regular file`);
+  // The reader would refuse it too, but only after all of it was in memory.
+  if (stats.size > MAX_TEXT_BYTES) throw invalid(`${what}: ${named(path)} is larger than ${MAX_TEXT_BYTES} bytes`);
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw invalid(`${what}: cannot read ${named(path)}: ${reason(cause)}`, cause);
+  }
+  const documents = readDocuments(bytes, { source: named(path) });
+  if (documents.every(({ value }) => isObject(value))) return documents;
+  throw invalid(`${what}: ${named(path)} holds something else than objects`);
+}
+
+function statOf(path: string, what: string): Stats {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    throw invalid(`${what}: ${missing ? "there is no file" : "cannot read"} ${named(path)}`, cause);
+  }
+}
+
+/** A file as a person would name it: from where the tests were started, if it is below. */
+function named(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith("..") || short === "" ? path : short;
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function invalid(message: string, cause?: unknown): TestingError {
+  return new TestingError("InvalidInput", message, cause === undefined ? undefined : { cause });
+}

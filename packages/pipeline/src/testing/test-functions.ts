@@ -1,0 +1,95 @@
+import { isAbsolute, resolve } from "node:path";
+import { type Composition, type CompositionFunction, closest } from "@xfn/composition";
+import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import type { FunctionRunner } from "../function-runner.ts";
+import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
+import { TestingError } from "./testing-error.ts";
+
+/**
+ * What stands for a step's container in a test: a function of the SDK (what `compose` of @xfn/functionio/sdk returns) or any
+ * other from FunctionIO to FunctionIO; or a runner, such as `inProcessRunner` for functions over bytes, or one for containers.
+ */
+export type TestFunction = ((io: FunctionIO) => FunctionIO | Promise<FunctionIO>) | FunctionRunner;
+
+/** What the steps of a test are run with. */
+export interface TestFunctions {
+  composition: Composition;
+  /** By step name, or by image; the step name is looked up first. */
+  functions: Readonly<Record<string, TestFunction>>;
+  /** For the steps that `functions` does not name. */
+  runner: FunctionRunner | undefined;
+  /** Where relative `oci:` images are seen from. */
+  folder: string | undefined;
+}
+
+/**
+ * One runner for all steps of a test.
+ *
+ * @throws {TestingError} `MissingFunction` or `UnknownFunction`, before anything runs
+ */
+export function runnerFor(given: TestFunctions): FunctionRunner {
+  const { composition, runner, folder } = given;
+  const functions = new Map(Object.entries(given.functions));
+  const steps = composition.spec.functions;
+  for (const [key, value] of functions) checkFunction(key, value, steps);
+  const missing = steps.filter(({ name, container }) => !functions.has(name) && !functions.has(container.image));
+  if (runner === undefined && missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
+  return {
+    async run(image, input, options = {}) {
+      const found = functions.get(options.step ?? "") ?? functions.get(image);
+      if (typeof found === "function") return inProcessRunner({ [image]: overBytes(found) }).run(image, input, options);
+      if (found !== undefined) return found.run(image, input, options);
+      if (runner === undefined) throw missingFunctions(steps, [...functions.keys()]);
+      return runner.run(absoluteImage(image, folder), input, options);
+    },
+  };
+}
+
+/** Through text, as a container would have it: what a function keeps of its input, or returns that JSON cannot carry, is found. */
+function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): InProcessFunction {
+  return async (input) => {
+    const output = await fn(parseFunctionIO(input, { source: "input" }));
+    return new TextEncoder().encode(printFunctionIO(output));
+  };
+}
+
+function checkFunction(key: string, value: TestFunction, steps: readonly CompositionFunction[]): void {
+  if (typeof value !== "function" && typeof (value as FunctionRunner | undefined)?.run !== "function") {
+    throw new TestingError(
+      "UnknownFunction",
+      `functions[${JSON.stringify(key)}] is ${value === undefined ? "undefined" : "no function"}; give what compose() ` +
+        `returned (the default export of the function's file), or a runner`,
+    );
+  }
+  const known = steps.flatMap(({ name, container }) => [name, container.image]);
+  if (known.includes(key)) return;
+  const meant = closest(key, known);
+  throw new TestingError(
+    "UnknownFunction",
+    `functions names ${JSON.stringify(key)}, which is neither a step of the Composition nor the image of one` +
+      `${meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`} Steps: ${list(steps.map(title))}`,
+  );
+}
+
+function missingFunctions(missing: readonly CompositionFunction[], known: readonly string[]): TestingError {
+  const [first] = missing;
+  return new TestingError(
+    "MissingFunction",
+    `no function is given for ${list(missing.map(title))}; name it under functions, as in ` +
+      `functions: { ${JSON.stringify(first?.name ?? "step")}: handler }, or give a runner for containers. ` +
+      `functions has ${list(known.map((name) => JSON.stringify(name)))}`,
+  );
+}
+
+function title({ name, container }: CompositionFunction): string {
+  return `step "${name}" (image ${container.image})`;
+}
+
+function list(names: readonly string[]): string {
+  return names.join(", ") || "none at all";
+}
+
+function absoluteImage(image: string, folder: string | undefined): string {
+  const path = image.startsWith("oci:") ? image.slice("oci:".length) : "";
+  return folder === undefined || path === "" || isAbsolute(path) ? image : `oci:${resolve(folder, path)}`;
+}
