@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { MAX_OUTPUT_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
@@ -205,11 +205,9 @@ describe("runner", needs("crun"), () => {
     test("the runtime runs from a sealed copy, so that no container can replace the host's program (CVE-2019-5736)", async () => {
       const controller = new AbortController();
       const call = sh("sleep 600", { signal: controller.signal }).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      const programs = crunProcesses().map((pid) => readlinkSync(`/proc/${pid}/exe`));
+      const programs = (await startedCrun()).map((pid) => readlinkSync(`/proc/${pid}/exe`));
       controller.abort();
       await call;
-      expect(programs.length).toBeGreaterThan(0);
       for (const program of programs) expect(program).toBe("/memfd:oci-runtime (deleted)");
     });
 
@@ -299,12 +297,9 @@ describe("runner", needs("crun"), () => {
       const state = await before(workspace.root);
       const runner = await runnerOf(workspace);
       try {
-        const call = runner.run(SHELL, Buffer.from("sleep 600\n"), { timeoutMs: 700 });
+        const call = runner.run(SHELL, Buffer.from("sleep 600\n"), { timeoutMs: 3_000 });
         const outcome = expect(call).rejects.toMatchObject({ code: "Timeout" });
-        await new Promise((resolve) => setTimeout(resolve, 400));
-        const crun = crunProcesses();
-        expect(crun.length).toBeGreaterThan(0);
-        for (const pid of crun) process.kill(pid, "SIGSTOP");
+        for (const pid of await startedCrun()) process.kill(pid, "SIGSTOP");
         await outcome;
         expect(Buffer.from(await runner.run(SHELL, Buffer.from("echo again\n"))).toString()).toBe("again\n");
       } finally {
@@ -346,11 +341,41 @@ describe("runner", needs("crun"), () => {
 /** The crun processes below this one. */
 function crunProcesses(): number[] {
   const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
-  return below(process.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0run\0--bundle="));
+  return below(process.pid).filter((pid) => processFile(`/proc/${pid}/cmdline`).includes("\0run\0--bundle="));
 }
 
-function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+/** The same, as soon as there are any. */
+async function startedCrun(): Promise<number[]> {
+  return await vi.waitFor(
+    () => {
+      const started = crunProcesses();
+      expect(started.length).toBeGreaterThan(0);
+      return started;
+    },
+    { timeout: 30_000, interval: 20 },
   );
+}
+
+/** Those that end while one looks have none. */
+function childrenOf(pid: number): number[] {
+  return processFiles(`/proc/${pid}/task`).flatMap((task) =>
+    processFile(`/proc/${pid}/task/${task}/children`).trim().split(" ").filter(Boolean).map(Number),
+  );
+}
+
+function processFiles(folder: string): string[] {
+  return unlessGone(() => readdirSync(folder)) ?? [];
+}
+
+function processFile(path: string): string {
+  return unlessGone(() => readFileSync(path, "utf8")) ?? "";
+}
+
+function unlessGone<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
 }
