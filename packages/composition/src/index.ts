@@ -1,4 +1,5 @@
 // The Composition API and the pure parts of composing: nothing here does input or output.
+export { closest } from "./closest.ts";
 export {
   COMPOSITION_API_VERSIONS,
   type Composition,
@@ -10,7 +11,9 @@ export {
   type ImagePullSecret,
   isCompatible,
   MAX_TIMEOUT_MS,
+  type NamedTemplate,
   type NetworkPolicy,
+  type PipelineStep,
   type PullPolicy,
   type TypeReference,
 } from "./composition.ts";
@@ -57,6 +60,25 @@ export {
   ReadinessError,
   type ReadinessSource,
 } from "./readiness.ts";
+export type {
+  Combine,
+  ConvertTransform,
+  EnvironmentConfiguration,
+  EnvironmentLabelSelector,
+  EnvironmentSelector,
+  EnvironmentSource,
+  MatchPattern,
+  MatchTransform,
+  MathTransform,
+  MergeOptions,
+  Patch,
+  PatchPolicy,
+  PatchSet,
+  PatchType,
+  ResourceTemplate,
+  StringTransform,
+  Transform,
+} from "./template.ts";
 export {
   type CompiledTemplates,
   compileTemplates,

@@ -1,7 +1,9 @@
-import { closest } from "@xfn/composition";
-import { isObject, type JsonValue, type KubernetesObject, type Severity } from "@xfn/functionio";
+import { conditionStatus } from "@xfn/composition";
+import type { Severity } from "@xfn/functionio";
 import { expect } from "vitest";
 import type { StepResult } from "../pipeline.ts";
+import { describe, describeResults, didYouMean, ended, listed, whyMissing, whyUnready } from "./messages.ts";
+import { narrow } from "./narrow.ts";
 import { Rendering } from "./rendering.ts";
 import { TestingError } from "./testing-error.ts";
 
@@ -9,86 +11,95 @@ declare module "vitest" {
   // The parameters must be those of vitest's own declaration.
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
     /**
-     * A resource is composed under an entry name, and has these fields (others too, as with `toMatchObject`; asymmetric
-     * matchers such as `expect.any(String)` work).
+     * A resource is composed under an entry name and has these fields, others too, as with `toMatchObject`. Asymmetric
+     * matchers such as `expect.any(String)` work.
      */
     toComposeResource(name: string, fields?: object): R;
     /** The XR is ready, or one composed resource of it. */
     toBeReady(name?: string): R;
-    /** A function, or the pipeline, gave a result: a text must be contained in its message, a RegExp match it. */
+    /** A function, or the pipeline, gave a result: its message contains a text, or matches a RegExp. */
     toHaveResult(severity: Severity, message?: string | RegExp): R;
     /** The XR publishes a connection detail, with this value if one is given. No message shows a value. */
     toPublish(name: string, value?: string): R;
   }
 }
 
-/** This many names are listed in a message. */
-const MAX_LISTED = 30;
-const SEVERITIES: readonly Severity[] = ["Fatal", "Warning", "Normal"];
+const SEVERITIES: readonly string[] = ["Fatal", "Warning", "Normal"] satisfies Severity[];
 
 expect.extend({
   toComposeResource(received: unknown, name: string, fields?: object) {
     const rendering = asRendering(received, "toComposeResource");
-    const resource = rendering.resource(name);
     const title = `the entry ${JSON.stringify(name)}`;
+    const resource = rendering.resource(name);
     if (resource === undefined) {
       return { pass: false, message: () => `expected ${title} to be composed, ${whyMissing(rendering, name)}` };
     }
+    const object = describe(resource);
+    if (fields === undefined) {
+      return { pass: true, message: () => `expected ${title} not to be composed, but it is: ${object}` };
+    }
     const testers = [...this.customTesters, this.utils.iterableEquality, this.utils.subsetEquality];
     const matches = (actual: unknown, expected: unknown): boolean => this.equals(actual, expected, testers);
-    const pass = fields === undefined || matches(resource, fields);
+    if (matches(resource, fields)) {
+      return {
+        pass: true,
+        message: () => `expected ${title} (${object}) not to have the fields\n\n${this.utils.stringify(fields)}`,
+      };
+    }
     return {
-      pass,
+      pass: false,
       message: () => {
-        if (fields === undefined) return `expected ${title} not to be composed; it is ${describe(resource)}`;
-        if (pass) return `expected ${title} (${describe(resource)}) not to have these fields:\n${this.utils.stringify(fields)}`;
-        const diff = this.utils.diff(fields, narrowed(resource, fields, matches)) ?? "";
-        return `${title} (${describe(resource)}) has not the expected fields\n\n${diff}`;
+        const diff = this.utils.diff(fields, narrow(resource, fields, matches)) ?? "";
+        return `expected ${title} (${object}) to have other fields\n\n${diff}`;
       },
     };
   },
 
   toBeReady(received: unknown, name?: string) {
     const rendering = asRendering(received, "toBeReady");
-    if (name !== undefined && rendering.resource(name) === undefined) {
-      const message = `expected the entry ${JSON.stringify(name)} to be ready, ${whyMissing(rendering, name)}`;
-      return { pass: false, message: () => message };
+    if (name === undefined) {
+      const title = `the composite resource (${describe(rendering.composite)})`;
+      return conditionStatus(rendering.composite, "Ready") === "True"
+        ? { pass: true, message: () => `expected ${title} not to be ready` }
+        : { pass: false, message: () => `expected ${title} to be ready\n${whyUnready(rendering, undefined)}` };
     }
-    const pass = name === undefined ? isReady(rendering) : !rendering.unready.includes(name);
-    const title = name === undefined ? `the composite resource ${describe(rendering.composite)}` : `the entry ${JSON.stringify(name)}`;
-    return {
-      pass,
-      message: () => pass ? `expected ${title} not to be ready` : `expected ${title} to be ready\n${whyUnready(rendering, name)}`,
-    };
+    const title = `the entry ${JSON.stringify(name)}`;
+    if (rendering.resource(name) === undefined) {
+      return { pass: false, message: () => `expected ${title} to be ready, ${whyMissing(rendering, name)}` };
+    }
+    return rendering.unready.includes(name)
+      ? { pass: false, message: () => `expected ${title} to be ready\n${whyUnready(rendering, name)}` }
+      : { pass: true, message: () => `expected ${title} not to be ready` };
   },
 
   toHaveResult(received: unknown, severity: Severity, message?: string | RegExp) {
-    const rendering = asRendering(received, "toHaveResult");
+    const { results } = asRendering(received, "toHaveResult");
     if (!SEVERITIES.includes(severity)) {
-      throw new TestingError("InvalidInput", `toHaveResult: a severity is one of ${SEVERITIES.join(", ")}`);
+      throw new TestingError("InvalidInput", `toHaveResult: the severity is one of ${SEVERITIES.join(", ")}`);
     }
-    const found = rendering.results.filter((one) => one.severity === severity && says(one, message));
-    const wanted = `a ${severity} result${message === undefined ? "" : ` that ${typeof message === "string" ? `contains ${JSON.stringify(message)}` : `matches ${String(message)}`}`}`;
-    return {
-      pass: found.length > 0,
-      message: () => found.length > 0 ? `expected no ${wanted.slice(2)}; there is\n${results(found)}` : `expected ${wanted}; ${rendering.results.length === 0 ? "there are no results" : `the results are\n${results(rendering.results)}`}`,
-    };
+    const found = results.filter((one) => one.severity === severity && says(one, message));
+    const wanted = `${severity} result${wording(message)}`;
+    if (found.length > 0) {
+      return { pass: true, message: () => `expected no ${wanted}, but there is\n${describeResults(found)}` };
+    }
+    const there = results.length === 0 ? "there are no results" : `the results are\n${describeResults(results)}`;
+    return { pass: false, message: () => `expected a ${wanted}, but ${there}` };
   },
 
   toPublish(received: unknown, name: string, value?: string) {
     const { connectionDetails, fatal } = asRendering(received, "toPublish");
+    const title = `the connection detail ${JSON.stringify(name)}`;
     const found = connectionDetails.get(name);
-    const pass = found !== undefined && (value === undefined || found === value);
-    return {
-      pass,
-      message: () => {
-        const title = `the connection detail ${JSON.stringify(name)}`;
-        if (pass) return `expected ${title} not to be published${value === undefined ? "" : " with this value"}`;
-        if (found !== undefined) return `expected ${title} to have another value (values are not shown)`;
-        const why = fatal === undefined ? `published are ${listed(connectionDetails.names)}${didYouMean(name, connectionDetails.names)}` : ended(fatal);
-        return `expected ${title} to be published; ${why}`;
-      },
-    };
+    if (found === undefined) {
+      const { names } = connectionDetails;
+      const why = fatal === undefined ? `published: ${listed(names)}${didYouMean(name, names)}` : ended(fatal);
+      return { pass: false, message: () => `expected ${title} to be published; ${why}` };
+    }
+    if (value !== undefined && found !== value) {
+      return { pass: false, message: () => `expected ${title} to have another value (which is not shown)` };
+    }
+    const same = value === undefined ? "" : " with this value (which is not shown)";
+    return { pass: true, message: () => `expected ${title} not to be published${same}` };
   },
 });
 
@@ -99,6 +110,25 @@ expect.addSnapshotSerializer({
 
 function asRendering(received: unknown, matcher: string): Rendering {
   if (received instanceof Rendering) return received;
-  const found = received instanceof Promise ? "a promise: await it" : `${received === null ? "null" : typeof received}`;
-  throw new TestingError("InvalidInput", `${matcher} is about what render of @xfn/pipeline/testing returns, and was given ${found}`);
+  const found =
+    received instanceof Promise
+      ? "a promise (await it)"
+      : received === null
+        ? "null"
+        : `a value of type ${typeof received}`;
+  throw new TestingError(
+    "InvalidInput",
+    `${matcher} needs what render of @xfn/pipeline/testing returns, and was given ${found}`,
+  );
+}
+
+function says({ message }: StepResult, wanted: string | RegExp | undefined): boolean {
+  if (wanted === undefined) return true;
+  // Not test(): a RegExp with the flag g or y would remember where it was.
+  return typeof wanted === "string" ? message.includes(wanted) : message.search(wanted) !== -1;
+}
+
+function wording(wanted: string | RegExp | undefined): string {
+  if (wanted === undefined) return "";
+  return typeof wanted === "string" ? ` that contains ${JSON.stringify(wanted)}` : ` that matches ${String(wanted)}`;
 }

@@ -1,10 +1,10 @@
 import type { JsonValue, KubernetesObject, ReadinessCheck } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
-import { render as renderResult } from "../render.ts";
+import { type RenderResult, render as renderResult } from "../render.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { readinessReasons } from "./readiness-reasons.ts";
-import { Rendering } from "./rendering.ts";
+import { Rendering, type RenderingFacts } from "./rendering.ts";
 
 /**
  * What a Composition makes of an XR, by the engine that `xfn render` and the controller have.
@@ -18,7 +18,8 @@ import { Rendering } from "./rendering.ts";
  */
 export async function render(input: TestInput): Promise<Rendering> {
   const prepared = prepare(input);
-  return renderRound(prepared, prepared, 1);
+  const { result, facts } = await renderRound(prepared, prepared);
+  return new Rendering(result, { ...facts, rounds: 1 });
 }
 
 /** What changes from round to round. */
@@ -29,7 +30,10 @@ export interface Round {
 }
 
 /** One render of a test that may have several. */
-export async function renderRound(prepared: Prepared, round: Round, rounds: number): Promise<Rendering> {
+export async function renderRound(
+  prepared: Prepared,
+  round: Round,
+): Promise<{ result: RenderResult; facts: Omit<RenderingFacts, "rounds"> }> {
   const { composition, runner, signal, findings } = prepared;
   const checks = new Map<string, readonly ReadinessCheck[]>();
   const result = await renderResult({
@@ -47,10 +51,11 @@ export async function renderRound(prepared: Prepared, round: Round, rounds: numb
     name,
     readinessReasons(observed.get(name), { template: [], functions: checks.get(name) ?? [] }),
   ]);
-  return new Rendering(result, { reasons: new Map(reasons), findings, rounds });
+  return { result, facts: { reasons: new Map(reasons), findings } };
 }
 
-function entryOf(object: JsonValue): string | undefined {
+/** The name that the annotation of an observed resource says. */
+export function entryOf(object: JsonValue): string | undefined {
   const metadata = isObject(object) && isObject(object["metadata"]) ? object["metadata"] : {};
   const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
   const name = annotations[ANNOTATION_RESOURCE_NAME];

@@ -74,7 +74,10 @@ export class Rendering implements RenderResult {
   /** YAML documents in a stable order, for snapshots. */
   toString(): string {
     const { names } = this.connectionDetails;
-    const rest = { ...(names.length > 0 && { connectionDetails: names }), ...(this.deleted.length > 0 && { deleted: this.deleted }) };
+    const rest = {
+      ...(names.length > 0 && { connectionDetails: names }),
+      ...(this.deleted.length > 0 && { deleted: this.deleted }),
+    };
     const yaml = printRender(this, { includeFunctionResults: true, includeFullXR: true });
     return Object.keys(rest).length === 0 ? yaml : `${yaml}---\n${printYaml(rest)}`;
   }

@@ -1,0 +1,10 @@
+// Tests of Compositions and functions in vitest, by the engine itself. Importing this adds the matchers to `expect`.
+import "./matchers.ts";
+
+export { type ConvergeOptions, converge } from "./converge.ts";
+export type { TestInput } from "./prepare.ts";
+export { render } from "./render.ts";
+export type { Rendering } from "./rendering.ts";
+export { beside, type Source } from "./source.ts";
+export type { TestFunction } from "./test-functions.ts";
+export { TestingError, type TestingErrorCode } from "./testing-error.ts";

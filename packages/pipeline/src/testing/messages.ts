@@ -1,0 +1,73 @@
+import { closest } from "@xfn/composition";
+import type { KubernetesObject } from "@xfn/functionio";
+import type { StepResult } from "../pipeline.ts";
+import type { Rendering } from "./rendering.ts";
+
+/** A message lists this many; more would hide what it is about. */
+const MAX_LISTED = 30;
+
+/** An object in words: its kind and name. */
+export function describe({ kind, metadata }: KubernetesObject): string {
+  const name = metadata?.name ?? (metadata?.generateName === undefined ? undefined : `${metadata.generateName}*`);
+  return name === undefined ? `${kind}` : `${kind} ${name}`;
+}
+
+/** Why nothing is composed under a name, and what is. */
+export function whyMissing(rendering: Rendering, name: string): string {
+  const { fatal, deleted, names } = rendering;
+  if (fatal !== undefined) return `but ${ended(fatal)}`;
+  if (deleted.includes(name)) return "but it is desired to be deleted";
+  const composed = names.map((one) => `  ${one}: ${describe(rendering.resource(one) ?? {})}`);
+  if (composed.length === 0) return "but nothing is composed";
+  return `but it is not${didYouMean(name, names)}\nComposed are\n${lines(composed)}`;
+}
+
+/** Why an XR, or one of its resources, is not ready. */
+export function whyUnready(rendering: Rendering, name: string | undefined): string {
+  const { fatal, unready } = rendering;
+  if (fatal !== undefined) return `  ${ended(fatal)}`;
+  const names = name === undefined ? unready : [name];
+  const reasons = names.map((one) => {
+    const all = rendering.reasons(one);
+    const resource = rendering.resource(one);
+    const title = `  ${one}${resource === undefined ? "" : ` (${describe(resource)})`}`;
+    return `${title}: ${all.length === 0 ? "not ready" : all.join("\n    and ")}`;
+  });
+  const warnings = rendering.results.filter(({ severity }) => severity === "Warning");
+  return [
+    ...(reasons.length === 0 ? ["  its condition Ready is not True"] : [lines(reasons)]),
+    ...(warnings.length === 0 ? [] : [`Warnings:\n${describeResults(warnings)}`]),
+  ].join("\n");
+}
+
+/** Results, a line for each. */
+export function describeResults(results: readonly StepResult[]): string {
+  return lines(
+    results.map(
+      ({ severity, step, message }) => `  ${severity}${step === undefined ? "" : ` (step ${step})`}: ${message}`,
+    ),
+  );
+}
+
+/** That a run was ended. */
+export function ended({ step, message }: StepResult): string {
+  return `${step === undefined ? "the run" : `step "${step}"`} ended in a fatal result, after which nothing is composed: ${message}`;
+}
+
+/** Names in a row. */
+export function listed(names: readonly string[]): string {
+  if (names.length === 0) return "none";
+  const more = names.length - MAX_LISTED;
+  return `${names.slice(0, MAX_LISTED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+}
+
+/** A hint, if one of the names may be what was meant. */
+export function didYouMean(name: string, names: readonly string[]): string {
+  const meant = closest(name, names);
+  return meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+}
+
+function lines(all: readonly string[]): string {
+  const more = all.length - MAX_LISTED;
+  return [...all.slice(0, MAX_LISTED), ...(more > 0 ? [`  and ${more} more`] : [])].join("\n");
+}
