@@ -50,8 +50,9 @@ interface Visitor {
 const SYNTAX_ERROR = Symbol("syntax error");
 // Sticky, so that a match costs its own length only.
 const SPACE = /[ \t\r\n]*/y;
-// Consecutive runs of ordinary characters: no backtracking on long strings.
-const STRING = /"(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+// Runs of ordinary characters with an escape between any two: there is one way to read a text, so that a string without an
+// end costs its length. With `(?:[...]+|...)*` it would cost 2 to the power of its length.
+const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.+-])/y;
 const WORD = /[^\s,:[\]{}"]+/y;
 

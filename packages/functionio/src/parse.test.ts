@@ -454,3 +454,8 @@ describe("round trips", () => {
     expect(printFunctionIO(io)).not.toContain("\n");
   });
 });
+
+// Was 2 to the power of the string's length: a function's broken answer stopped the program that had called it.
+test.each(['["', '{"'])("a string without an end after %s is refused, however long it is", (start) => {
+  expect(failure(start + "a".repeat(100_000)).code).toBe("Syntax");
+});
