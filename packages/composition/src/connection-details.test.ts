@@ -2,7 +2,6 @@ import { inspect } from "node:util";
 import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import { ConnectionDetails, extractConnectionDetails } from "./connection-details.ts";
-import { printGoJson } from "./go-json.ts";
 
 const resource: JsonObject = {
   metadata: { name: "pg-1" },
@@ -45,8 +44,14 @@ describe("extractConnectionDetails", () => {
     expect(extract({ name: "n", fromFieldPath: "status.endpoint" })).toEqual({});
     expect(extract({ name: "n", fromFieldPath: "spec..x" })).toEqual({});
     expect(extract({ name: "n", fromFieldPath: "spec.hosts[99999999]" })).toEqual({});
+    expect(extract({ name: "n", type: "Nope" as "FromValue", value: "v" })).toEqual({});
     const details: ConnectionDetail[] = [{ name: "n", fromFieldPath: "spec.host" }];
     expect(extractConnectionDetails({ details, resource: undefined, secret }).size).toBe(0);
+  });
+
+  test("null is not set, as an API server may give it", () => {
+    const detail = { name: null, type: null, value: null, fromConnectionSecretKey: "username" };
+    expect(extract(detail as unknown as ConnectionDetail)).toEqual({ username: "admin" });
   });
 
   test("of two details with one name, the later wins", () => {
@@ -87,27 +92,5 @@ describe("ConnectionDetails", () => {
   test("secret: values appear neither in JSON nor when inspected", () => {
     expect(JSON.stringify({ details })).toBe('{"details":{"names":["host","password"]}}');
     expect(inspect(details, { depth: 9, showHidden: true })).not.toContain("hunter2");
-  });
-});
-
-describe("printGoJson", () => {
-  test.each<[Parameters<typeof printGoJson>[0], string]>([
-    [null, "null"],
-    [true, "true"],
-    [1.5, "1.5"],
-    [1e21, "1e+21"],
-    [1e-7, "1e-7"],
-    ["\u2028\u2029", '"\\u2028\\u2029"'],
-    ["\b\f\n\t", '"\\u0008\\u000c\\n\\t"'],
-    ["\\b\\f", '"\\\\b\\\\f"'],
-    ['"<\\>', '"\\"\\u003c\\\\\\u003e"'],
-    ["\ud800", '"\ufffd"'],
-    [{ b: [], a: {} }, '{"a":{},"b":[]}'],
-  ])("%j", (value, text) => {
-    expect(printGoJson(value)).toBe(text);
-  });
-
-  test("integers beyond 2^53 are exact", () => {
-    expect(printGoJson([9007199254740993n])).toBe("[9007199254740993]");
   });
 });

@@ -26,11 +26,6 @@ export interface ConnectionDetailSource {
   resource: JsonObject | undefined;
   /** The composed resource's own connection secret, by key. */
   secret: ReadonlyMap<string, string>;
-  /**
-   * What is done without a type. `infer`, the default, takes it from the field that is set, as Crossplane does in a
-   * Composition's templates. `omit` leaves the detail out, as Crossplane v1.13 does with what functions return.
-   */
-  untyped?: "infer" | "omit";
 }
 
 /**
@@ -45,7 +40,7 @@ export interface ConnectionDetailSource {
 export function extractConnectionDetails(source: ConnectionDetailSource): Map<string, string> {
   const extracted = new Map<string, string>();
   for (const [index, detail] of source.details.entries()) {
-    const type = detail.type ?? (source.untyped === "omit" ? "" : inferredType(detail));
+    const type = detail.type ?? inferredType(detail);
     const name = detail.name ?? (type === "FromConnectionSecretKey" ? detail.fromConnectionSecretKey : undefined);
     if (!isSet(name) || name === "") throw new ConnectionDetailError("MissingName", index, "name is missing");
     const value = derive(detail, type, source, index);

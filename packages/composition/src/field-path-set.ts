@@ -16,47 +16,49 @@ import { emptyObject, isObject, setField } from "./json.ts";
  */
 export function setFieldPath(object: JsonObject, path: FieldPath, value: GoValue): void {
   const written = documentValue(value);
-  for (let depth = 0; depth < path.length; depth++) {
-    if ((path[depth] as number) > MAX_INDEX && typeof path[depth] === "number") throw indexTooLarge(path, depth);
-  }
   const last = path.length - 1;
   let at: JsonValue = object;
-  for (let depth = 0; depth < path.length; depth++) {
+  // Nothing is changed before the last step that can fail: what is missing is built aside and attached as a whole.
+  for (let depth = 0; depth <= last; depth++) {
     const segment = path[depth] as FieldPathSegment;
     if (typeof segment === "number") {
+      if (segment > MAX_INDEX) throw indexTooLarge(path, depth);
       if (!Array.isArray(at)) throw wrongType(at, path, depth);
-      if (depth === last) at[segment] = written;
-      else {
-        const next = path[depth + 1] as FieldPathSegment;
-        const element: JsonValue = at[segment] ?? null;
-        at = element === null ? (at[segment] = container(next)) : lengthened(element, next);
-      }
+      const element: JsonValue = at[segment] ?? null;
+      if (depth === last || element === null) return setElement(at, segment, build(path, depth + 1, written));
+      at = element;
     } else {
       if (!isObject(at)) throw wrongType(at, path, depth);
-      if (depth === last) setField(at, segment, written);
-      else {
-        const next = path[depth + 1] as FieldPathSegment;
-        const field: JsonValue | undefined = Object.hasOwn(at, segment) ? at[segment] : undefined;
-        if (field === undefined) {
-          const made = container(next);
-          setField(at, segment, made);
-          at = made;
-        } else at = lengthened(field, next);
-      }
+      if (depth === last) return setField(at, segment, written);
+      const field: JsonValue | undefined = Object.hasOwn(at, segment) ? at[segment] : undefined;
+      if (field === undefined) return setField(at, segment, build(path, depth + 1, written));
+      at = field;
     }
   }
 }
 
-/** What a segment is to be set in. */
-function container(next: FieldPathSegment): JsonValue {
-  return typeof next === "number" ? lengthened([], next) : emptyObject();
+/** The objects and lists that the segments from one on stand for, around a value. */
+function build(path: FieldPath, from: number, value: JsonValue): JsonValue {
+  let built = value;
+  for (let depth = path.length - 1; depth >= from; depth--) {
+    const segment = path[depth] as FieldPathSegment;
+    if (typeof segment === "number") {
+      if (segment > MAX_INDEX) throw indexTooLarge(path, depth);
+      const list: JsonValue[] = [];
+      setElement(list, segment, built);
+      built = list;
+    } else {
+      const object = emptyObject();
+      object[segment] = built;
+      built = object;
+    }
+  }
+  return built;
 }
 
-function lengthened(value: JsonValue, next: FieldPathSegment): JsonValue {
-  if (typeof next === "number" && Array.isArray(value)) {
-    while (value.length <= next) value.push(null);
-  }
-  return value;
+function setElement(list: JsonValue[], index: number, value: JsonValue): void {
+  while (list.length < index) list.push(null);
+  list[index] = value;
 }
 
 /**

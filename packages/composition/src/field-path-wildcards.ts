@@ -22,16 +22,9 @@ interface Match {
  * @throws {FieldPathError} `WrongType`: the path leads through something that has no such fields; `TooManyMatches`
  */
 export function expandWildcards(root: JsonValue, path: FieldPath): FieldPath[] {
-  if (!path.includes("*")) return find(root, path, 0) === undefined ? [] : [path];
   let matches: Match[] = [{ path, value: root }];
   for (let depth = 0; depth < path.length; depth++) {
-    matches = path[depth] === "*" ? matches.flatMap((match) => expand(match, depth)) : follow(matches, depth);
-    if (matches.length * path.length > MAX_EXPANDED_SEGMENTS) {
-      throw new FieldPathError(
-        "TooManyMatches",
-        `${formatFieldPath(path)}: stands for ${matches.length} fields or more`,
-      );
-    }
+    matches = path[depth] === "*" ? expand(matches, depth) : follow(matches, depth);
   }
   return sorted(matches.map((match) => match.path));
 }
@@ -45,18 +38,26 @@ function follow(matches: Match[], depth: number): Match[] {
   return found;
 }
 
-function expand({ path, value }: Match, depth: number): Match[] {
-  if (Array.isArray(value)) return value.map((item, index) => ({ path: path.with(depth, index), value: item }));
-  if (isObject(value))
-    return Object.entries(value).map(([key, field]) => ({ path: path.with(depth, key), value: field }));
-  const name = formatFieldPath(path.slice(0, depth)) || "the object";
-  throw new FieldPathError("WrongType", `${name}: is ${kindOf(value)}, which [*] cannot stand for the fields of`);
-}
-
-function find(root: JsonValue, path: FieldPath, from: number): JsonValue | undefined {
-  let value: JsonValue | undefined = root;
-  for (let depth = from; depth < path.length && value !== undefined; depth++) value = step(value, path, depth);
-  return value;
+function expand(matches: Match[], depth: number): Match[] {
+  const expanded: Match[] = [];
+  for (const { path, value } of matches) {
+    const segments = Array.isArray(value) ? value.keys() : isObject(value) ? Object.keys(value) : undefined;
+    if (segments === undefined) {
+      const name = formatFieldPath(path.slice(0, depth)) || "the object";
+      throw new FieldPathError("WrongType", `${name}: is ${kindOf(value)}, which has no fields for [*]`);
+    }
+    for (const segment of segments) {
+      const settled = path.with(depth, segment);
+      expanded.push({ path: settled, value: step(value, settled, depth) ?? null });
+      if (expanded.length * path.length > MAX_EXPANDED_SEGMENTS) {
+        throw new FieldPathError(
+          "TooManyMatches",
+          `${formatFieldPath(path)}: stands for ${expanded.length} fields or more`,
+        );
+      }
+    }
+  }
+  return expanded;
 }
 
 /** One step as `findFieldPath` makes it, but an index may be as large as a list that is there. */

@@ -1,7 +1,15 @@
 import type { JsonObject } from "@xfn/functionio";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FieldPathError, formatFieldPath, getFieldPath, isNotFound, parseFieldPath } from "./field-path.ts";
+import {
+  FieldPathError,
+  findFieldPath,
+  formatFieldPath,
+  getFieldPath,
+  isNotFound,
+  parseFieldPath,
+} from "./field-path.ts";
+import { Float64 } from "./go-value.ts";
 
 function outcome(run: () => unknown): unknown {
   try {
@@ -69,6 +77,16 @@ describe("parseFieldPath", () => {
   });
 });
 
+test.each([
+  [["a", "b.c", "*", 0, "d"], "a[b.c][*][0].d"],
+  [["", "a"], ".a"],
+  [["a", "", "b"], "a..b"],
+  [[0, "a"], "[0].a"],
+  [[], ""],
+])("formatFieldPath prints %j as Go does", (path, text) => {
+  expect(formatFieldPath(path)).toBe(text);
+});
+
 describe("getFieldPath", () => {
   const object: JsonObject = {
     kind: "Cart",
@@ -113,6 +131,27 @@ describe("getFieldPath", () => {
     expect(() => getFieldPath({ password: "hunter2" }, "password.x")).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining("hunter2") }),
     );
+  });
+
+  test("findFieldPath says undefined where there is nothing, and still throws for what can never be", () => {
+    const find = (path: string): unknown => findFieldPath(object, parseFieldPath(path));
+    expect(find("spec.items[1].sku")).toBe("b");
+    expect(find("spec.nil")).toBeNull();
+    expect(find("spec.missing.deep")).toBeUndefined();
+    expect(find("spec.items[2]")).toBeUndefined();
+    expect(find("__proto__")).toBeUndefined();
+    expect(() => find("spec.nil.deep")).toThrow(expect.objectContaining({ code: "WrongType" }));
+    expect(() => find("spec.items[1025]")).toThrow(expect.objectContaining({ code: "IndexTooLarge" }));
+  });
+
+  test("a boxed number has no fields", () => {
+    const boxed = { n: new Float64(2) } as unknown as JsonObject;
+    expect(() => getFieldPath(boxed, "n.value")).toThrow(expect.objectContaining({ code: "WrongType" }));
+  });
+
+  test("not found: the message names the first field that is missing", () => {
+    expect(() => getFieldPath(object, "spec.missing.deep[0]")).toThrow("spec.missing: no such field");
+    expect(() => getFieldPath(object, "spec.items[2].sku")).toThrow("spec.items[2]: no such element");
   });
 
   test("isNotFound accepts nothing but a missing field or element", () => {

@@ -1,5 +1,6 @@
 import type { JsonObject, ReadinessCheck } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
+import { Float64 } from "./go-value.ts";
 import { conditionStatus, isReady, isReadyUnobserved } from "./readiness.ts";
 
 const bucket: JsonObject = {
@@ -89,6 +90,29 @@ describe("isReady", () => {
     expect(() => isReady(bucket, [check])).toThrow(expect.objectContaining({ code, index: 0, retryable: false }));
   });
 
+  test("what a template leaves empty is not set; a function can match it", () => {
+    const checks: ReadinessCheck[] = [
+      { type: "MatchString", fieldPath: "status.empty", matchString: "" },
+      { type: "MatchInteger", fieldPath: "status.zero", matchInteger: 0 },
+    ];
+    for (const check of checks) {
+      expect(isReady(bucket, [check], "function")).toBe(true);
+      expect(() => isReady(bucket, [check], "template")).toThrow(expect.objectContaining({ code: "InvalidCheck" }));
+    }
+    const nowhere: ReadinessCheck = { type: "NonEmpty", fieldPath: "" };
+    expect(isReady(bucket, [nowhere], "function")).toBe(true);
+    expect(() => isReady(bucket, [nowhere], "template")).toThrow(expect.objectContaining({ code: "InvalidCheck" }));
+  });
+
+  test("a float64 is not an integer, whatever its value", () => {
+    const status = { ratio: new Float64(3) } as unknown as JsonObject;
+    const check: ReadinessCheck = { type: "MatchInteger", fieldPath: "status.ratio", matchInteger: 3 };
+    expect(() => isReady({ status }, [check])).toThrow(expect.objectContaining({ code: "CannotCheck" }));
+    expect(() => isReady(bucket, [{ ...check, matchInteger: 2.5 }])).toThrow(
+      expect.objectContaining({ code: "InvalidCheck" }),
+    );
+  });
+
   test("messages never quote a value of the resource", () => {
     const check: ReadinessCheck = { type: "MatchInteger", fieldPath: "spec.secret", matchInteger: 1 };
     expect(() => isReady(bucket, [check])).toThrow(
@@ -106,5 +130,24 @@ test("a resource that does not exist yet is ready only where nothing is checked"
 test("a condition of a status that cannot be read matches nothing", () => {
   expect(conditionStatus({}, "Ready")).toBeUndefined();
   expect(conditionStatus({ status: { conditions: "Ready=True" } }, "Ready")).toBeUndefined();
+  expect(
+    conditionStatus({ status: { conditions: [{ type: "Ready", status: "True" }, "x"] } }, "Ready"),
+  ).toBeUndefined();
+  expect(conditionStatus({ status: { conditions: [{ type: "Ready", status: true }] } }, "Ready")).toBeUndefined();
+  expect(isReady({}, [{ type: "MatchCondition", matchCondition: { type: "Ready", status: "Unknown" } }])).toBe(false);
+});
+
+test("a condition that is not there is Unknown; one without a status is neither", () => {
   expect(conditionStatus({ status: {} }, "Ready")).toBe("Unknown");
+  expect(conditionStatus({ status: null }, "Ready")).toBe("Unknown");
+  expect(conditionStatus({ status: { conditions: [null, { type: "Synced" }] } }, "Ready")).toBe("Unknown");
+  expect(conditionStatus({ status: { conditions: [{ type: "Ready" }] } }, "Ready")).toBe("");
+});
+
+test("of two conditions of a type, the first counts", () => {
+  const conditions = [
+    { type: "Ready", status: "True" },
+    { type: "Ready", status: "False" },
+  ];
+  expect(conditionStatus({ status: { conditions } }, "Ready")).toBe("True");
 });
