@@ -50,7 +50,7 @@ expect.extend({
       pass: false,
       message: () => {
         const diff = this.utils.diff(fields, narrow(resource, fields, matches)) ?? "";
-        return `expected ${title} (${object}) to have other fields\n\n${diff}`;
+        return `${title} (${object}) does not have the expected fields\n\n${diff}`;
       },
     };
   },

@@ -1,5 +1,5 @@
 import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
-import { isObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
 
 /** The readiness checks of one composed resource. */
 export interface EntryChecks {
@@ -27,15 +27,17 @@ export function readinessReasons(observed: KubernetesObject | undefined, checks:
 }
 
 function conditionReason(observed: KubernetesObject): string[] {
+  const found = conditionOf(observed, "Ready");
+  if (found === undefined) return ["it has neither a condition Ready nor readiness checks"];
   const status = conditionStatus(observed, "Ready");
   if (status === "True") return [];
-  const conditions = isObject(observed["status"]) ? observed["status"]["conditions"] : undefined;
-  const found = Array.isArray(conditions)
-    ? conditions.find((one) => isObject(one) && one["type"] === "Ready")
-    : undefined;
-  if (!isObject(found)) return ["what exists has no condition Ready, and it has no readiness checks of its own"];
   const why = typeof found["reason"] === "string" && found["reason"] !== "" ? ` (${found["reason"]})` : "";
-  return [`its condition Ready is ${status ?? "unreadable"}${why}`];
+  return [`its condition Ready is ${status ?? "not of the form that Kubernetes gives conditions"}${why}`];
+}
+
+function conditionOf({ status }: JsonObject, type: string): JsonObject | undefined {
+  const conditions = isObject(status) ? status["conditions"] : undefined;
+  return Array.isArray(conditions) ? conditions.filter(isObject).find((one) => one["type"] === type) : undefined;
 }
 
 function checkReason(
@@ -58,7 +60,9 @@ function describe(check: ReadinessCheck, observed: KubernetesObject): string {
   switch (check.type) {
     case "MatchCondition": {
       const { type = "", status = "" } = check.matchCondition ?? {};
-      return `its condition ${type} is ${conditionStatus(observed, type) ?? "not there"}, not ${status}`;
+      return conditionOf(observed, type) === undefined
+        ? `it has no condition ${type}`
+        : `its condition ${type} is ${conditionStatus(observed, type) ?? "unreadable"}, not ${status}`;
     }
     case "NonEmpty":
       return `${check.fieldPath} is not there`;
