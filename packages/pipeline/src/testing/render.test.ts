@@ -178,7 +178,7 @@ describe("wrong input of a test", () => {
   });
 
   test("a step without a function is named with its image and what there is, before anything runs", async () => {
-    const never = vi.fn(bucket);
+    const never = vi.fn<typeof bucket>(bucket);
     const error = await errorOf(() => render({ ...both, functions: { bucket: never } }));
     expect(error).toMatchObject({ name: "TestingError", code: "MissingFunction" });
     expect(error.message).toContain('step "policy" (image oci:images/policy)');
