@@ -1,4 +1,5 @@
 import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
+import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
 
 /** The API versions in which a Composition may be written; one schema serves them all. */
 export const COMPOSITION_API_VERSIONS: readonly string[] = [
@@ -23,8 +24,20 @@ export interface Composition {
 export interface CompositionSpec {
   /** The kind of XR that this Composition is for. Seed 004 writes `from`. */
   compositeTypeRef: TypeReference;
-  /** The pipeline, in order. Names are unique. */
+  /** `Pipeline`: {@link pipeline} composes, and nothing else. Absent: `Resources`, that is templates and functions. */
+  mode?: "Resources" | "Pipeline";
+  /** The templates of composed resources, in order. Names are unique. Seed 004 writes `to`. */
+  resources: NamedTemplate[];
+  /** What the author wrote the templates under, where that is not `resources`; for messages that name their place. */
+  resourcesField?: "to";
+  /** Patches that templates share. */
+  patchSets: PatchSet[];
+  /** Data beside the XR for templates to read and write. */
+  environment?: EnvironmentConfiguration;
+  /** The functions, in order. They see what the templates made. Names are unique. */
   functions: CompositionFunction[];
+  /** The steps of `mode: Pipeline`, in order. Names are unique. */
+  pipeline?: PipelineStep[];
   /**
    * What becomes of observed resources that nothing desires: `Keep` (the default) leaves them alone, `Delete` deletes
    * them, as Crossplane v1.13 did.
@@ -40,7 +53,22 @@ export interface TypeReference {
   kind: string;
 }
 
-/** One step of the pipeline. */
+/** A template with its name; one that its author did not name is called `template-<index>`. */
+export interface NamedTemplate extends ResourceTemplate {
+  name: string;
+}
+
+/** A step of `mode: Pipeline` (Crossplane v1.14). */
+export interface PipelineStep {
+  /** The step's name, unique in its Composition. */
+  step: string;
+  /** The Function that is run. */
+  functionRef: { name: string };
+  /** Given to the function. */
+  input?: JsonObject;
+}
+
+/** One function, run after the templates. */
 export interface CompositionFunction {
   /** The step's name, unique in its Composition. */
   name: string;

@@ -1,13 +1,15 @@
-import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { closest } from "./closest.ts";
 import { type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
-import { kindOf } from "./json.ts";
+import { goKind } from "./go-value.ts";
+import { isObject, kindOf } from "./json.ts";
 
 /** Collects what is wrong with a document, with the place of each finding in its text. */
 export class Findings {
   readonly #all: Finding[] = [];
   readonly #document: ParsedDocument;
+  #errors = 0;
 
   constructor(document: ParsedDocument) {
     this.#document = document;
@@ -24,12 +26,18 @@ export class Findings {
     return true;
   }
 
+  /** How many errors there are so far. */
+  get errors(): number {
+    return this.#errors;
+  }
+
   /** The findings in the order of the text; those without a place come last. */
   sorted(): Finding[] {
     return this.#all.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
   #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
+    if (severity === "error") this.#errors++;
     // Finding a position costs a walk; findings beyond the bound are only counted.
     const position = this.#all.length < MAX_FINDINGS ? this.#document.positionOf(path) : undefined;
     this.#all.push({ severity, code, path: formatPath(path), message, ...position });
@@ -45,21 +53,30 @@ function placeOf(finding: Finding): number {
  * asked for, so that the rest can be reported as unknown. As in Kubernetes, a field that is null counts as absent.
  */
 export class FieldReader {
-  readonly path: JsonPath;
   readonly findings: Findings;
-  readonly #object: JsonObject;
-  readonly #known: Set<string> = new Set();
+  /** The object itself. */
+  readonly json: JsonObject;
+  readonly #parent: FieldReader | undefined;
+  readonly #steps: JsonPath;
+  readonly #known: string[] = [];
 
-  constructor(object: JsonObject, path: JsonPath, findings: Findings) {
-    this.#object = object;
-    this.path = path;
+  /** @param steps where the object is: from the parent, or from the root of the document */
+  constructor(json: JsonObject, steps: JsonPath, findings: Findings, parent?: FieldReader) {
+    this.json = json;
+    this.#steps = steps;
     this.findings = findings;
+    this.#parent = parent;
+  }
+
+  /** Where the object is. Put together when it is asked for: with most objects nothing is wrong. */
+  get path(): JsonPath {
+    return this.#parent === undefined ? this.#steps : [...this.#parent.path, ...this.#steps];
   }
 
   /** The value of a field as it is; undefined if absent or null. */
   value(field: string): JsonValue | undefined {
-    this.#known.add(field);
-    return (Object.hasOwn(this.#object, field) ? this.#object[field] : undefined) ?? undefined;
+    this.#known.push(field);
+    return (Object.hasOwn(this.json, field) ? this.json[field] : undefined) ?? undefined;
   }
 
   /** Where a field is, for messages. */
@@ -99,6 +116,24 @@ export class FieldReader {
     return undefined;
   }
 
+  /** True or false. */
+  boolean(field: string): boolean | undefined {
+    const value = this.value(field);
+    if (typeof value === "boolean" || value === undefined) return value;
+    this.error("Invalid", field, `expected true or false, found ${kindOf(value)}`);
+    return undefined;
+  }
+
+  /** An integer of 64 bits. */
+  integer(field: string): number | bigint | undefined {
+    const value = this.value(field);
+    if (value === undefined) return undefined;
+    if ((typeof value === "number" || typeof value === "bigint") && goKind(value) === "int64") return value;
+    const found = typeof value === "number" ? "another number" : kindOf(value);
+    this.error("Invalid", field, `expected an integer of at most 64 bits, found ${found}`);
+    return undefined;
+  }
+
   oneOf<T extends string>(field: string, choices: readonly T[]): T | undefined {
     const value = this.string(field);
     if (value === undefined) return undefined;
@@ -112,7 +147,7 @@ export class FieldReader {
   object(field: string): FieldReader | undefined {
     const value = this.value(field);
     if (value === undefined) return undefined;
-    if (isObject(value)) return new FieldReader(value, this.at(field), this.findings);
+    if (isObject(value)) return new FieldReader(value, [field], this.findings, this);
     this.error("Invalid", field, `expected an object, found ${kindOf(value)}`);
     return undefined;
   }
@@ -127,18 +162,17 @@ export class FieldReader {
     }
     const readers: FieldReader[] = [];
     for (const [index, item] of value.entries()) {
-      const path = [...this.at(field), index];
-      if (isObject(item)) readers.push(new FieldReader(item, path, this.findings));
-      else this.findings.error("Invalid", path, `expected an object, found ${kindOf(item)}`);
+      if (isObject(item)) readers.push(new FieldReader(item, [field, index], this.findings, this));
+      else this.findings.error("Invalid", [...this.at(field), index], `expected an object, found ${kindOf(item)}`);
     }
     return readers;
   }
 
   /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
   warnUnknown(also: readonly string[] = []): void {
-    const known = [...this.#known, ...also];
-    for (const field of Object.keys(this.#object)) {
-      if (known.includes(field)) continue;
+    for (const field of Object.keys(this.json)) {
+      if (this.#known.includes(field) || also.includes(field)) continue;
+      const known = [...this.#known, ...also];
       const meant = closest(field, known);
       const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
       // Guessing what was meant takes time, so it ends with the bound on findings.

@@ -79,6 +79,8 @@ spec:
     expect(composition.spec).toEqual({
       compositeTypeRef: { apiVersion: "database.example.org/v1alpha1", kind: "XPostgreSQLInstance" },
       undesiredResources: "Keep",
+      resources: [],
+      patchSets: [],
       functions: [
         {
           name: "my-cool-function",
@@ -161,20 +163,6 @@ spec:
 
 describe("unsupported features", () => {
   const f = "functions: [{name: f, type: Container, container: {image: i}}]";
-  test.each([
-    ["resources: [{name: a, base: {}}]", "spec.resources"],
-    ["to: [{base: {}}]", "spec.to"],
-    ["patchSets: [{name: p, patches: []}]", "spec.patchSets"],
-    ["environment: {patches: []}", "spec.environment"],
-    ["mode: Pipeline", "spec.mode"],
-    ["pipeline: [{step: s, functionRef: {name: f}}]", "spec.pipeline"],
-  ])("%s is refused by name, not ignored", (text, path) => {
-    const error = errors(`${head}  ${f}\n  ${text}\n`);
-    expect(paths(error.issues)).toEqual([`${path}: Unsupported`]);
-    expect(error.code).toBe("Unsupported");
-    expect(error.retryable).toBe(false);
-  });
-
   test.each(["resources: []", "mode: Resources", "patchSets: []", "resources: null"])("%s changes nothing", (text) => {
     expect(parse(`${head}  ${f}\n  ${text}\n`).warnings).toEqual([]);
   });

@@ -1,11 +1,13 @@
 import type { JsonObject, ObjectMeta } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { COMPOSITION_API_VERSIONS, type Composition, type CompositionSpec, type TypeReference } from "./composition.ts";
 import { CompositionError, type Finding } from "./composition-error.ts";
 import { FieldReader, Findings } from "./field-reader.ts";
-import { kindOf } from "./json.ts";
+import { isObject, kindOf } from "./json.ts";
+import { readEnvironment } from "./parse-environment.ts";
 import { readFunctions } from "./parse-function.ts";
+import { readPipeline } from "./parse-pipeline.ts";
+import { readPatchSets, readTemplates } from "./parse-template.ts";
 
 /** Options of {@link parseComposition}. */
 export interface ParseCompositionOptions {
@@ -55,7 +57,7 @@ function readComposition(document: ParsedDocument, findings: Findings): Composit
   }
   const metadata = readMetadata(root);
   const specReader = root.object("spec");
-  root.required("spec", specReader, "the kind of composite resource and the functions that compose it");
+  root.required("spec", specReader, "the kind of composite resource, and what composes it");
   const spec = specReader && readSpec(specReader);
   root.warnUnknown(["status"]);
   if (apiVersion === undefined || kind === undefined || spec === undefined) return undefined;
@@ -74,21 +76,40 @@ function readMetadata(root: FieldReader): ObjectMeta {
 
 function readSpec(spec: FieldReader): CompositionSpec | undefined {
   const compositeTypeRef = readTypeReference(spec);
-  refuseUnsupported(spec);
+  const { mode, pipeline } = readPipeline(spec);
+  const patchSets = readPatchSets(spec);
+  const resourcesField = readResourcesField(spec);
+  const resources = readTemplates(spec, resourcesField, patchSets);
+  const environment = readEnvironment(spec);
   const functions = readFunctions(spec);
   const undesiredResources = spec.oneOf("undesiredResources", ["Keep", "Delete"]) ?? "Keep";
   const namespace = spec.string("writeConnectionSecretsToNamespace");
   spec.warnUnknown(["publishConnectionDetailsWithStoreConfigRef"]);
-  if (spec.value("functions") === undefined) {
-    spec.warning("Ignored", "functions", "is missing; this Composition composes nothing");
+  if (spec.value("functions") === undefined && spec.value(resourcesField) === undefined && mode !== "Pipeline") {
+    spec.warning("Ignored", "functions", "is missing, as are resources; this Composition composes nothing");
   }
   if (compositeTypeRef === undefined || functions === undefined) return undefined;
   return {
     compositeTypeRef,
+    ...(mode !== undefined && { mode }),
+    resources,
+    ...(resourcesField === "to" && { resourcesField }),
+    patchSets,
+    ...(environment !== undefined && { environment }),
     functions,
+    ...(pipeline !== undefined && { pipeline }),
     undesiredResources,
     ...(namespace !== undefined && { writeConnectionSecretsToNamespace: namespace }),
   };
+}
+
+/** What the templates are written under: seed 004 has them in `to`. */
+function readResourcesField(spec: FieldReader): "resources" | "to" {
+  const to = spec.value("to") !== undefined;
+  if (to && spec.value("resources") !== undefined) {
+    spec.error("Invalid", "to", "says the same as resources; give only one of them");
+  }
+  return to ? "to" : "resources";
 }
 
 function readTypeReference(spec: FieldReader): TypeReference | undefined {
@@ -103,26 +124,6 @@ function readTypeReference(spec: FieldReader): TypeReference | undefined {
   const kind = reader?.text("kind", "the kind of the composite resource");
   reader?.warnUnknown();
   return apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind };
-}
-
-/** Patch-and-transform and `mode: Pipeline` change what a Composition means: ignoring them would compose the wrong thing. */
-function refuseUnsupported(spec: FieldReader): void {
-  for (const field of ["resources", "to", "patchSets", "environment", "pipeline"]) {
-    const value = spec.value(field);
-    const empty = (Array.isArray(value) && value.length === 0) || (isObject(value) && Object.keys(value).length === 0);
-    if (value === undefined || empty) continue;
-    const instead =
-      field === "pipeline" ? "give the steps as spec.functions" : "compose the resources in spec.functions";
-    spec.error("Unsupported", field, `is not supported yet; ${instead}`);
-  }
-  const mode = spec.oneOf("mode", ["Resources", "Pipeline"]);
-  if (mode === "Pipeline") {
-    spec.error(
-      "Unsupported",
-      "mode",
-      "Pipeline is not supported yet; leave mode out and give the steps as spec.functions",
-    );
-  }
 }
 
 /** A Composition's document for a value that does not come from a text, such as an object from an API server. */

@@ -36,7 +36,9 @@ export function readFunctions(spec: FieldReader): CompositionFunction[] | undefi
 }
 
 function readFunction(reader: FieldReader): CompositionFunction | undefined {
-  const name = reader.text("name", "a name for this step");
+  const name = reader.required("name", reader.string("name"), "a name for this step");
+  // Crossplane accepts it; in messages nobody will know which step is meant.
+  if (name === "") reader.warning("Required", "name", "is empty; give a name for this step");
   const type = reader.text("type", "Container");
   if (type === "Webhook" || type === "Chroot") {
     reader.error("Unsupported", "type", `${type} is not supported yet; use type: Container`);

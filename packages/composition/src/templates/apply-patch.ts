@@ -4,6 +4,7 @@ import { mergeFieldPath } from "../field-path-merge.ts";
 import { setFieldPath } from "../field-path-set.ts";
 import { expandWildcards } from "../field-path-wildcards.ts";
 import type { GoValue } from "../go-value.ts";
+import { TransformError } from "../transform/transform-error.ts";
 import type { CompiledPatch, PathOrError } from "./compile-patch.ts";
 import { hasKind } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
@@ -74,7 +75,7 @@ function write(object: JsonObject, path: FieldPath, value: GoValue, patch: Compi
 /** What a patch threw, as an error that names the patch. */
 export function patchError(error: unknown, patch: CompiledPatch): TemplateError {
   if (error instanceof TemplateError) return error;
-  if (error instanceof FieldPathError) {
+  if (error instanceof FieldPathError || error instanceof TransformError) {
     return new TemplateError("PatchFailed", patch.source, error.message, { cause: error });
   }
   // The engine's own limit on the length of a string: combining a value with itself over and over reaches it.

@@ -1,7 +1,8 @@
 import { type FieldPath, FieldPathError, parseFieldPath } from "../field-path.ts";
 import type { GoValue } from "../go-value.ts";
 import type { MergeOptions, Patch } from "../template.ts";
-import { compileCombine, compileTransforms } from "./transforms.ts";
+import { compileCombine } from "../transform/combine.ts";
+import { compileTransforms } from "../transform/compile-transforms.ts";
 
 /** What a patch copies between. `composed` is the resource that is rendered, or, on the way to the XR, the one that exists. */
 export type PatchDirection = "toComposed" | "toComposite" | "environmentToComposed" | "composedToEnvironment";

@@ -13,6 +13,8 @@ import type { TemplateWrite } from "./template-write.ts";
 /** The patch-and-transform part of a Composition's spec. */
 export interface TemplatesSpec {
   resources?: readonly ResourceTemplate[];
+  /** What the author wrote the templates under, where that is not `resources`: errors and traces name their place. */
+  resourcesField?: "to";
   patchSets?: readonly PatchSet[];
   environment?: EnvironmentConfiguration;
 }
@@ -62,6 +64,8 @@ export interface CompiledTemplates {
 export interface CompiledTemplate {
   name: string;
   index: number;
+  /** Its place as the author wrote it. */
+  source: string;
   /** Without name, namespace and generateName, which are not the template's to give. */
   base: JsonObject | TemplateError;
   /** From the XR and from and to the environment. */
@@ -95,9 +99,10 @@ export function compileTemplates(spec: TemplatesSpec): CompiledTemplates {
 function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
   try {
     const resources = spec.resources ?? [];
-    const inlined = inlinePatchSets(resources, spec.patchSets ?? []);
+    const field = `spec.${spec.resourcesField ?? "resources"}`;
+    const inlined = inlinePatchSets(resources, spec.patchSets ?? [], field);
     const templates = resources.map((template, index): CompiledTemplate => {
-      const source = `spec.resources[${index}]`;
+      const source = `${field}[${index}]`;
       const name = template.name ?? undefined;
       if (name === undefined) throw new TemplateError("Unnamed", source, "the template has no name");
       const patches = (inlined[index] ?? []).map(({ patch, source: place }) => compilePatch(patch, place));
@@ -105,6 +110,7 @@ function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
       return {
         name,
         index,
+        source,
         base: compileBase(template.base, source),
         patches: known.filter((patch) => patch.direction !== "toComposite"),
         toComposite: known.filter((patch) => patch.direction === "toComposite"),

@@ -41,6 +41,8 @@ export function setComposedMetadata(resource: JsonObject, entry: string, identit
   const found = field(resource, "metadata");
   const metadata = isObject(found) ? found : emptyObject();
   if (metadata !== found) resource["metadata"] = metadata;
+  // A patch may write a number there. To Kubernetes that is no name: the resource is still to be given one.
+  if (typeof metadata["name"] !== "string") delete metadata["name"];
   const labels = textsOf(field(metadata, "labels")) ?? emptyObject();
   labels[LABEL_COMPOSITE] = identity.composite;
   labels[LABEL_CLAIM_NAME] = identity.claimName;

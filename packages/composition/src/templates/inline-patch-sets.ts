@@ -10,11 +10,13 @@ export interface PlacedPatch {
 /**
  * The patches of each template with those of its patch sets in their place. Of patch sets with one name the last counts.
  *
+ * @param field where the templates are written
  * @throws {TemplateError} `InvalidPatch`: a patch set within a patch set, used or not; or one that does not exist
  */
 export function inlinePatchSets(
   templates: readonly ResourceTemplate[],
   patchSets: readonly PatchSet[],
+  field: string,
 ): readonly PlacedPatch[][] {
   const sets = new Map<string, PlacedPatch[]>();
   for (const [setIndex, set] of patchSets.entries()) {
@@ -27,7 +29,7 @@ export function inlinePatchSets(
   }
   return templates.map((template, templateIndex) =>
     (template.patches ?? []).flatMap((patch, index) => {
-      const source = `spec.resources[${templateIndex}].patches[${index}]`;
+      const source = `${field}[${templateIndex}].patches[${index}]`;
       if (patch.type !== "PatchSet") return [{ patch, source }];
       const name = patch.patchSetName ?? undefined;
       if (name === undefined) {

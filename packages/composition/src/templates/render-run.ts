@@ -95,8 +95,7 @@ export class RenderRun {
     template: CompiledTemplate,
     existing: KubernetesObject | undefined,
   ): KubernetesObject | TemplateError {
-    const { base, name } = template;
-    const source = `spec.resources[${template.index}]`;
+    const { base, name, source } = template;
     if (base instanceof TemplateError) return base;
     const existingKind = existing === undefined ? "" : kindOfObject(existing);
     if (existingKind !== "" && existingKind !== kindOfObject(base)) {

@@ -1,0 +1,100 @@
+import type { FieldReader } from "./field-reader.ts";
+import { checkFieldPath } from "./parse-field-path.ts";
+import { checkTransforms } from "./parse-transform.ts";
+import type { Patch, PatchType } from "./template.ts";
+
+const PATCH_TYPES: readonly PatchType[] = [
+  "FromCompositeFieldPath",
+  "ToCompositeFieldPath",
+  "CombineFromComposite",
+  "CombineToComposite",
+  "FromEnvironmentFieldPath",
+  "ToEnvironmentFieldPath",
+  "CombineFromEnvironment",
+  "CombineToEnvironment",
+  "PatchSet",
+];
+
+/** What the patches of a list may be. */
+export type PatchPlace = "template" | "patchSet" | "environment";
+
+/** The patches of an object. Those with errors are left out; the errors are noted. */
+export function readPatches(owner: FieldReader, place: PatchPlace): Patch[] {
+  const patches: Patch[] = [];
+  for (const reader of owner.objects("patches")) {
+    const { errors } = reader.findings;
+    const type = readType(reader, place);
+    if (type !== undefined) checkPatch(reader, type);
+    if (reader.findings.errors > errors || type === undefined) continue;
+    // The engine, like the reference's, passes over a patch without a type: the default is filled in where it is read.
+    patches.push((reader.json["type"] === type ? reader.json : { ...reader.json, type }) as unknown as Patch);
+  }
+  return patches;
+}
+
+function readType(reader: FieldReader, place: PatchPlace): PatchType | undefined {
+  const type = (reader.string("type") || "FromCompositeFieldPath") as PatchType;
+  if (typeof (reader.value("type") ?? "") !== "string") return undefined;
+  if (place === "patchSet" && type === "PatchSet") {
+    reader.error("Invalid", "type", "a patch set cannot contain a PatchSet; write the patches themselves");
+    return undefined;
+  }
+  const known = place === "environment" ? PATCH_TYPES.slice(0, 4) : PATCH_TYPES;
+  if (known.includes(type)) return type;
+  reader.error("Invalid", "type", `${JSON.stringify(type.slice(0, 64))} is not one of ${known.join(", ")}`);
+  return undefined;
+}
+
+/** As in Crossplane's own validation, the first thing that is wrong with a patch is reported. */
+function checkPatch(reader: FieldReader, type: PatchType): void {
+  const { errors } = reader.findings;
+  if (type === "PatchSet") reader.required("patchSetName", reader.string("patchSetName"), "the name of a patch set");
+  else if (type.startsWith("Combine")) checkCombine(reader);
+  else {
+    reader.required("fromFieldPath", reader.string("fromFieldPath"), "the field to copy");
+    checkFieldPath(reader, "fromFieldPath");
+    checkFieldPath(reader, "toFieldPath");
+  }
+  if (reader.findings.errors > errors) return;
+  checkTransforms(reader);
+  checkPolicy(reader);
+  for (const field of ["fromFieldPath", "toFieldPath", "combine", "patchSetName"]) reader.value(field);
+  reader.warnUnknown();
+}
+
+function checkCombine(reader: FieldReader): void {
+  const combine = reader.object("combine");
+  if (reader.required("combine", combine, "what to combine") === undefined) return;
+  if (reader.required("toFieldPath", reader.string("toFieldPath"), "the field to write to") === undefined) return;
+  checkFieldPath(reader, "toFieldPath");
+  if (combine === undefined) return;
+  combine.oneOf("strategy", ["string"]);
+  const variables = combine.objects("variables");
+  for (const variable of variables) {
+    checkFieldPath(variable, "fromFieldPath");
+    variable.warnUnknown();
+  }
+  const string = combine.object("string");
+  string?.string("fmt");
+  string?.warnUnknown();
+  // The reference accepts these, and fails in every run.
+  for (const [field, value, what] of [
+    ["strategy", combine.value("strategy"), "string, the only one there is"],
+    ["variables", variables[0], "the fields to combine"],
+    ["string", combine.value("string"), "how to combine, as string.fmt"],
+  ] as const) {
+    if (value === undefined) combine.warning("Required", field, `every run fails without it; give ${what}`);
+  }
+  combine.warnUnknown();
+}
+
+function checkPolicy(reader: FieldReader): void {
+  const policy = reader.object("policy");
+  if (policy === undefined) return;
+  policy.oneOf("fromFieldPath", ["Optional", "Required"]);
+  const merge = policy.object("mergeOptions");
+  merge?.boolean("keepMapValues");
+  merge?.boolean("appendSlice");
+  merge?.warnUnknown();
+  policy.warnUnknown();
+}
