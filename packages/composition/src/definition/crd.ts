@@ -37,7 +37,7 @@ export const KEPT_KEYWORDS: readonly string[] = [
 ];
 
 /** Keywords at those roots that both keep. */
-const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x-kubernetes-validations"];
+export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x-kubernetes-validations"];
 
 /**
  * The CustomResourceDefinition of the composite resources that a CompositeResourceDefinition defines (seed 004,
@@ -227,7 +227,8 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
   const result: JsonObject = { type: "object" };
   for (const keyword of [...SHARED_KEYWORDS, ...KEPT_KEYWORDS]) {
     const value = author[keyword];
-    if (value !== undefined) result[keyword] = value;
+    // `false` says nothing, and an API server refuses x-kubernetes-preserve-unknown-fields: false.
+    if (value !== undefined && value !== false) result[keyword] = value;
   }
   const authorProperties = author["properties"];
   result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? emptyObject();

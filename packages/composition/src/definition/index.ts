@@ -1,4 +1,14 @@
 // CompositeResourceDefinitions: reading them, and the CRDs that they stand for. Imports no CEL.
 export { applyDefaults } from "./apply-defaults.ts";
 export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
+export {
+  DEFINITION_API_VERSION,
+  DEFINITION_KIND,
+  type Definition,
+  type DefinitionSpec,
+  type DefinitionVersion,
+  type KindNames,
+  MAX_COMPOSITE_NAME_LENGTH,
+} from "./definition.ts";
 export { DefinitionError } from "./definition-error.ts";
+export { checkDefinition, type ParseDefinitionOptions, parseDefinition } from "./parse-definition.ts";

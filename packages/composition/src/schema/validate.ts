@@ -16,8 +16,8 @@ import type { SchemaFinding } from "./schema-error.ts";
  */
 export const MAX_VALIDATION_STEPS = 2_000_000;
 
-/** Validates values against one schema, without its CEL rules. */
-export type Validate = (value: JsonValue) => SchemaIssue[];
+/** Validates values against a schema, or against a part of it, without CEL rules. */
+export type Validate = (value: JsonValue, part?: SchemaNode) => SchemaIssue[];
 
 /** Prepares a schema's checks. Patterns that are no regular expressions are told to `report`, and match nothing. */
 export function compileValidation(root: SchemaNode, report: (finding: SchemaFinding) => void): Validate {
@@ -32,7 +32,7 @@ export function compileValidation(root: SchemaNode, report: (finding: SchemaFind
       report({ path: formatPath(at), at, message: "is no regular expression of RE2 (Go's syntax)" });
     }
   }
-  return (value) => new Validation(patterns).run(root, value);
+  return (value, part = root) => new Validation(patterns).run(part, value);
 }
 
 /** A schema and all schemas in it, without recursion. */
@@ -54,7 +54,8 @@ class Validation {
   #issues: SchemaIssue[] = [];
   // Failures so far, also those beyond the bound on issues; alternatives are told from each other by it.
   #failures = 0;
-  // Checks that passed: of several alternatives that all fail, the one with the most is explained.
+  // Roughly the checks that passed, counted as Kubernetes does: of several alternatives that all fail, the one with the
+  // most is explained.
   #passed = 0;
   #steps = 0;
 
@@ -93,13 +94,22 @@ class Validation {
 
   #type(node: SchemaNode, value: JsonValue): void {
     const expected = node.intOrString ? "integer,string" : node.type;
-    if (expected === "") return;
     const found = typeName(value);
+    if (expected === "") {
+      // A format is a type of its own where a part of a schema (`anyOf`) says nothing else.
+      const { format } = node.keywords;
+      if (typeof format !== "string" || value === null || formatCheck(format) === undefined) return;
+      this.#passed++;
+      if (found === "string" || found === "array") this.#passed++;
+      else this.#fail("Type", `must be of type ${format}`, found);
+      return;
+    }
     const fits =
       found === expected ||
       (value === null && node.nullable) ||
       (expected === "number" && found === "integer") ||
       (node.intOrString && (found === "integer" || found === "string"));
+    this.#passed++;
     if (fits) this.#passed++;
     else this.#fail("Type", `must be of type ${expected}`, found);
   }
@@ -193,9 +203,9 @@ class Validation {
     if (typeof pattern === "string" && this.#patterns.get(node)?.test(value) !== true) {
       this.#fail("Invalid", `should match '${pattern}'`, value);
     }
-    if (typeof format === "string" && formatCheck(format)?.(value) === false) {
-      this.#fail("Format", `must be of type ${format}`, value);
-    }
+    const inFormat = typeof format === "string" ? formatCheck(format)?.(value) : undefined;
+    if (inFormat !== undefined) this.#passed++;
+    if (inFormat === false) this.#fail("Format", `must be of type ${format}`, value);
   }
 
   #number(node: SchemaNode, value: number | bigint): void {
@@ -245,6 +255,8 @@ class Validation {
     const type = node.keywords["x-kubernetes-list-type"];
     const keys = node.keywords["x-kubernetes-list-map-keys"];
     if (type !== "set" && (type !== "map" || !Array.isArray(keys))) return;
+    // Items of another type were reported as such; they have no keys to compare.
+    if (type === "map" && !value.every((item) => item === null || isObject(item))) return;
     const identities = type === "set" ? value : value.map((item) => identityOf(item, keys as string[]));
     for (const index of duplicatesOf(identities)) {
       this.#path.push(index);
@@ -255,12 +267,8 @@ class Validation {
 
   #enum(node: SchemaNode, value: JsonValue): void {
     const choices = node.keywords["enum"];
-    if (!Array.isArray(choices)) {
-      this.#passed++;
-      return;
-    }
-    if (choices.some((choice) => sameJson(choice, value))) this.#passed++;
-    else {
+    if (!Array.isArray(choices)) return;
+    if (!choices.some((choice) => sameJson(choice, value))) {
       const texts = choices.map((choice) => JSON.stringify(typeof choice === "string" ? choice : String(choice)));
       this.#add("Unsupported", `supported values: ${texts.join(", ").slice(0, 1000)}`, value);
     }

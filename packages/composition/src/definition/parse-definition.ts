@@ -1,0 +1,142 @@
+import { isObject, type JsonObject, type ObjectMeta } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import type { Finding } from "../composition-error.ts";
+import { FieldReader, Findings } from "../field-reader.ts";
+import { kindOf } from "../json.ts";
+import { claimConflicts } from "./crd.ts";
+import { DEFINITION_API_VERSION, DEFINITION_KIND, type Definition, type DefinitionSpec } from "./definition.ts";
+import { DefinitionError } from "./definition-error.ts";
+import { readKindNames } from "./read-names.ts";
+import { readStrings, readTexts } from "./read-strings.ts";
+import { readVersions } from "./read-versions.ts";
+
+/** Options of {@link parseDefinition}. */
+export interface ParseDefinitionOptions {
+  /** Told of what is suspicious but usable: unknown fields, and those that have no effect. */
+  onWarning?: (finding: Finding) => void;
+}
+
+/**
+ * A CompositeResourceDefinition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document). What an
+ * API server would refuse is an error, in the definition or in the CRDs made of it: its names, its versions, schemas that
+ * are not structural, defaults that are not valid. CEL rules are not compiled here.
+ *
+ * @throws {DefinitionError} with all errors of the file: field path, line and column
+ */
+export function parseDefinition(document: ParsedDocument, options: ParseDefinitionOptions = {}): Definition {
+  const { definition, findings } = checkDefinition(document);
+  const errors = findings.filter((finding) => finding.severity === "error");
+  if (definition === undefined || errors.length > 0) throw new DefinitionError("Invalid", errors, document.source);
+  for (const finding of findings) options.onWarning?.(finding);
+  return definition;
+}
+
+/** Everything there is to say about a definition, and the definition itself unless something is an error. */
+export function checkDefinition(document: ParsedDocument): { definition?: Definition; findings: Finding[] } {
+  const findings = new Findings(document);
+  const definition = readDefinition(document, findings);
+  const all = findings.sorted();
+  return definition === undefined || findings.errors > 0 ? { findings: all } : { definition, findings: all };
+}
+
+function readDefinition({ value }: ParsedDocument, findings: Findings): Definition | undefined {
+  if (!isObject(value)) {
+    findings.error("Invalid", [], `expected a ${DEFINITION_KIND}, found ${kindOf(value)}`);
+    return undefined;
+  }
+  const root = new FieldReader(value, [], findings);
+  const kind = root.text("kind", DEFINITION_KIND);
+  if (kind !== undefined && kind !== DEFINITION_KIND) {
+    // Everything else would only repeat that this is the wrong file.
+    root.error("Invalid", "kind", `expected ${DEFINITION_KIND}, found ${JSON.stringify(kind.slice(0, 64))}`);
+    return undefined;
+  }
+  const apiVersion = root.text("apiVersion", DEFINITION_API_VERSION);
+  if (apiVersion !== undefined && apiVersion !== DEFINITION_API_VERSION) {
+    root.error("Invalid", "apiVersion", `expected ${DEFINITION_API_VERSION}`);
+  }
+  const metadata = root.object("metadata");
+  root.required("metadata", metadata, "the definition's name");
+  const name = metadata?.text("name", "<plural>.<group>");
+  for (const field of ["labels", "annotations"]) if (metadata !== undefined) readStrings(metadata, field);
+  const specReader = root.object("spec");
+  root.required("spec", specReader, "the kind that it defines");
+  const spec = specReader && readSpec(specReader);
+  root.warnUnknown(["status"]);
+  if (metadata === undefined || spec === undefined || name === undefined) return undefined;
+  const expected = `${spec.names.plural}.${spec.group}`;
+  if (name !== expected) metadata.error("Invalid", "name", `must be <plural>.<group>, here ${expected}`);
+  return {
+    apiVersion: DEFINITION_API_VERSION,
+    kind: DEFINITION_KIND,
+    metadata: metadata.json as ObjectMeta,
+    spec,
+  };
+}
+
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
+const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+
+function readSpec(spec: FieldReader): DefinitionSpec | undefined {
+  const group = spec.text("group", "the API group of the new kind, such as example.org");
+  if (group !== undefined && (group.length > 253 || !GROUP.test(group))) {
+    spec.error("Invalid", "group", "must be a domain name of two or more lower-case parts, such as example.org");
+  }
+  const names = readKindNames(spec, "names", true);
+  const claimNames = readKindNames(spec, "claimNames", false);
+  if (names !== undefined && claimNames !== undefined) {
+    for (const field of claimConflicts({ ...names }, { ...claimNames })) {
+      spec.findings.error("Invalid", [...spec.at("claimNames"), field], "is the same as in names; give another");
+    }
+  }
+  const defaultCompositionRef = readReference(spec, "defaultCompositionRef");
+  const enforcedCompositionRef = readReference(spec, "enforcedCompositionRef");
+  const conversion = readConversion(spec);
+  const metadata = readCrdMetadata(spec);
+  const rest = {
+    connectionSecretKeys: readTexts(spec, "connectionSecretKeys"),
+    defaultCompositeDeletePolicy:
+      spec.oneOf("defaultCompositeDeletePolicy", ["Background", "Foreground"]) ?? ("Background" as const),
+    defaultCompositionUpdatePolicy:
+      spec.oneOf("defaultCompositionUpdatePolicy", ["Automatic", "Manual"]) ?? ("Automatic" as const),
+    versions: readVersions(spec, claimNames !== undefined),
+  };
+  spec.warnUnknown();
+  if (group === undefined || names === undefined) return undefined;
+  return {
+    group,
+    names,
+    ...(claimNames !== undefined && { claimNames }),
+    ...rest,
+    ...(defaultCompositionRef !== undefined && { defaultCompositionRef }),
+    ...(enforcedCompositionRef !== undefined && { enforcedCompositionRef }),
+    ...(conversion !== undefined && { conversion }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+function readReference(spec: FieldReader, field: string): { name: string } | undefined {
+  const reader = spec.object(field);
+  const name = reader?.text("name", "the name of a Composition");
+  reader?.warnUnknown();
+  return name === undefined ? undefined : { name };
+}
+
+function readConversion(spec: FieldReader): JsonObject | undefined {
+  const conversion = spec.object("conversion");
+  const strategy = conversion?.oneOf("strategy", ["None", "Webhook"]);
+  conversion?.required("strategy", strategy, "None or Webhook");
+  const webhook = conversion?.object("webhook");
+  if (strategy === "Webhook") conversion?.required("webhook", webhook, "the webhook that converts");
+  conversion?.warnUnknown();
+  return conversion?.json;
+}
+
+function readCrdMetadata(spec: FieldReader): DefinitionSpec["metadata"] {
+  const reader = spec.object("metadata");
+  if (reader === undefined) return undefined;
+  const labels = readStrings(reader, "labels");
+  const annotations = readStrings(reader, "annotations");
+  reader.warnUnknown();
+  return { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) };
+}

@@ -1,0 +1,34 @@
+import { formatPath, type JsonPath } from "@xfn/functionio";
+import { applySchemaDefaults } from "./default.ts";
+import type { SchemaNode } from "./node.ts";
+import { pruneUnknown } from "./prune.ts";
+import type { SchemaFinding } from "./schema-error.ts";
+import { allNodes, compileValidation } from "./validate.ts";
+
+/**
+ * Defaults that their own schema refuses, and patterns that are no regular expressions: an API server would refuse a CRD
+ * with them.
+ */
+export function checkSchemaValues(root: SchemaNode): SchemaFinding[] {
+  const findings: SchemaFinding[] = [];
+  const validate = compileValidation(root, (finding) => findings.push(finding));
+  for (const node of allNodes(root)) {
+    if (node.default === undefined) continue;
+    // A default is used as it stands in an object; its own defaults are filled in before it is validated.
+    const at: JsonPath = [...node.path, "default"];
+    for (const issue of validate(applySchemaDefaults(node, node.default), node)) {
+      findings.push({ path: formatPath(at), at, message: `is not valid for its own schema: ${describe(issue)}` });
+    }
+    for (const unknown of pruneUnknown(node, node.default).unknown) {
+      const place: JsonPath = [...at, ...unknown];
+      findings.push({ path: formatPath(place), at: place, message: "is no field of the schema" });
+    }
+  }
+  return findings;
+}
+
+function describe(issue: { path: string; message: string; reason: string }): string {
+  return [issue.path, issue.message === "" ? `${issue.reason.toLowerCase()} value` : issue.message]
+    .filter((part) => part !== "")
+    .join(" ");
+}
