@@ -268,6 +268,18 @@ offer_crun() {
   fi
 }
 
+# Whether a render names files, and none of them seems to have functions: templates alone need no containers.
+without_functions() {
+  seen=
+  for argument in "$@"; do
+    [ "$argument" != - ] || return 1
+    [ -f "$argument" ] || continue
+    seen=yes
+    ! grep -Eq '^([^#]*[^[:alnum:]_#-])?functions["'\'']?[[:space:]]*:' "$argument" || return 1
+  done
+  [ -n "$seen" ]
+}
+
 can_apt() {
   command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]
 }

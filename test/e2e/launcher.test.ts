@@ -172,6 +172,20 @@ describe("where something of the system is missing, ./xfn", () => {
     expect(result.stderr).toMatch(/crun is not installed; as root: .*crun\n$/);
   });
 
+  test.each([
+    ["templates alone", "spec:\n  # functions: none\n  resources: []\n", false],
+    ["functions", "spec:\n  functions:\n  - name: a\n", true],
+    ["functions, in JSON", '{"spec":{"functions":[]}}', true],
+  ])("asks for crun only to render functions: a composition of %s", async (_, composition, asks) => {
+    rmSync(join(checkout.tools, "crun"));
+    checkout.user(1000);
+    checkout.write("xr.yaml", "kind: XThing\n");
+    checkout.write("composition.yaml", composition);
+    const files = ["xr.yaml", "composition.yaml"].map((name) => join(checkout.root, name));
+    const { stderr } = await checkout.xfn(["render", ...files]);
+    expect(stderr.includes("crun is not installed")).toBe(asks);
+  });
+
   test.each(["doctor", "types", "validate", "--help"])("does not ask for crun for %s", async (command) => {
     rmSync(join(checkout.tools, "crun"));
     checkout.user(0);

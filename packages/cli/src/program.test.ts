@@ -105,7 +105,6 @@ describe("usage", () => {
     ["--context-values", "a=b"],
     ["-c"],
     ["--include-context"],
-    ["--xrd", "x.yaml"],
   ])("crossplane render's %s is refused with the reason", async (...flag) => {
     const { code, stderr } = await render(join(dir, "xr.yaml"), join(dir, "composition.yaml"), ...flag);
     expect(code).toBe(2);

@@ -2,9 +2,9 @@ import { createRunner, type Runner } from "@xfn/runner";
 import { explainImageError } from "./explain-image-error.ts";
 import { openImageStore } from "./open-store.ts";
 import { registryHosts } from "./registry-hosts.ts";
-import { oneLine } from "./terminal/escape.ts";
 import type { Output } from "./terminal/output.ts";
 import { pullProgress } from "./terminal/pull-progress.ts";
+import { warning } from "./terminal/warning.ts";
 
 /** How root file systems of containers are made. */
 export type RootfsMode = "auto" | "overlay" | "copy";
@@ -18,12 +18,12 @@ export interface RunnerFlags {
   readonly cacheDir?: string;
 }
 
-/** Gives `work` a runner and closes it afterwards, whatever happened: no container, mount or folder is left. */
-export async function withRunner<T>(
-  flags: RunnerFlags,
-  output: Output,
-  work: (runner: Runner) => Promise<T>,
-): Promise<T> {
+/**
+ * A runner with the store of the flags, its namespaces in the making. Whoever opens it closes it.
+ *
+ * @throws CliError `Usage` for a registry that is none, `Failed` where images cannot be kept
+ */
+export async function openRunner(flags: RunnerFlags, output: Output): Promise<Runner> {
   const insecureRegistries = registryHosts(flags.insecureRegistry);
   const store = await openImageStore(flags.cacheDir);
   const runner = createRunner({
@@ -37,8 +37,18 @@ export async function withRunner<T>(
     },
     onWarning: (message) => output.note(warning(message)),
   });
+  prepareEarly(runner);
+  return runner;
+}
+
+/** Gives `work` a runner and closes it afterwards, whatever happened: no container, mount or folder is left. */
+export async function withRunner<T>(
+  flags: RunnerFlags,
+  output: Output,
+  work: (runner: Runner) => Promise<T>,
+): Promise<T> {
+  const runner = await openRunner(flags, output);
   try {
-    prepareEarly(runner);
     return await work(runner);
   } catch (error) {
     throw explainImageError(error);
@@ -56,9 +66,4 @@ function prepareEarly(runner: Runner): void {
   } catch {
     // The first call tries again and reports it.
   }
-}
-
-/** A warning as one line of stderr. */
-export function warning(message: string): string {
-  return `xfn: warning: ${oneLine(message)}`;
 }

@@ -26,7 +26,6 @@ const UNAVAILABLE: readonly (readonly [flags: string, attribute: string, why: st
   ["--context-files <pairs>", "contextFiles", "FunctionIO has no context; give a step its config instead"],
   ["--context-values <pairs>", "contextValues", "FunctionIO has no context; give a step its config instead"],
   ["-c, --include-context", "includeContext", "FunctionIO has no context"],
-  ["--xrd <path>", "xrd", "defaults of a definition's schema are not applied yet; write them into the XR"],
 ];
 
 interface RawOptions extends Omit<RenderOptions, "timeout"> {
@@ -37,11 +36,17 @@ interface RawOptions extends Omit<RenderOptions, "timeout"> {
 export function addRender({ program, output, finish }: CommandContext): void {
   const command = program
     .command("render")
-    .description("show what a composition makes of a composite resource (XR), running its functions in containers")
+    .description("show what a composition makes of a composite resource (XR), its functions run in containers")
     .argument("<xr>", "the composite resource: a file, or - for stdin")
     .argument("<composition>", "the Composition: a file, or - for stdin")
     .argument("[functions]", "Function documents that replace images: a file or folder")
     .option("-o, --observed-resources <path>", "composed resources that exist: a YAML file or a folder of them")
+    .option("--xrd <path>", "the XR's definition: its defaults are applied first (a file or folder)")
+    .option(
+      "--environment <path>",
+      "EnvironmentConfigs for the composition to select from: a file or folder (repeatable)",
+      repeated,
+    )
     .option("-r, --include-function-results", "print the functions' results as documents")
     .option("-x, --include-full-xr", "print the XR with its spec and metadata, not its name and status alone")
     .option(

@@ -2,7 +2,10 @@ import type { PullPolicy } from "@xfn/composition";
 import { ExitCode } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { type RunnerFlags, warning, withRunner } from "../with-runner.ts";
+import { warning } from "../terminal/warning.ts";
+import type { RunnerFlags } from "../with-runner.ts";
+import { LateRunner } from "./late-runner.ts";
+import { mentionsFunctions } from "./mentions-functions.ts";
 
 /** Arguments and flags of `xfn render`, as the declaration parsed them. */
 export interface RenderOptions extends RunnerFlags {
@@ -11,6 +14,10 @@ export interface RenderOptions extends RunnerFlags {
   readonly includeFullXr?: boolean;
   readonly functionAnnotations?: readonly string[];
   readonly pull?: PullPolicy;
+  /** A file or folder with the XR's definition. */
+  readonly xrd?: string;
+  /** Files or folders of EnvironmentConfigs. */
+  readonly environment?: readonly string[];
   /** Milliseconds for the whole run. */
   readonly timeout: number;
 }
@@ -23,23 +30,49 @@ export interface RenderFiles {
 }
 
 /**
- * `xfn render`: what a Composition makes of an XR, through real containers. After a fatal result the XR is printed with the
- * condition that says so, without composed resources, since none would be applied; the results with `-r`, as ever. When
- * the run fails, or the input is wrong, nothing is printed.
+ * `xfn render`: what a Composition makes of an XR, its functions in real containers. After a fatal result the XR is printed
+ * with the condition that says so, without composed resources, since none would be applied; the results with `-r`, as
+ * ever. When the run fails, or the input is wrong, nothing is printed.
  */
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
-    const rendered = await withRunner(options, output, async (runner) => {
-      // Loaded while the runner makes its namespaces.
+    const rendered = await withLateRunner(options, output, async (runner) => {
+      // The store is opened and namespaces are made while code is loaded and files are read.
+      if (mentionsFunctions(files.composition)) runner.prepare();
       const [{ readInputs }, { renderInTime }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-in-time.ts"),
       ]);
       const inputs = await readInputs(files, options, (message) => output.note(warning(message)));
+      if (inputs.composition.spec.functions.length > 0) await runner.ready();
       return renderInTime(inputs, options, runner, interrupt);
     });
     for (const note of rendered.notes) output.note(note);
     await output.product(rendered.product);
     return rendered.isFatal ? ExitCode.failed : ExitCode.ok;
   });
+}
+
+async function withLateRunner<T>(
+  options: RenderOptions,
+  output: Output,
+  work: (runner: LateRunner) => Promise<T>,
+): Promise<T> {
+  const runner = new LateRunner(async () => {
+    const { openRunner } = await import("../with-runner.ts");
+    return openRunner(options, output);
+  });
+  try {
+    return await work(runner);
+  } catch (error) {
+    throw runner.isOpen ? await explained(error) : error;
+  } finally {
+    await runner.close();
+    output.status(undefined);
+  }
+}
+
+async function explained(error: unknown): Promise<unknown> {
+  const { explainImageError } = await import("../explain-image-error.ts");
+  return explainImageError(error);
 }

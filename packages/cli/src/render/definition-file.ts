@@ -1,0 +1,77 @@
+import { applyDefaults } from "@xfn/composition/definition";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { inputError } from "../errors.ts";
+import { documentsOfAll, place } from "../input/documents.ts";
+import { sourceName } from "../input/read-input.ts";
+
+/** What `--xrd` adds to a render. */
+export interface DefinedComposite {
+  /** The XR with the defaults of its version. */
+  readonly composite: JsonObject;
+  /** The connection details that XRs of this kind publish. Undefined: any. */
+  readonly connectionKeys?: readonly string[];
+}
+
+const KIND = "CompositeResourceDefinition";
+
+/**
+ * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may hold other documents,
+ * and the definitions of other kinds, too.
+ *
+ * @throws CliError `Input` where there is no definition, none of the XR's kind, or one that is wrong
+ */
+export async function applyDefinition(path: string, composite: JsonObject): Promise<DefinedComposite> {
+  const documents = await documentsOfAll(path);
+  const definitions = documents.filter(({ value }) => isObject(value) && value["kind"] === KIND);
+  const [only, ...others] = definitions;
+  if (only === undefined) throw inputError(`${sourceName(path)} holds no document of kind ${KIND} (--xrd)`);
+  const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
+  if (definition === undefined) {
+    throw inputError(
+      `${sourceName(path)} holds no ${KIND} of the composite resource's kind (--xrd)`,
+      definitions.map(place),
+    );
+  }
+  const xrd = definition.value as JsonObject;
+  const keys = specOf(xrd)["connectionSecretKeys"];
+  return {
+    composite: withDefaults(xrd, composite, definition, path),
+    ...(Array.isArray(keys) && { connectionKeys: keys.filter((key) => typeof key === "string") }),
+  };
+}
+
+function withDefaults(
+  xrd: JsonObject,
+  composite: KubernetesObject,
+  document: ParsedDocument,
+  path: string,
+): KubernetesObject {
+  try {
+    return applyDefaults(xrd, composite);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "DefinitionError")) throw error;
+    throw inputError(
+      `${sourceName(path)} cannot be used for the composite resource (--xrd)`,
+      [...error.message.split("\n"), place(document)],
+      error,
+    );
+  }
+}
+
+function defines(xrd: JsonValue, composite: JsonObject): boolean {
+  const { group, names } = specOf(xrd);
+  const { apiVersion, kind } = composite;
+  return (
+    isObject(names) &&
+    names["kind"] === kind &&
+    typeof apiVersion === "string" &&
+    apiVersion.split("/").length === 2 &&
+    apiVersion.split("/")[0] === group
+  );
+}
+
+function specOf(xrd: JsonValue): JsonObject {
+  const spec = isObject(xrd) ? xrd["spec"] : undefined;
+  return isObject(spec) ? spec : {};
+}

@@ -1,0 +1,36 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { inputError } from "../errors.ts";
+import { documentsByFile, place } from "../input/documents.ts";
+import { sourceName } from "../input/read-input.ts";
+
+const KIND = "EnvironmentConfig";
+
+/**
+ * The EnvironmentConfigs of `--environment`: files or folders.
+ *
+ * @throws CliError `Input` for a document of another kind, or two of one name
+ */
+export async function readEnvironment(paths: readonly string[]): Promise<readonly JsonObject[]> {
+  const configs = new Map<string, JsonObject>();
+  for (const path of paths) {
+    for (const { file, documents } of await documentsByFile(path)) {
+      for (const document of documents) {
+        const { value } = document;
+        if (!isObject(value) || value["kind"] !== KIND) {
+          throw inputError(`${sourceName(file)} holds something else than ${KIND} objects (--environment)`, [
+            place(document),
+          ]);
+        }
+        const name = isObject(value["metadata"]) ? value["metadata"]["name"] : undefined;
+        if (typeof name !== "string" || name === "") {
+          throw inputError(`an ${KIND} in ${sourceName(file)} has no metadata.name`, [place(document)]);
+        }
+        if (configs.has(name)) {
+          throw inputError(`there are two ${KIND}s of the name ${JSON.stringify(name)}`, [place(document)]);
+        }
+        configs.set(name, value);
+      }
+    }
+  }
+  return [...configs.values()];
+}

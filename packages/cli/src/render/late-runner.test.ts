@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { type ClosableRunner, LateRunner } from "./late-runner.ts";
+
+function counted(): { runner: LateRunner; calls: string[] } {
+  const calls: string[] = [];
+  const opened: ClosableRunner = {
+    run: async (image, input) => {
+      calls.push(`run ${image}`);
+      return input;
+    },
+    close: async () => void calls.push("close"),
+  };
+  const open = async (): Promise<ClosableRunner> => {
+    calls.push("open");
+    return opened;
+  };
+  return { runner: new LateRunner(open), calls };
+}
+
+test("a runner that nobody needs is neither opened nor closed", async () => {
+  const { runner, calls } = counted();
+  await runner.close();
+  expect(calls).toEqual([]);
+  expect(runner.isOpen).toBe(false);
+});
+
+test("a runner is opened once, by whoever needs it first, and closed", async () => {
+  const { runner, calls } = counted();
+  runner.prepare();
+  await runner.ready();
+  await runner.run("a", new Uint8Array());
+  await runner.run("b", new Uint8Array());
+  await runner.close();
+  expect(calls).toEqual(["open", "run a", "run b", "close"]);
+});
+
+test("a runner that cannot be opened is told to who needs it, and to nobody else", async () => {
+  const runner = new LateRunner(() => Promise.reject(new Error("no store")));
+  runner.prepare();
+  await expect(runner.ready()).rejects.toThrow("no store");
+  await expect(runner.close()).resolves.toBeUndefined();
+});

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { mentionsFunctions } from "./mentions-functions.ts";
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-mentions-test-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+test.each([
+  ["spec:\n  functions:\n  - name: a\n", true],
+  ['{"spec":{"functions":[]}}', true],
+  ["spec: {functions: [], resources: []}", true],
+  ["spec:\n  # functions: later\n  resources: []\n", false],
+  ["spec:\n  resources: []\n", false],
+  ["# All functions of the team\nspec: {}\n", false],
+  ["metadata: {annotations: {about: composition functions}}\n", false],
+])("%j: %j", (text, expected) => {
+  const file = join(dir, "composition.yaml");
+  writeFileSync(file, text);
+  expect(mentionsFunctions(file)).toBe(expected);
+});
+
+test("what cannot be read mentions none", () => {
+  expect(mentionsFunctions(join(dir, "none.yaml"))).toBe(false);
+  expect(mentionsFunctions(dir)).toBe(false);
+  expect(mentionsFunctions("-")).toBe(false);
+});
