@@ -1,10 +1,4 @@
-import {
-  type Composition,
-  type CompositionFunction,
-  type CompositionSpec,
-  ConnectionDetails,
-  isCompatible,
-} from "@xfn/composition";
+import { type Composition, type CompositionFunction, ConnectionDetails, isCompatible } from "@xfn/composition";
 import type {
   Desired,
   ExplicitConnectionDetail,
@@ -96,8 +90,7 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
   const { composition } = input;
   const composite = asComposite(input.composite);
   if (!isCompatible(composition, composite)) throw mismatch(composition, composite);
-  const { mode }: CompositionSpec & { mode?: string } = composition.spec;
-  if (mode === "Pipeline") throw pipelineMode(composition);
+  if (composition.spec.mode === "Pipeline") throw pipelineMode(composition);
   const observed = observedState(input, composite);
   const results: StepResult[] = [];
   const report = (result: StepResult, own: boolean): void => {

@@ -1,13 +1,11 @@
 import {
   type CompiledTemplates,
   type Composition,
-  type CompositionSpec,
   compileTemplates,
   LABEL_COMPOSITE,
   type RenderedTemplate,
   type RenderedTemplates,
   TemplateError,
-  type TemplatesSpec,
   type TemplateWrite,
 } from "@xfn/composition";
 import type { Desired, DesiredResource, KubernetesObject } from "@xfn/functionio";
@@ -73,13 +71,8 @@ export function runTemplates(
   }
 }
 
-function specOf(composition: Composition): CompositionSpec & TemplatesSpec {
-  return composition.spec;
-}
-
-function hasTemplates(composition: Composition): boolean {
-  const { resources = [], environment } = specOf(composition);
-  return resources.length > 0 || (environment?.patches ?? []).length > 0;
+function hasTemplates({ spec }: Composition): boolean {
+  return spec.resources.length > 0 || (spec.environment?.patches ?? []).length > 0;
 }
 
 /** A Composition is compiled once, however many XRs it is run for. */
@@ -87,7 +80,7 @@ const CACHE: WeakMap<Composition, CompiledTemplates> = new WeakMap();
 
 function compiled(composition: Composition): CompiledTemplates {
   let templates = CACHE.get(composition);
-  if (templates === undefined) CACHE.set(composition, (templates = compileTemplates(specOf(composition))));
+  if (templates === undefined) CACHE.set(composition, (templates = compileTemplates(composition.spec)));
   return templates;
 }
 
@@ -152,8 +145,7 @@ const DEFAULT_CHECKS: TemplateExtras["readinessChecks"] = [
 /** Readiness checks and connection details of the templates, by entry name. */
 export function templateExtras(composition: Composition): Map<string, TemplateExtras> {
   const extras = new Map<string, TemplateExtras>();
-  for (const { name, readinessChecks, connectionDetails } of specOf(composition).resources ?? []) {
-    if (name === undefined) continue;
+  for (const { name, readinessChecks, connectionDetails } of composition.spec.resources) {
     extras.set(name, {
       readinessChecks: readinessChecks ?? DEFAULT_CHECKS,
       connectionDetails: connectionDetails ?? [],
