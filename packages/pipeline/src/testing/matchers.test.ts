@@ -121,9 +121,11 @@ describe("toComposeResource", () => {
   test("its message names what is composed, and what was probably meant", () => {
     expect(failure(() => expect(result).toComposeResource("servre"))).toMatchInlineSnapshot(`
       "expected the entry "servre" to be composed, but it is not; did you mean "server"?
-      Composed are
+      Composed:
         firewall: FirewallRule orders-web
-        server: MySQLServer orders"
+        server: MySQLServer orders
+      Warnings:
+        Warning (step database): the size is deprecated"
     `);
   });
 
@@ -200,13 +202,13 @@ describe("toBeReady", () => {
         firewall (FirewallRule orders-web): readinessChecks[0]: status.state is not "Ready"
           and readinessChecks[1]: its condition Available is False, not True
           and readinessChecks[2]: status.replicas is not 1
-        server (MySQLServer orders): its condition Ready is False (Creating)
+        server (MySQLServer orders): its condition Ready is False, not True (Creating)
       Warnings:
         Warning (step database): the size is deprecated"
     `);
     expect(failure(() => expect(waiting).toBeReady("server"))).toMatchInlineSnapshot(`
       "expected the entry "server" to be ready
-        server (MySQLServer orders): its condition Ready is False (Creating)
+        server (MySQLServer orders): its condition Ready is False, not True (Creating)
       Warnings:
         Warning (step database): the size is deprecated"
     `);
@@ -219,7 +221,7 @@ describe("toBeReady", () => {
         firewall (FirewallRule orders-web): readinessChecks[0]: status.state: expected a string, found a list
           and readinessChecks[1]: it has no condition Available
           and readinessChecks[2]: status.replicas is not 1
-        server (MySQLServer orders): it has neither a condition Ready nor readiness checks
+        server (MySQLServer orders): it has no condition Ready
       Warnings:
         Warning (step database): the size is deprecated
         Warning: composed resource "firewall": cannot tell whether it is ready: readinessChecks[0]: status.state: expected a string, found a list"

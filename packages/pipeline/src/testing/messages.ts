@@ -18,8 +18,11 @@ export function whyMissing(rendering: Rendering, name: string): string {
   if (fatal !== undefined) return `but ${ended(fatal)}`;
   if (deleted.includes(name)) return "but it is desired to be deleted";
   const composed = names.map((one) => `  ${one}: ${describe(rendering.resource(one) ?? {})}`);
-  if (composed.length === 0) return "but nothing is composed";
-  return `but it is not${didYouMean(name, names)}\nComposed are\n${lines(composed)}`;
+  const there =
+    composed.length === 0
+      ? ["but nothing is composed"]
+      : [`but it is not${didYouMean(name, names)}`, "Composed:", lines(composed)];
+  return [...there, ...warningsOf(rendering)].join("\n");
 }
 
 /** Why an XR, or one of its resources, is not ready. */
@@ -33,11 +36,15 @@ export function whyUnready(rendering: Rendering, name: string | undefined): stri
     const title = `  ${one}${resource === undefined ? "" : ` (${describe(resource)})`}`;
     return `${title}: ${all.length === 0 ? "not ready" : all.join("\n    and ")}`;
   });
-  const warnings = rendering.results.filter(({ severity }) => severity === "Warning");
-  return [
-    ...(reasons.length === 0 ? ["  its condition Ready is not True"] : [lines(reasons)]),
-    ...(warnings.length === 0 ? [] : [`Warnings:\n${describeResults(warnings)}`]),
-  ].join("\n");
+  return [reasons.length === 0 ? "  its condition Ready is not True" : lines(reasons), ...warningsOf(rendering)].join(
+    "\n",
+  );
+}
+
+/** Warnings often say why something else is not as it should be. */
+function warningsOf({ results }: Rendering): string[] {
+  const warnings = results.filter(({ severity }) => severity === "Warning");
+  return warnings.length === 0 ? [] : ["Warnings:", describeResults(warnings)];
 }
 
 /** Results, a line for each. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
 import { isObject, type JsonObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
 
@@ -19,21 +20,15 @@ export function readinessReasons(observed: KubernetesObject | undefined, checks:
     return ["it does not exist yet: give what exists as `observed`"];
   }
   const { template, functions } = checks;
-  if (template.length === 0 && functions.length === 0) return conditionReason(observed);
+  if (template.length === 0 && functions.length === 0) return checkReason(observed, READY, 0, "function");
   return [
     ...template.flatMap((check, index) => checkReason(observed, check, index, "template")),
     ...functions.flatMap((check, index) => checkReason(observed, check, index, "function")),
   ];
 }
 
-function conditionReason(observed: KubernetesObject): string[] {
-  const found = conditionOf(observed, "Ready");
-  if (found === undefined) return ["it has neither a condition Ready nor readiness checks"];
-  const status = conditionStatus(observed, "Ready");
-  if (status === "True") return [];
-  const why = typeof found["reason"] === "string" && found["reason"] !== "" ? ` (${found["reason"]})` : "";
-  return [`its condition Ready is ${status ?? "not of the form that Kubernetes gives conditions"}${why}`];
-}
+/** What is checked where nobody says otherwise. */
+const READY: ReadinessCheck = { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } };
 
 function conditionOf({ status }: JsonObject, type: string): JsonObject | undefined {
   const conditions = isObject(status) ? status["conditions"] : undefined;
@@ -53,16 +48,20 @@ function checkReason(
     // It was evaluated alone, as the first.
     return [error.message.replace("readinessChecks[0]", `readinessChecks[${index}]`)];
   }
-  return [`readinessChecks[${index}]: ${describe(check, observed)}`];
+  const reason = describe(check, observed);
+  // Nobody may have written that one.
+  return [isDeepStrictEqual({ ...check }, READY) ? reason : `readinessChecks[${index}]: ${reason}`];
 }
 
 function describe(check: ReadinessCheck, observed: KubernetesObject): string {
   switch (check.type) {
     case "MatchCondition": {
       const { type = "", status = "" } = check.matchCondition ?? {};
-      return conditionOf(observed, type) === undefined
-        ? `it has no condition ${type}`
-        : `its condition ${type} is ${conditionStatus(observed, type) ?? "unreadable"}, not ${status}`;
+      const condition = conditionOf(observed, type);
+      if (condition === undefined) return `it has no condition ${type}`;
+      const found = conditionStatus(observed, type) ?? "not of the form that Kubernetes gives conditions";
+      const { reason } = condition;
+      return `its condition ${type} is ${found}, not ${status}${typeof reason === "string" && reason !== "" ? ` (${reason})` : ""}`;
     }
     case "NonEmpty":
       return `${check.fieldPath} is not there`;

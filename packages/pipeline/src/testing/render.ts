@@ -2,6 +2,7 @@ import type { JsonValue, KubernetesObject, ReadinessCheck } from "@xfn/functioni
 import { isObject } from "@xfn/functionio";
 import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
 import { type RenderResult, render as renderResult } from "../render.ts";
+import { templateExtras } from "../run-templates.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { readinessReasons } from "./readiness-reasons.ts";
 import { Rendering, type RenderingFacts } from "./rendering.ts";
@@ -47,10 +48,13 @@ export async function renderRound(
     },
   });
   const observed = new Map(round.observed.map((object) => [entryOf(object), object as KubernetesObject]));
-  const reasons = result.unready.map((name): [string, string[]] => [
-    name,
-    readinessReasons(observed.get(name), { template: [], functions: checks.get(name) ?? [] }),
-  ]);
+  const extras = templateExtras(composition);
+  const composed = new Set(result.resources.map(entryOf));
+  const reasons = result.unready.map((name): [string, string[]] => {
+    if (!composed.has(name)) return [name, ["it is not composed; the warnings say why"]];
+    const template = extras.get(name)?.readinessChecks ?? [];
+    return [name, readinessReasons(observed.get(name), { template, functions: checks.get(name) ?? [] })];
+  });
   return { result, facts: { reasons: new Map(reasons), findings } };
 }
 
