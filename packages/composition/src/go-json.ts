@@ -30,7 +30,8 @@ function print(value: GoValue, depth: number): string {
   if (typeof value === "number") return printNumber(value);
   if (typeof value === "bigint") return goKind(value) === "int64" ? value.toString() : printNumber(asDouble(value));
   if (value === null || typeof value === "boolean") return String(value);
-  if (value instanceof Float64) return printNumber(value.value);
+  // A plain -0 is an int64, which knows no such thing.
+  if (value instanceof Float64) return Object.is(value.value, -0) ? "-0" : printNumber(value.value);
   if (depth >= MAX_VALUE_DEPTH) {
     throw new GoJsonError("TooDeep", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
   }
@@ -44,7 +45,7 @@ function print(value: GoValue, depth: number): string {
 function printNumber(value: number): string {
   if (!Number.isFinite(value)) throw new GoJsonError("NotFinite", "NaN and infinite numbers cannot be JSON");
   // For all others Go's encoding/json chooses digits and exponent as JavaScript does.
-  return Object.is(value, -0) ? "-0" : String(value);
+  return String(value);
 }
 
 /** Orders texts by their UTF-8 bytes, as Go does: JavaScript's order differs beyond the Basic Multilingual Plane. */
