@@ -29,7 +29,7 @@ async function main(): Promise<number> {
   }
   for (const name of report.unknown) console.log(`not run: ${name} is not a kind of file that is known here`);
   for (const [why, count] of report.skipped) console.log(`skipped: ${count} of ${why}`);
-  for (const [name, count] of report.rules) if (count > 0) console.log(`rule: ${name} decided ${count}`);
+  for (const [name, count] of report.rules) if (count > 0) console.log(`rule: ${name} is about ${count}`);
   // In any other folder a rule may well have nothing to say.
   const idle = whole && folder === here ? [...report.rules].filter(([, count]) => count === 0) : [];
   for (const [name] of idle) console.log(`rule without a case, to be removed: ${name}`);

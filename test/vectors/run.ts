@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Adapter, isTypedError } from "./adapter.ts";
-import type { Rule } from "./rules.ts";
+import type { Rule } from "./rule.ts";
 import { firstDifference, same, show } from "./same.ts";
 import {
   type Expected,
@@ -51,7 +51,7 @@ export interface Report {
   skipped: Map<string, number>;
   /** Files that hold nothing that is known here. */
   unknown: string[];
-  /** How many cases each rule decided otherwise than the reference. */
+  /** How many cases each rule is about. */
   rules: Map<string, number>;
 }
 
@@ -76,13 +76,7 @@ export async function runFolder(folder: string, rules: readonly Rule[], selectio
         (selection.name === undefined || vector.name === selection.name) &&
         (selection.group === undefined || vector.group === selection.group),
     );
-    let adapter: Adapter | undefined; // DEV
-    try {
-      adapter = await ADAPTERS[kind]?.();
-    } catch (e) {
-      console.error(kind, String(e));
-      continue;
-    } // DEV
+    const adapter = await ADAPTERS[kind]?.();
     for (const vector of cases) runCase(kind, vector, adapter, rules, report);
   }
   return report;
@@ -107,20 +101,13 @@ function runCase(
   const reference = normalize(adapter.expected?.(vector) ?? recorded(vector));
   const rule = rules.find((one) => one.file === file && one.applies(vector));
   const expected = rule === undefined ? reference : normalize(rule.outcome(vector, reference));
-  if (rule !== undefined && differs(expected, reference)) {
-    report.rules.set(rule.name, (report.rules.get(rule.name) ?? 0) + 1);
-  }
+  if (rule !== undefined) report.rules.set(rule.name, (report.rules.get(rule.name) ?? 0) + 1);
   const mismatch = check(adapter, vector, expected);
   if (mismatch === undefined) report.passed++;
   else {
     const { group, name } = vector;
     report.failures.push({ file, group, name, ...(rule !== undefined && { rule: rule.name }), ...mismatch });
   }
-}
-
-function differs(one: Expected, other: Expected): boolean {
-  if ("error" in one || "error" in other) return !("error" in one && "error" in other);
-  return !same(one.output, other.output);
 }
 
 type Mismatch = Pick<Failure, "at" | "expected" | "got">;
@@ -141,7 +128,8 @@ function check(adapter: Adapter, vector: VectorCase, expected: Expected): Mismat
 
 function checkThrown(adapter: Adapter, vector: VectorCase, expected: Expected, thrown: unknown): Mismatch | undefined {
   if (!isTypedError(thrown)) {
-    const got = thrown instanceof Error ? (thrown.stack ?? String(thrown)).split("\n").slice(0, 3).join(" ") : thrown;
+    const got =
+      thrown instanceof Error ? (thrown.stack ?? String(thrown)).split("\n").slice(0, 3).join(" ") : String(thrown);
     return { expected: "error" in expected ? "an error with a code" : show(expected.output), got: `a crash: ${got}` };
   }
   const got = `an error: ${thrown.code}: ${thrown.message}`;

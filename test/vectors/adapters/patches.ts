@@ -43,9 +43,9 @@ function namer(): (resource: JsonObject) => JsonObject {
   let count = 0;
   return (resource) => {
     const metadata = resource["metadata"];
-    if (!isObject(metadata) || (metadata["name"] ?? "") !== "" || (metadata["generateName"] ?? "") === "") {
-      return resource;
-    }
+    // A name that is no text is none.
+    const named = isObject(metadata) && typeof metadata["name"] === "string" && metadata["name"] !== "";
+    if (!isObject(metadata) || named || (metadata["generateName"] ?? "") === "") return resource;
     const name = `${String(metadata["generateName"])}${String(count++).padStart(5, "0")}`;
     return { ...resource, metadata: { ...metadata, name } };
   };

@@ -1,0 +1,32 @@
+import type { JsonObject } from "@xfn/functionio";
+import { connectionDetails } from "../adapters/connection-details.ts";
+import { attempt, list, type Rule } from "../rule.ts";
+
+/** The reference infers types for templates only. */
+export const functionDetailTypes: Rule = {
+  name: "function-connection-details-types",
+  file: "connection-details",
+  reason:
+    "A function's connection detail without a type is read as a template's is, by the field that is set. The reference leaves it out without a word.",
+  applies: (vector) => vector["source"] === "function" && list(vector["connectionDetails"]).some(isUntyped),
+  // What the same details come to with the types written out, which other vectors compare with the reference.
+  outcome: (vector) =>
+    attempt(() =>
+      connectionDetails.run({
+        ...vector,
+        connectionDetails: list(vector["connectionDetails"]).map((detail) =>
+          isUntyped(detail) ? { ...detail, type: typeByField(detail) } : detail,
+        ),
+      }),
+    ),
+};
+
+function isUntyped(detail: JsonObject): boolean {
+  return detail["type"] === undefined;
+}
+
+function typeByField(detail: JsonObject): string {
+  if (detail["value"] !== undefined) return "FromValue";
+  if (detail["fromConnectionSecretKey"] !== undefined) return "FromConnectionSecretKey";
+  return detail["fromFieldPath"] !== undefined ? "FromFieldPath" : "FromConnectionSecretKey";
+}

@@ -1,0 +1,56 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { child, list, type Rule } from "../rule.ts";
+
+// What a Kubernetes API server can do with a schema that has properties, and the reference drops at the roots of spec and
+// status.
+const KEPT = [
+  "title",
+  "default",
+  "example",
+  "externalDocs",
+  "nullable",
+  "enum",
+  "minProperties",
+  "maxProperties",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-embedded-resource",
+  "x-kubernetes-map-type",
+];
+
+/** Parts of a schema that the reference drops without a word. */
+export const keptSchema: Rule = {
+  name: "schema-keywords-kept",
+  file: "xrd-crd",
+  reason:
+    "What an author says at the root of the schemas of spec and status (default, oneOf, x-kubernetes-preserve-unknown-fields, ...) holds in the CRD. The reference drops it silently.",
+  applies: (vector) =>
+    schemas(vector["xrd"]).some((schema) => ["spec", "status"].some((part) => kept(schema, part).length > 0)),
+  outcome: (vector, recorded) => {
+    if ("error" in recorded) return recorded;
+    const output = structuredClone(recorded.output) as JsonObject;
+    const given = schemas(vector["xrd"]);
+    for (const [index, version] of list(child(output, "spec")["versions"]).entries()) {
+      const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
+      for (const part of ["spec", "status"])
+        Object.assign(child(properties, part), Object.fromEntries(kept(given[index] ?? {}, part)));
+    }
+    return { output };
+  },
+};
+
+function schemas(xrd: unknown): JsonObject[] {
+  if (!isObject(xrd)) return [];
+  return list(child(xrd, "spec")["versions"]).map((version) => child(child(version, "schema"), "openAPIV3Schema"));
+}
+
+function kept(schema: JsonObject, part: string): [string, unknown][] {
+  const given = child(child(schema, "properties"), part);
+  // An API server leaves out what says nothing.
+  return KEPT.filter(
+    (keyword) => given[keyword] !== undefined && given[keyword] !== false && given[keyword] !== "",
+  ).map((keyword) => [keyword, given[keyword]]);
+}

@@ -1,0 +1,62 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { child, list, type Rule } from "../rule.ts";
+import { isBooleanCheck } from "./readiness.ts";
+import { convertsJson, joins } from "./transforms.ts";
+
+/** What later versions have is no error in a Composition. */
+export const laterFeatures: Rule = {
+  name: "validation-of-later-features",
+  file: "functionio-merge",
+  reason:
+    "Convert to object and array with format json, string Join, and the readiness checks MatchTrue and MatchFalse are valid; v1.13 refuses them.",
+  applies: (vector) => vector.group === "validation" && used(child(vector, "validate")).length > 0,
+  outcome: (vector, recorded) => {
+    if ("error" in recorded || !isObject(recorded.output)) return recorded;
+    const later = used(child(vector, "validate"));
+    const refused = later.flatMap(({ valid }) => valid);
+    const errors = (recorded.output["errors"] as string[]).filter((field) => !refused.includes(field));
+    const all = [...new Set([...errors, ...later.flatMap(({ missing }) => missing)])].toSorted();
+    return { output: { valid: all.length === 0, errors: all } };
+  },
+};
+
+/** A use of something that v1.13 does not have: the fields that are valid here, and those that it needs and are missing. */
+interface Use {
+  valid: string[];
+  missing: string[];
+}
+
+function used(spec: JsonObject): Use[] {
+  const uses: Use[] = [];
+  for (const field of ["resources", "patchSets"]) {
+    for (const [index, owner] of list(spec[field]).entries()) {
+      const path = `spec.${field}[${index}]`;
+      for (const [patchIndex, patch] of list(owner["patches"]).entries()) {
+        for (const [at, transform] of list(patch["transforms"]).entries()) {
+          uses.push(...useOfTransform(transform, `${path}.patches[${patchIndex}].transforms[${at}]`));
+        }
+      }
+      for (const [at, check] of list(owner["readinessChecks"]).entries()) {
+        if (!isBooleanCheck(check)) continue;
+        const checkPath = `${path}.readinessChecks[${at}]`;
+        const missing = (check["fieldPath"] ?? "") === "" ? [`${checkPath}.fieldPath`] : [];
+        uses.push({ valid: [`${checkPath}.type`], missing });
+      }
+    }
+  }
+  return uses;
+}
+
+function useOfTransform(transform: JsonObject, path: string): Use[] {
+  if (convertsJson(transform)) {
+    const { toType } = child(transform, "convert");
+    // The format json is for these types only.
+    const isNew = toType === "object" || toType === "array";
+    return [{ valid: isNew ? [`${path}.convert.toType`, `${path}.convert.format`] : [], missing: [] }];
+  }
+  if (!joins(transform)) return [];
+  const join = child(transform, "string")["join"];
+  const missing = join === undefined ? `${path}.string.join` : `${path}.string.join.separator`;
+  const complete = isObject(join) && join["separator"] !== undefined;
+  return [{ valid: [`${path}.string.type`], missing: complete ? [] : [missing] }];
+}
