@@ -24,7 +24,10 @@ export {
   ConnectionDetails,
   extractConnectionDetails,
 } from "./connection-details.ts";
+export { checkConnectionKeys } from "./connection-keys.ts";
 export { DurationError, parseDuration } from "./duration.ts";
+export { EnvironmentError, type EnvironmentErrorCode } from "./environment/environment-error.ts";
+export { selectEnvironment } from "./environment/select-environment.ts";
 export {
   type FieldPath,
   FieldPathError,

@@ -8,7 +8,7 @@ export function readEnvironment(spec: FieldReader): EnvironmentConfiguration | u
   const environment = spec.object("environment");
   if (environment === undefined) return undefined;
   environment.object("defaultData");
-  const patches = readPatches(environment, "environment");
+  const patches = readPatches(environment, "environment", true);
   for (const source of environment.objects("environmentConfigs")) checkSource(source);
   const policy = environment.object("policy");
   policy?.oneOf("resolution", ["Required", "Optional"]);

@@ -18,14 +18,21 @@ const PATCH_TYPES: readonly PatchType[] = [
 /** What the patches of a list may be. */
 export type PatchPlace = "template" | "patchSet" | "environment";
 
-/** The patches of an object. Those with errors are left out; the errors are noted. */
-export function readPatches(owner: FieldReader, place: PatchPlace): Patch[] {
+/**
+ * The patches of an object. Those with errors are left out; the errors are noted.
+ *
+ * @param hasEnvironment whether there is an environment to patch from and to
+ */
+export function readPatches(owner: FieldReader, place: PatchPlace, hasEnvironment: boolean): Patch[] {
   const patches: Patch[] = [];
   for (const reader of owner.objects("patches")) {
     const { errors } = reader.findings;
     const type = readType(reader, place);
     if (type !== undefined) checkPatch(reader, type);
     if (reader.findings.errors > errors || type === undefined) continue;
+    if (!hasEnvironment && type.includes("Environment")) {
+      reader.warning("Ignored", "type", "has no effect: the Composition has no spec.environment");
+    }
     // The engine, like the reference's, passes over a patch without a type: the default is filled in where it is read.
     patches.push((reader.json["type"] === type ? reader.json : { ...reader.json, type }) as unknown as Patch);
   }

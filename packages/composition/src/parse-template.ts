@@ -12,7 +12,7 @@ export function readPatchSets(spec: FieldReader): PatchSet[] {
   const names = new Set<string>();
   for (const reader of spec.objects("patchSets")) {
     const name = reader.required("name", reader.string("name"), "the name by which patches refer to this set");
-    const patches = readPatches(reader, "patchSet");
+    const patches = readPatches(reader, "patchSet", spec.value("environment") !== undefined);
     reader.warnUnknown();
     if (name === undefined) continue;
     if (names.has(name)) reader.warning("Duplicate", "name", "replaces the patch set of this name above");
@@ -31,10 +31,11 @@ export function readTemplates(spec: FieldReader, field: string, patchSets: reado
   const hasFunctions = Array.isArray(spec.value("functions")) && (spec.value("functions") as unknown[]).length > 0;
   const names = new TemplateNames(hasFunctions);
   const sets = new Set(patchSets.map((set) => set.name));
+  const hasEnvironment = spec.value("environment") !== undefined;
   const templates: NamedTemplate[] = [];
   for (const [index, reader] of spec.objects(field).entries()) {
     names.check(reader, index);
-    const template = readTemplate(reader, index, sets);
+    const template = readTemplate(reader, index, sets, hasEnvironment);
     if (template !== undefined) templates.push(template);
   }
   return templates;
@@ -79,9 +80,14 @@ class TemplateNames {
   }
 }
 
-function readTemplate(reader: FieldReader, index: number, sets: ReadonlySet<string>): NamedTemplate | undefined {
+function readTemplate(
+  reader: FieldReader,
+  index: number,
+  sets: ReadonlySet<string>,
+  hasEnvironment: boolean,
+): NamedTemplate | undefined {
   const base = readBase(reader);
-  const patches = readPatches(reader, "template");
+  const patches = readPatches(reader, "template", hasEnvironment);
   for (const [patchIndex, patch] of patches.entries()) {
     if (patch.type !== "PatchSet" || sets.has(patch.patchSetName ?? "")) continue;
     const path = [...reader.at("patches"), patchIndex, "patchSetName"];

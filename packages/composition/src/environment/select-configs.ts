@@ -1,0 +1,122 @@
+import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import { FieldPathError, getFieldPath, isNotFound } from "../field-path.ts";
+import { asDouble, goKind } from "../go-value.ts";
+import type { EnvironmentLabelSelector, EnvironmentSelector } from "../template.ts";
+import { printed } from "../transform/format/compile-format.ts";
+import { failureOf, TransformError } from "../transform/transform-error.ts";
+import { EnvironmentError } from "./environment-error.ts";
+
+/**
+ * The names of the EnvironmentConfigs that a selector chooses, in order. None is fine, unless `minMatch` says otherwise.
+ *
+ * @param place the selector's place in the Composition, for messages
+ * @throws {EnvironmentError}
+ */
+export function selectConfigs(
+  selector: EnvironmentSelector,
+  composite: KubernetesObject,
+  configs: readonly KubernetesObject[],
+  place: string,
+): string[] {
+  const labels = wantedLabels(selector.matchLabels ?? [], composite, place);
+  const matching =
+    labels.size === 0
+      ? []
+      : configs.filter((config) => [...labels].every(([key, value]) => labelOf(config, key) === value));
+  const minMatch = Number(selector.minMatch ?? 0);
+  if (matching.length < minMatch) {
+    throw new EnvironmentError(
+      "TooFew",
+      `${place}: ${matching.length} EnvironmentConfigs match; minMatch wants at least ${minMatch}`,
+    );
+  }
+  if (matching.length === 0) return [];
+  if (selector.mode !== "Multiple") {
+    if (matching.length === 1) return names(matching);
+    throw new EnvironmentError(
+      "Ambiguous",
+      `${place}: ${matching.length} EnvironmentConfigs match, but mode Single takes one; add labels, or use mode Multiple`,
+    );
+  }
+  const sorted = sort(matching, selector.sortByFieldPath || "metadata.name", place);
+  const { maxMatch } = selector;
+  return names(maxMatch === undefined || maxMatch === null ? sorted : sorted.slice(0, Number(maxMatch)));
+}
+
+function names(configs: readonly KubernetesObject[]): string[] {
+  return configs.map((config) => config.metadata?.name ?? "");
+}
+
+function labelOf(config: KubernetesObject, key: string): JsonValue | undefined {
+  const labels = config.metadata?.labels ?? {};
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+function wantedLabels(
+  selectors: readonly EnvironmentLabelSelector[],
+  composite: KubernetesObject,
+  place: string,
+): Map<string, string> {
+  const wanted = new Map<string, string>();
+  for (const [index, selector] of selectors.entries()) {
+    const where = `${place}.selector.matchLabels[${index}]`;
+    if (selector.type === "Value") {
+      const { value } = selector;
+      if (value === undefined) throw new EnvironmentError("Invalid", `${where}: value is missing`);
+      wanted.set(selector.key, value);
+    } else {
+      const value = labelValue(selector, composite, where);
+      if (value !== undefined) wanted.set(selector.key, value);
+    }
+  }
+  return wanted;
+}
+
+/** Undefined if the XR has no such field and does not need to have it. */
+function labelValue(
+  selector: EnvironmentLabelSelector,
+  composite: KubernetesObject,
+  where: string,
+): string | undefined {
+  const path = selector.valueFromFieldPath;
+  if (path === undefined) throw new EnvironmentError("Invalid", `${where}: valueFromFieldPath is missing`);
+  try {
+    return printed(getFieldPath(composite, path), failureOf(undefined, "label"));
+  } catch (error) {
+    if (!(error instanceof FieldPathError) && !(error instanceof TransformError)) throw error;
+    if (isNotFound(error) && selector.fromFieldPathPolicy === "Optional") return undefined;
+    throw new EnvironmentError(isNotFound(error) ? "NotFound" : "Invalid", `${where}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function sort(configs: readonly KubernetesObject[], path: string, place: string): KubernetesObject[] {
+  const sortable = configs.map((config) => ({ config, value: sortValue(config, path, place) }));
+  const kinds = new Set(sortable.map(({ value }) => goKind(value)));
+  if (kinds.size > 1) {
+    throw new EnvironmentError(
+      "CannotSort",
+      `${place}: ${path} is of different types (${[...kinds].join(", ")}) in the EnvironmentConfigs that match`,
+    );
+  }
+  return sortable.toSorted((a, b) => compare(a.value, b.value)).map(({ config }) => config);
+}
+
+function sortValue(config: KubernetesObject, path: string, place: string): string | number | bigint {
+  const title = `${place}: EnvironmentConfig ${JSON.stringify(config.metadata?.name ?? "")}`;
+  try {
+    const value = getFieldPath(config, path);
+    if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") return value;
+    throw new EnvironmentError("CannotSort", `${title}: ${path} is neither a string nor a number`);
+  } catch (error) {
+    if (!(error instanceof FieldPathError)) throw error;
+    throw new EnvironmentError("CannotSort", `${title}: ${error.message}`, { cause: error });
+  }
+}
+
+function compare(a: string | number | bigint, b: string | number | bigint): number {
+  if (typeof a === "string" || typeof b === "string") return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
+  return asDouble(a) - asDouble(b);
+}

@@ -1,0 +1,92 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { Composition } from "../composition.ts";
+import { FieldPathError } from "../field-path.ts";
+import { documentValue } from "../field-path-value.ts";
+import { emptyObject, isObject, setField } from "../json.ts";
+import type { EnvironmentConfiguration } from "../template.ts";
+import { EnvironmentError } from "./environment-error.ts";
+import { selectConfigs } from "./select-configs.ts";
+
+/** What the environment says that it is, as in Crossplane: patches can read these fields. */
+const API_VERSION = "internal.crossplane.io/v1alpha1";
+const KIND = "Environment";
+
+/**
+ * The environment of an XR: the `data` of the EnvironmentConfigs that its Composition chooses, merged in order, later
+ * ones over earlier ones, all over `defaultData`.
+ *
+ * An XR that names its EnvironmentConfigs already, in `spec.environmentConfigRefs`, keeps to them unless the policy says
+ * `resolve: Always`. With `resolution: Optional` an EnvironmentConfig that does not exist is left out.
+ *
+ * @param configs the EnvironmentConfigs that there are; other objects are passed over
+ * @returns undefined if the Composition has no `environment`: patches from and to it do nothing then
+ * @throws {EnvironmentError}
+ */
+export function selectEnvironment(
+  composition: Composition,
+  composite: KubernetesObject,
+  configs: readonly KubernetesObject[],
+): JsonObject | undefined {
+  const { environment } = composition.spec;
+  if (environment === undefined) return undefined;
+  const known = configs.filter((config) => config.kind === "EnvironmentConfig");
+  let merged: JsonObject = emptyObject();
+  if (isObject(environment.defaultData)) merged = mergedWith(merged, environment.defaultData, "defaultData");
+  for (const name of configNames(environment, composite, known)) {
+    const config = known.find((one) => one.metadata?.name === name);
+    const title = `the EnvironmentConfig ${JSON.stringify(name)}`;
+    if (config === undefined) {
+      if (environment.policy?.resolution === "Optional") continue;
+      throw new EnvironmentError(
+        "NotFound",
+        `${title} does not exist; create it, or set spec.environment.policy.resolution to Optional in the Composition`,
+      );
+    }
+    const data = config["data"] ?? null;
+    if (data === null) continue;
+    if (!isObject(data)) throw new EnvironmentError("Invalid", `${title}: its data is not an object`);
+    merged = mergedWith(merged, data, title);
+  }
+  merged["apiVersion"] = API_VERSION;
+  merged["kind"] = KIND;
+  return merged;
+}
+
+function configNames(
+  environment: EnvironmentConfiguration,
+  composite: KubernetesObject,
+  configs: readonly KubernetesObject[],
+): string[] {
+  const spec = composite["spec"];
+  const refs = isObject(spec) ? spec["environmentConfigRefs"] : undefined;
+  const named = Array.isArray(refs) ? refs.filter(isObject).map((ref) => String(ref["name"] ?? "")) : [];
+  if (named.length > 0 && environment.policy?.resolve !== "Always") return named;
+  const sources = environment.environmentConfigs ?? [];
+  if (sources.length === 0) return named;
+  return sources.flatMap((source, index) => {
+    const place = `spec.environment.environmentConfigs[${index}]`;
+    if (source.type === "Selector") return selectConfigs(source.selector ?? {}, composite, configs, place);
+    const name = source.ref?.name;
+    if (name === undefined) throw new EnvironmentError("Invalid", `${place}: ref.name is missing`);
+    return [name];
+  });
+}
+
+/** The one with the other merged into it, which is copied: an environment can be patched, an EnvironmentConfig must not be. */
+function mergedWith(merged: JsonObject, data: JsonObject, title: string): JsonObject {
+  try {
+    return merge(merged, documentValue(data) as JsonObject);
+  } catch (error) {
+    if (!(error instanceof FieldPathError)) throw error;
+    throw new EnvironmentError("Invalid", `${title}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Objects merge, to the last level; anything else is replaced. Both are of bounded depth. */
+function merge(into: JsonObject, data: JsonObject): JsonObject {
+  for (const [key, value] of Object.entries(data)) {
+    const there = Object.hasOwn(into, key) ? into[key] : undefined;
+    setField(into, key, isObject(there) && isObject(value) ? merge(there, value) : value);
+  }
+  return into;
+}
