@@ -5,6 +5,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
 import { addTypes } from "./commands/types.ts";
+import { addValidate } from "./commands/validate.ts";
 import { ExitCode } from "./errors.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import { escapeControls } from "./terminal/escape.ts";
@@ -41,7 +42,7 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addBuild, addTypes, addDoctor]) add(declaration);
+  for (const add of [addRender, addRun, addBuild, addTypes, addValidate, addDoctor]) add(declaration);
   try {
     await program.parseAsync([...args], { from: "user" });
     return exitCode;

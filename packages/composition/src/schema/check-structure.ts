@@ -83,7 +83,8 @@ function checkType({ type, path, intOrString, preserveUnknown }: SchemaNode, rep
   if (type === "") {
     if (!intOrString && !preserveUnknown) report([...path, "type"], `is missing; give one of ${TYPES.join(", ")}`);
   } else if (!TYPES.includes(type)) {
-    const meant = closest(type, TYPES);
+    // `int`, `bool` and `str` are what other languages call them.
+    const meant = TYPES.find((one) => type.length > 2 && one.startsWith(type)) ?? closest(type, TYPES);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     report([...path, "type"], `${JSON.stringify(type.slice(0, 64))} is not one of ${TYPES.join(", ")}${hint}`);
   } else if (intOrString) {

@@ -1,4 +1,6 @@
 import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import { checkStructure } from "./check-structure.ts";
+import { checkSchemaValues } from "./check-values.ts";
 import { applySchemaDefaults } from "./default.ts";
 import type { SchemaIssue } from "./issue.ts";
 import { readSchema } from "./node.ts";
@@ -36,4 +38,16 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
     prune: (value) => pruneUnknown(node, value),
     validate: (value) => validate(value),
   };
+}
+
+/**
+ * Finds what an API server would refuse in a CRD's schema: it is not structural, or a default is not valid.
+ *
+ * @param at - where the schema stands in its document, for messages
+ * @throws {SchemaError} with all of it
+ */
+export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): void {
+  const node = readSchema(openAPIV3Schema, at);
+  const findings = [...checkStructure(node), ...checkSchemaValues(node)];
+  if (findings.length > 0) throw new SchemaError(findings);
 }

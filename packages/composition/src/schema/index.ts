@@ -1,5 +1,5 @@
 // Structural schemas, as Kubernetes uses them: defaults, pruning, validation.
-export { compileSchema, type Schema } from "./compile.ts";
+export { checkSchema, compileSchema, type Schema } from "./compile.ts";
 export { describeSchemaIssue, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 export type { Pruned } from "./prune.ts";
 export { SchemaError, type SchemaFinding } from "./schema-error.ts";

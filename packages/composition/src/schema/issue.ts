@@ -30,6 +30,8 @@ export interface SchemaIssue {
   readonly message: string;
   /** What was found. It may be secret: whoever prints it decides. */
   readonly value?: JsonValue;
+  /** The CEL rule that failed, as written; absent for every other issue. */
+  readonly rule?: string;
 }
 
 /** A path as Kubernetes writes it. */

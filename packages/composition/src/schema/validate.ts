@@ -326,7 +326,8 @@ class Validation {
 
   /** A failure whose message begins with the field, as most do. */
   #fail(reason: SchemaIssueReason, message: string, value?: JsonValue): void {
-    this.#add(reason, `${formatFieldPath(this.#path)} in body ${message}`, value);
+    const field = formatFieldPath(this.#path);
+    this.#add(reason, field === "" ? message : `${field} in body ${message}`, value);
   }
 
   #quoted(message: string): void {

@@ -1,0 +1,76 @@
+import { checkComposition, type Finding } from "@xfn/composition";
+import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
+import { describeSchemaIssue } from "@xfn/composition/schema";
+import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { identityOf, isKind, kindKey, placeOf, resultOf, textAt } from "./documents.ts";
+import type { FieldError, ResourceResult } from "./result.ts";
+import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
+
+/** Holds one resource against what the extensions say about its kind. */
+export function checkResource(document: ParsedDocument, extensions: Extensions): ResourceResult {
+  const { value } = document;
+  const identity = identityOf(value);
+  const nothing = { ...identity, errors: [], warnings: [] };
+  if (!isObject(value) || identity.apiVersion === "" || identity.kind === "") {
+    const message = "is no Kubernetes object; it needs an apiVersion and a kind";
+    const error: FieldError = { type: "schema", field: "", message, ...placeOf(document, []) };
+    return { ...nothing, status: "invalid", errors: [error] };
+  }
+  const known = extensions.kinds.get(kindKey(identity.apiVersion, identity.kind));
+  if (known !== undefined) {
+    const errors = schemaErrors(document, known);
+    return { ...nothing, status: errors.length === 0 ? "valid" : "invalid", errors };
+  }
+  if (isKind(value, "apiextensions.crossplane.io", "Composition")) {
+    return resultOf(document, compositionFindings(document, extensions));
+  }
+  if (isKind(value, "apiextensions.crossplane.io", "CompositeResourceDefinition")) {
+    return resultOf(document, checkDefinitionFully(document).findings);
+  }
+  return { ...nothing, status: "missingSchema" };
+}
+
+/** All that is wrong with a Composition, also as seen from the definition of its composite resource. */
+export function compositionFindings(document: ParsedDocument, _extensions: Extensions): readonly Finding[] {
+  return checkComposition(document).findings;
+}
+
+function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {
+  const { value } = document;
+  const complete = schema.default(value);
+  const issues = schema.validate(complete).map((issue): FieldError => {
+    return {
+      type: issue.rule ? "cel" : "schema",
+      field: issue.path,
+      message: describeSchemaIssue(issue),
+      ...(issue.value !== undefined && { value: issue.value }),
+      ...placeOf(document, issue.at),
+    };
+  });
+  const unknown = schema.prune(value).unknown.map((at) => unknownField(document, at));
+  return [...issues, ...unknown, ...(composed ? nameErrors(document) : [])].toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
+}
+
+function unknownField(document: ParsedDocument, at: JsonPath): FieldError {
+  const field = formatPath(at);
+  const name = String(at.at(-1) ?? "");
+  const quoted = JSON.stringify(name);
+  return {
+    type: "unknownField",
+    field,
+    message: `${field}: Invalid value: ${quoted}: unknown field: ${quoted}`,
+    value: name,
+    ...placeOf(document, at),
+  };
+}
+
+function nameErrors(document: ParsedDocument): FieldError[] {
+  const name = textAt(document.value, "metadata", "name");
+  if (name.length <= MAX_COMPOSITE_NAME_LENGTH) return [];
+  const at = ["metadata", "name"];
+  const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITE_NAME_LENGTH}: composed resources carry it in a label`;
+  return [{ type: "schema", field: "metadata.name", message, ...placeOf(document, at) }];
+}

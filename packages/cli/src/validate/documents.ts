@@ -1,0 +1,61 @@
+import type { Finding } from "@xfn/composition";
+import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import type { FieldError, ResourceResult } from "./result.ts";
+
+/** The string that a document has at a path; "" where there is none. */
+export function textAt(value: JsonValue, ...path: readonly string[]): string {
+  let at: JsonValue | undefined = value;
+  for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  return typeof at === "string" ? at : "";
+}
+
+/** What a result says about its resource, whatever its status. */
+export function identityOf(value: JsonValue): Pick<ResourceResult, "apiVersion" | "kind" | "name" | "namespace"> {
+  const namespace = textAt(value, "metadata", "namespace");
+  return {
+    apiVersion: textAt(value, "apiVersion"),
+    kind: textAt(value, "kind"),
+    name:
+      textAt(value, "metadata", "name") ||
+      textAt(value, "metadata", "annotations", "crossplane.io/composition-resource-name"),
+    ...(namespace !== "" && { namespace }),
+  };
+}
+
+/** An object's kind, as schemas are found by it. */
+export function kindKey(apiVersion: string, kind: string): string {
+  return `${apiVersion}, Kind=${kind}`;
+}
+
+/** The place of a field in its file. */
+export function placeOf(document: ParsedDocument, at: JsonPath): Pick<FieldError, "source" | "line" | "column"> {
+  return { ...(document.source !== undefined && { source: document.source }), ...document.positionOf(at) };
+}
+
+/** What a parser found in a definition or composition, as part of a result. */
+export function fromFinding(document: ParsedDocument, finding: Finding): FieldError {
+  const { path, message, line, column } = finding;
+  return {
+    type: "definition",
+    field: path,
+    message: path === "" ? message : `${path}: ${message}`,
+    ...(document.source !== undefined && { source: document.source }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
+
+/** The result of a definition or composition from what its parser found. */
+export function resultOf(document: ParsedDocument, findings: readonly Finding[]): ResourceResult {
+  const of = (severity: Finding["severity"]): FieldError[] =>
+    findings.filter((finding) => finding.severity === severity).map((finding) => fromFinding(document, finding));
+  const errors = of("error");
+  const status = errors.length === 0 ? "valid" : "invalid";
+  return { ...identityOf(document.value), status, errors, warnings: of("warning") };
+}
+
+/** Whether a document is of a kind, in any version of its API group. */
+export function isKind(value: JsonValue, group: string, kind: string): value is JsonObject {
+  return isObject(value) && textAt(value, "kind") === kind && textAt(value, "apiVersion").startsWith(`${group}/`);
+}

@@ -1,0 +1,81 @@
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { extname, join } from "node:path";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { inputError, usageError } from "../errors.ts";
+import { documentsOf } from "../input/documents.ts";
+import { STDIN, sourceName, statInput, unreadable } from "../input/read-input.ts";
+
+// More files than this is the wrong folder, such as / or a checkout.
+const MAX_FILES = 1000;
+// Folders are looked through before their files are counted; the same goes for them.
+const MAX_FOLDERS = 1000;
+
+/**
+ * All documents of a comma-separated list of files, folders (with their subfolders: the `.yaml`, `.yml` and `.json` files,
+ * by name) and `-` for stdin.
+ *
+ * @throws CliError `Input` with `file:line:column` lines
+ */
+export async function readSources(list: string): Promise<readonly ParsedDocument[]> {
+  const sources = list.split(",").filter((source) => source !== "");
+  if (sources.length === 0) throw usageError("an empty list names no file");
+  const files = sources.flatMap((source) =>
+    source !== STDIN && statInput(source).isDirectory() ? filesOf(source) : [source],
+  );
+  if (files.length > MAX_FILES) throw tooMany(list);
+  const documents: ParsedDocument[] = [];
+  for (const file of files) documents.push(...(await documentsOf(file)));
+  return documents;
+}
+
+/** Whether a list reads stdin. */
+export function readsStdin(list: string): boolean {
+  return list.split(",").includes(STDIN);
+}
+
+function filesOf(root: string): string[] {
+  const files: string[] = [];
+  // Symbolic links may lead back up: each folder is visited once, under whatever name it is met first.
+  const visited = new Set<string>();
+  const folders = [root];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const real = realpathSync(next);
+    if (visited.has(real)) continue;
+    visited.add(real);
+    if (visited.size > MAX_FOLDERS) throw tooMany(root);
+    for (const entry of entriesOf(next)) {
+      const path = join(next, entry.name);
+      if (isFolder(entry, path)) folders.push(path);
+      else if ([".yaml", ".yml", ".json"].includes(extname(entry.name))) files.push(path);
+    }
+    if (files.length > MAX_FILES) throw tooMany(root);
+  }
+  if (files.length === 0) throw inputError(`no YAML files in the folder ${sourceName(root)} (.yaml, .yml or .json)`);
+  return files.toSorted();
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
+}
+
+function isFolder(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  // A link to nowhere matters only where a file is wanted; reading it says so.
+  return extname(entry.name) === "" ? folderBehind(path) : statInput(path).isDirectory();
+}
+
+function folderBehind(path: string): boolean {
+  try {
+    return statInput(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function tooMany(source: string): Error {
+  return inputError(`more than ${MAX_FILES} files or folders in ${sourceName(source)}; that looks like the wrong one`);
+}

@@ -1,0 +1,234 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { main } from "../program.ts";
+
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-validate-test-"));
+  write("definition.yaml", DEFINITION);
+  write("crd.yaml", CRD);
+  write("good.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: good}\nspec: {size: 2}\n");
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const DEFINITION = `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: xthings.example.org}
+spec:
+  group: example.org
+  names: {kind: XThing, plural: xthings}
+  claimNames: {kind: Thing, plural: things}
+  connectionSecretKeys: [password]
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size, region]
+            properties:
+              size: {type: integer, maximum: 9}
+              region: {type: string, default: eu}
+`;
+
+const CRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: buckets.store.example.org}
+spec:
+  group: store.example.org
+  scope: Cluster
+  names: {kind: Bucket, plural: buckets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {id: {type: integer}}
+`;
+
+function write(name: string, content: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = "";
+  let stderr = "";
+  const code = await main(["validate", ...args], {
+    interactive: false,
+    columns: 80,
+    product: async (text) => void (stdout += String(text)),
+    note: (line) => void (stderr += `${line}\n`),
+    status: () => undefined,
+  });
+  return { code, stdout, stderr };
+}
+
+/** Validates a text against the definition and the CRD. */
+function check(text: string, ...flags: string[]): ReturnType<typeof run> {
+  return run(`${join(dir, "definition.yaml")},${join(dir, "crd.yaml")}`, write("resources.yaml", text), ...flags);
+}
+
+test("valid resources are exit code 0, with defaults applied before they are checked", async () => {
+  const { code, stdout, stderr } = await run(join(dir, "definition.yaml"), join(dir, "good.yaml"));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toBe(
+    "[✓] example.org/v1, Kind=XThing, good validated successfully\n" +
+      "Total 1 resources: 0 missing schemas, 1 success cases, 0 failure cases\n",
+  );
+});
+
+test("each error of an XR, a claim or any other resource has its line and column", async () => {
+  const { code, stdout } = await check(`apiVersion: example.org/v1
+kind: XThing
+metadata: {name: x}
+spec:
+  size: 10
+  sise: 1
+---
+apiVersion: example.org/v1
+kind: Thing
+metadata: {name: c, namespace: n}
+spec: {}
+---
+apiVersion: store.example.org/v1
+kind: Bucket
+metadata:
+  annotations: {crossplane.io/composition-resource-name: bucket}
+spec: {id: 9223372036854775808}
+`);
+  expect(code).toBe(1);
+  const lines = stdout.split("\n");
+  const place = (position: string): string => ` (${join(dir, "resources.yaml")}:${position})`;
+  expect(lines).toEqual([
+    `[x] schema validation error example.org/v1, Kind=XThing, x : spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9${place("5:3")}`,
+    `[x] schema validation error example.org/v1, Kind=XThing, x : spec.sise: Invalid value: "sise": unknown field: "sise"${place("6:3")}`,
+    `[x] schema validation error example.org/v1, Kind=Thing, c : spec.size: Required value${place("11:1")}`,
+    `[x] schema validation error store.example.org/v1, Kind=Bucket, bucket : spec.id: Invalid value: "number": spec.id in body must be of type integer: "number"${place("17:8")}`,
+    "Total 3 resources: 0 missing schemas, 0 success cases, 3 failure cases",
+    "",
+  ]);
+});
+
+test("a kind without a schema is a warning, and an error on request", async () => {
+  const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  const tolerant = await check(text);
+  expect(tolerant.code).toBe(0);
+  expect(tolerant.stdout).toMatch(/^\[!\] could not find CRD\/XRD for: v1, Kind=ConfigMap\n.*1 missing schemas/);
+  expect(await check(text, "--error-on-missing-schemas")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("schema(s) missing"),
+  });
+});
+
+test("--skip-success-results leaves the total", async () => {
+  const { stdout } = await run(join(dir, "definition.yaml"), join(dir, "good.yaml"), "--skip-success-results");
+  expect(stdout).toMatch(/^Total 1 resources: .*1 success cases/);
+});
+
+test("JSON and YAML have summary, resources and errors with places", async () => {
+  const text = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: x}\nspec: {size: s}\n";
+  const { stdout } = await check(text, "-o", "json");
+  expect(JSON.parse(stdout)).toMatchObject({
+    summary: { total: 1, valid: 0, invalid: 1, missingSchemas: 0 },
+    resources: [
+      {
+        apiVersion: "example.org/v1",
+        kind: "XThing",
+        name: "x",
+        status: "invalid",
+        errors: [{ type: "schema", field: "spec.size", line: 4, column: 8 }],
+      },
+    ],
+  });
+  expect((await check(text, "-o", "yaml")).stdout).toMatch(/^summary:\n {2}total: 1\n/);
+});
+
+test("names that no label can hold are refused for XRs and claims only", async () => {
+  const long = "n".repeat(64);
+  const { stdout } = await check(
+    `apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: ${long}}\nspec: {size: 1}\n---\n` +
+      `apiVersion: store.example.org/v1\nkind: Bucket\nmetadata: {name: ${long}}\n`,
+  );
+  expect(stdout).toMatch(/XThing.*metadata\.name: Too long.*:3:12\)\n\[✓\].*Bucket/);
+});
+
+describe("definitions and compositions", () => {
+  test("what is wrong with a definition among the extensions fails, and its warnings do not", async () => {
+    const bad = write(
+      "bad.yaml",
+      DEFINITION.replace("type: integer", "type: int").replace("group:", "grop: x\n  group:"),
+    );
+    const { code, stdout } = await run(bad, join(dir, "good.yaml"));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^\[!\].*spec\.grop: no such field.*\n\[x\].*size\.type: "int" is not one of.*integer\?.*:\d+:\d+\)/,
+    );
+  });
+
+  test("a Composition is checked as an extension and as a resource", async () => {
+    const composition = write(
+      "composition.yaml",
+      "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: c}\nspec:\n  functions: 5\n",
+    );
+    const good = join(dir, "good.yaml");
+    const asExtension = await run(`${join(dir, "definition.yaml")},${composition}`, good);
+    const asResource = await run(join(dir, "definition.yaml"), composition);
+    for (const { code, stdout } of [asExtension, asResource]) {
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/\[x\].*Kind=Composition, c : spec\.functions: .*:5:3\)/);
+    }
+  });
+
+  test("a CRD whose schema is not structural is named with its place", async () => {
+    const bad = write("bad-crd.yaml", CRD.replace("type: integer", "minimum: 5"));
+    const { code, stdout } = await run(bad, join(dir, "good.yaml"));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\[x\].*CustomResourceDefinition.*properties\.id\.type: is missing.*bad-crd\.yaml:18:/);
+  });
+});
+
+describe("bad input", () => {
+  test.each([
+    ["both from stdin", ["-", "-"], /stdin/],
+    ["no such file", ["nowhere.yaml", "x.yaml"], /no such file/],
+    ["an unknown format", ["a", "b", "-o", "xml"], /Allowed choices/],
+  ])("%s is exit code 2", async (_, args, message) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+  });
+
+  test("control characters of files do not reach the terminal", async () => {
+    const { stdout } = await check('apiVersion: example.org/v1\nkind: "X\\e[31m"\nmetadata: {name: "a\\nb"}\n');
+    expect(stdout).not.toMatch(/\u001b|a\nb/);
+  });
+
+  test("what is no Kubernetes object is an error with its place", async () => {
+    const { code, stdout } = await check("- 1\n");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/is no Kubernetes object.*:1:1\)/);
+  });
+
+  test("folders are read with their subfolders, and links that lead in a circle end", async () => {
+    const folder = join(dir, "folder");
+    mkdirSync(join(folder, "sub"), { recursive: true });
+    writeFileSync(join(folder, "sub", "a.yaml"), "apiVersion: v1\nkind: A\nmetadata: {name: a}\n");
+    symlinkSync(folder, join(folder, "sub", "loop"));
+    const { code, stdout } = await run(join(dir, "definition.yaml"), folder);
+    expect({ code, total: /Total (\d+)/.exec(stdout)?.[1] }).toEqual({ code: 0, total: "1" });
+  });
+});

@@ -1,0 +1,61 @@
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { ExitCode, usageError } from "../errors.ts";
+import type { Output } from "../terminal/output.ts";
+import { checkResource, compositionFindings } from "./check-resource.ts";
+import { isKind, resultOf } from "./documents.ts";
+import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
+import { readSources, readsStdin } from "./read-sources.ts";
+import type { ResourceResult } from "./result.ts";
+import { type Extensions, readExtensions } from "./schemas.ts";
+
+/** The options of `xfn validate`. */
+export interface ValidateOptions {
+  readonly output: OutputFormat;
+  readonly errorOnMissingSchemas?: boolean;
+  readonly skipSuccessResults?: boolean;
+}
+
+/** `xfn validate`: resources against the schemas of extensions. Returns the exit code. */
+export async function validate(
+  extensions: string,
+  resources: string,
+  options: ValidateOptions,
+  output: Output,
+): Promise<number> {
+  if (readsStdin(extensions) && readsStdin(resources)) {
+    throw usageError("stdin (-) can be read once only: for EXTENSIONS or for RESOURCES");
+  }
+  const definitions = await readSources(extensions);
+  const documents = await readSources(resources);
+  const results = validateDocuments(definitions, documents);
+  await output.product(
+    printResults(results, { format: options.output, skipSuccess: options.skipSuccessResults === true }),
+  );
+  const { invalid, missingSchemas } = summaryOf(results);
+  if (invalid > 0) output.note("xfn: could not validate all resources");
+  else if (missingSchemas > 0 && options.errorOnMissingSchemas === true) {
+    output.note("xfn: could not validate all resources, schema(s) missing");
+  } else return ExitCode.ok;
+  return ExitCode.failed;
+}
+
+/** Extensions with something wrong about them first, then every resource. */
+function validateDocuments(
+  definitions: readonly ParsedDocument[],
+  documents: readonly ParsedDocument[],
+): readonly ResourceResult[] {
+  const extensions = readExtensions(definitions);
+  return [
+    ...extensions.results,
+    ...compositionResults(definitions, extensions),
+    ...documents.map((document) => checkResource(document, extensions)),
+  ];
+}
+
+/** Compositions among the extensions are checked as well; those without findings go without saying. */
+function compositionResults(definitions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
+  return definitions
+    .filter(({ value }) => isKind(value, "apiextensions.crossplane.io", "Composition"))
+    .map((document) => resultOf(document, compositionFindings(document, extensions)))
+    .filter(({ errors, warnings }) => errors.length + warnings.length > 0);
+}
