@@ -18,6 +18,15 @@ interface Render {
 }
 
 const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
+  templates: {
+    // No containers: patch-and-transform is all there is.
+    needs: [],
+    renders: [
+      { stdout: "expected.yaml" },
+      { stdout: "expected-observed.yaml", stderr: "xfn: would be deleted: firewall-rule\n" },
+    ],
+  },
+  "templates-and-function": { renders: [{ stdout: "expected.yaml" }] },
   quickstart: { renders: [{ stdout: "expected.yaml" }] },
   conditional: {
     renders: [
@@ -27,15 +36,16 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
   },
   config: { renders: [{ stdout: "expected.yaml" }] },
   delete: { renders: [{ stdout: "expected.yaml", stderr: "xfn: would be deleted: machine\n" }] },
-  go: { needs: ["go"], renders: [{ stdout: "expected.yaml" }] },
+  go: { needs: ["crun", "go"], renders: [{ stdout: "expected.yaml" }] },
   loop: {
     renders: [
       { stdout: "expected.yaml" },
       { stdout: "expected-scale-down.yaml", stderr: "xfn: would be deleted: disk-2\n" },
     ],
   },
-  python: { needs: ["python3"], renders: [{ stdout: "expected.yaml" }] },
+  python: { needs: ["crun", "python3"], renders: [{ stdout: "expected.yaml" }] },
   shell: { renders: [{ stdout: "expected.yaml" }] },
+  testing: { renders: [{ stdout: "expected.yaml" }] },
   validate: {
     renders: [
       {
@@ -61,8 +71,8 @@ afterAll(async () => {
   await workspace[Symbol.asyncDispose]();
 });
 
-describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: also = [], renders }) => {
-  describe("its README's commands", needs("crun", ...also), () => {
+describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: needed = ["crun"], renders }) => {
+  describe("its README's commands", needs(...needed), () => {
     const blocks = fencedBlocks(readFileSync(join(FOLDER, example, "README.md"), "utf8"));
     const commands = blocks.flatMap(({ text }) => consoleCommands(text)).map(({ command }) => command);
     const renderCommands = commands.filter((command) => command.startsWith("./xfn render "));

@@ -57,7 +57,8 @@ export function runTemplates(
       ...(environment && { environment }),
       ...(writes && { onWrite: (write: TemplateWrite) => writes.push(write) }),
     });
-    const run = collect(rendered, composite, observed, (name, problem) => {
+    const field = composition.spec.resourcesField ?? "resources";
+    const run = collect(rendered, composite, observed, field, (name, problem) => {
       const message = `composed resource ${JSON.stringify(name)}: cannot be rendered: ${problem}`;
       results.push({ severity: "Warning", message });
     });
@@ -95,6 +96,7 @@ function collect(
   rendered: RenderedTemplates,
   composite: CompositeResource,
   observed: ReadonlyMap<string, KubernetesObject>,
+  field: string,
   fail: (name: string, problem: string) => void,
 ): TemplatesRun {
   const wanted = rendered.desiredComposite;
@@ -105,7 +107,7 @@ function collect(
   for (const template of rendered.resources) {
     const { name } = template;
     const existing = observed.get(name);
-    const result = usable(template, existing);
+    const result = usable(template, existing, field);
     if (typeof result === "string") {
       failed.add(name);
       fail(name, result);
@@ -121,10 +123,11 @@ function collect(
 function usable(
   { resource, error, template }: RenderedTemplate,
   existing: KubernetesObject | undefined,
+  field: string,
 ): KubernetesObject | string {
   if (resource === undefined) return error?.message ?? "it made nothing";
   const problems = resourceProblems(resource, existing);
-  return problems.length === 0 ? resource : `spec.resources[${template}]: ${problems.join("; ")}`;
+  return problems.length === 0 ? resource : `spec.${field}[${template}]: ${problems.join("; ")}`;
 }
 
 function templatesFailed(problem: string, cause?: unknown): PipelineError {

@@ -1,0 +1,26 @@
+import { compose } from "@xfn/functionio/sdk";
+import type { XWebsite } from "./types.ts";
+
+export default compose<XWebsite>(({ xr, desired }) => {
+  const { namespace, hosts = [] } = xr.spec;
+  // What the Composition's template made: its name is the template's business.
+  const service = desired.resource("service")?.metadata?.name;
+
+  if (service !== undefined && hosts.length > 0) {
+    const backend = { service: { name: service, port: { number: 80 } } };
+    const rule = (host: string) => ({ host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } });
+    desired.apply(
+      "ingress",
+      {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "Ingress",
+        metadata: { name: xr.metadata.name, namespace },
+        spec: { rules: hosts.map(rule), tls: [{ hosts, secretName: `${xr.metadata.name}-tls` }] },
+      },
+      { readinessChecks: [{ type: "NonEmpty", fieldPath: "status.loadBalancer.ingress" }] },
+    );
+  }
+
+  // A website that has no hosts any more: its ingress is to go.
+  desired.prune((entry) => entry.name === "ingress");
+});
