@@ -1,0 +1,230 @@
+import type { Composition, FieldPath } from "@xfn/composition";
+import { formatFieldPath } from "@xfn/composition";
+import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { StepRecord } from "../step-record.ts";
+import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
+import { entryNames, type MaskedEntry, type MaskedState, maskDesired, maskValues } from "./desired-state.ts";
+import { maskPlaces } from "./secret-places.ts";
+import { SecretValues } from "./secret-values.ts";
+import { TemplateOrigins } from "./template-origins.ts";
+import {
+  TRACE_VERSION,
+  type Trace,
+  type TraceChange,
+  type TraceEntry,
+  type TraceEntryChange,
+  type TraceEntryId,
+  type TraceOrigin,
+  type TraceStatus,
+  type TraceStep,
+} from "./trace.ts";
+import { traceFields } from "./trace-fields.ts";
+
+/** What a trace is made of. Nothing of it is changed. */
+export interface TraceInput {
+  /** What `onRecord` of the run was told, in order. */
+  records: readonly StepRecord[];
+  /** The XR. */
+  composite: KubernetesObject;
+  composition: Composition;
+  /** Objects that exist, as the run was given them. They are not part of the trace; secrets in them are hidden in it. */
+  observed?: readonly JsonValue[];
+}
+
+/** Who set what of an entry, by part; and who brought the entry into its state. */
+interface EntryOrigins {
+  entry: TraceOrigin;
+  parts: Map<string, OriginTree>;
+}
+
+/**
+ * Makes a trace of a run that has ended, however it ended. Takes time in proportion to the desired state times the number
+ * of steps: the run itself only keeps references.
+ *
+ * Secrets are hidden: values of connection details, `data` and `stringData` of Secrets, fields and environment variables
+ * with names like `password` and `token`, and the same values wherever else they occur in fields, results and errors.
+ * Observed state and the functions' `config` are not part of a trace.
+ */
+export function buildTrace(input: TraceInput): Trace {
+  const { records, composite, composition } = input;
+  const secrets = new SecretValues();
+  const onHidden = (text: string, base64: boolean): void => secrets.add(text, base64);
+  for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, onHidden);
+  const states = records.map(({ after }) => maskDesired(after, onHidden));
+  // Only now is every secret known: an early step may have copied what a later one puts into a Secret.
+  for (const state of states) maskValues(state, secrets);
+
+  const tracing = new Tracing(basesOf(composition));
+  let before: MaskedState = new Map();
+  const steps = records.map((record, index): TraceStep => {
+    const after = states[index] ?? before;
+    const entries = tracing.step(record, index, before, after);
+    before = after;
+    return traceStep(record, entries, secrets);
+  });
+  const { name } = composition.metadata;
+  return {
+    version: TRACE_VERSION,
+    composite: identityOf(composite),
+    ...(name !== undefined && { composition: name }),
+    ms: records.reduce((sum, { ms }) => sum + ms, 0),
+    steps: [...steps, ...notRun(records, composition)],
+    desired: tracing.desired(before),
+  };
+}
+
+class Tracing {
+  readonly #origins: Map<string | null, EntryOrigins> = new Map();
+  readonly #bases: ReadonlyMap<string, string>;
+
+  constructor(bases: ReadonlyMap<string, string>) {
+    this.#bases = bases;
+  }
+
+  step(record: StepRecord, stepIndex: number, before: MaskedState, after: MaskedState): TraceEntryChange[] {
+    const step: TraceOrigin = { step: record.name, stepIndex };
+    const templates =
+      record.kind === "templates" ? new TemplateOrigins(step, record.writes ?? [], this.#bases) : undefined;
+    return entryNames(before, after).flatMap((name) => {
+      const originAt = (part: string, path: FieldPath): TraceOrigin =>
+        templates !== undefined && part === "resource" ? templates.of(name, path) : step;
+      const change = this.#entry(before.get(name), after.get(name), step, originAt);
+      return change === undefined ? [] : [{ ...identifiedBy(after.get(name) ?? before.get(name)), ...change }];
+    });
+  }
+
+  #entry(
+    before: MaskedEntry | undefined,
+    after: MaskedEntry | undefined,
+    step: TraceOrigin,
+    originAt: (part: string, path: FieldPath) => TraceOrigin,
+  ): Pick<TraceEntryChange, "change" | "fields"> | undefined {
+    const name = (after ?? before)?.name ?? null;
+    const known = this.#origins.get(name);
+    const change = changeOf(before, after);
+    const origins: EntryOrigins = {
+      entry: change === undefined && known !== undefined ? known.entry : step,
+      parts: new Map(),
+    };
+    const fields: TraceChange[] = [];
+    for (const part of new Set([...(before?.parts.keys() ?? []), ...(after?.parts.keys() ?? [])])) {
+      const wasIn = before?.parts.get(part);
+      const found = compare(wasIn, after?.parts.get(part), known?.parts.get(part), (path) => originAt(part, path));
+      if (found.origins !== undefined) origins.parts.set(part, found.origins);
+      for (const leaf of found.changes) fields.push(traceChange(part, leaf));
+    }
+    if (after === undefined) this.#origins.delete(name);
+    else this.#origins.set(name, origins);
+    if (change !== undefined) return { change, fields };
+    return fields.length > 0 ? { change: "changed", fields } : undefined;
+  }
+
+  desired(state: MaskedState): TraceEntry[] {
+    return entryNames(state).flatMap((name) => {
+      const entry = state.get(name);
+      const origins = this.#origins.get(name);
+      if (entry === undefined || origins === undefined) return [];
+      return {
+        ...identifiedBy(entry),
+        state: entry.isDeleted ? "Deleted" : "Present",
+        origin: origins.entry,
+        fields: traceFields(entry.parts, origins.parts, origins.entry),
+      };
+    });
+  }
+}
+
+/** What happened to the entry as a whole; undefined if it was there, and is. */
+function changeOf(
+  before: MaskedEntry | undefined,
+  after: MaskedEntry | undefined,
+): "added" | "removed" | "deleted" | undefined {
+  if (after === undefined) return "removed";
+  if (after.isDeleted) return before?.isDeleted ? undefined : "deleted";
+  return before === undefined || before.isDeleted ? "added" : undefined;
+}
+
+function traceChange(part: string, { op, path, before, after, origin }: LeafChange): TraceChange {
+  const was = before === undefined ? undefined : leafValue(before);
+  const is = after === undefined ? undefined : leafValue(after);
+  const isHidden = (before !== undefined && was === undefined) || (after !== undefined && is === undefined);
+  return {
+    op,
+    part,
+    path: formatFieldPath(path),
+    ...(isHidden
+      ? { hidden: true }
+      : { ...(was !== undefined && { before: was }), ...(is !== undefined && { after: is }) }),
+    // A function is one origin for all that it does, and the step is named already.
+    ...(origin?.from !== undefined && { origin }),
+  };
+}
+
+function identifiedBy(entry: MaskedEntry | undefined): TraceEntryId {
+  const { name = null, apiVersion, kind } = entry ?? {};
+  return { name, ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
+}
+
+function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: SecretValues): TraceStep {
+  const { name, kind, image, inputBytes, outputBytes, ms, phases, error } = record;
+  const count = (op: TraceChange["op"]): number =>
+    entries.reduce((sum, entry) => sum + entry.fields.filter((field) => field.op === op).length, 0);
+  return {
+    name,
+    kind,
+    ...(image !== undefined && { image }),
+    status: statusOf(record),
+    inputBytes,
+    outputBytes,
+    ms,
+    phases: { ...phases },
+    added: count("added"),
+    changed: count("changed"),
+    removed: count("removed"),
+    entries,
+    results: record.results.map(({ severity, message, reason }) => ({
+      severity,
+      message: secrets.scrub(message),
+      ...(reason !== undefined && { reason: secrets.scrub(reason) }),
+    })),
+    ...(error && { error: { code: error.code, message: secrets.scrub(error.message) } }),
+  };
+}
+
+function statusOf({ error, results }: StepRecord): TraceStatus {
+  if (error !== undefined) return "Failed";
+  return results.some(({ severity }) => severity === "Fatal") ? "Fatal" : "Succeeded";
+}
+
+function notRun(records: readonly StepRecord[], { spec }: Composition): TraceStep[] {
+  const ran = records.filter(({ kind }) => kind === "function").length;
+  return spec.functions.slice(ran).map(({ name, container }) => ({
+    name,
+    kind: "function",
+    image: container.image,
+    status: "NotRun",
+    inputBytes: 0,
+    outputBytes: 0,
+    ms: 0,
+    phases: {},
+    added: 0,
+    changed: 0,
+    removed: 0,
+    entries: [],
+    results: [],
+  }));
+}
+
+function basesOf({ spec }: Composition): Map<string, string> {
+  const field = spec.resourcesField ?? "resources";
+  return new Map(spec.resources.map(({ name }, index) => [name, `spec.${field}[${index}].base`]));
+}
+
+function identityOf({ apiVersion, kind, metadata }: KubernetesObject): Trace["composite"] {
+  return {
+    apiVersion: apiVersion ?? "",
+    kind: kind ?? "",
+    name: metadata?.name ?? "",
+    ...(metadata?.namespace && { namespace: metadata.namespace }),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Desired, JsonObject, JsonValue } from "@xfn/functionio";
+import type { Masked } from "./masked.ts";
+import { maskField, maskPlaces, type OnHidden } from "./secret-places.ts";
+import type { SecretValues } from "./secret-values.ts";
+
+/** An entry of desired state with its secrets hidden, in its parts: `resource`, `connectionDetails`, and so on. */
+export interface MaskedEntry {
+  name: string | null;
+  apiVersion: string | undefined;
+  kind: string | undefined;
+  /** The resource is to be deleted. */
+  isDeleted: boolean;
+  parts: Map<string, Masked>;
+}
+
+/** Desired state with its secrets hidden, by entry name; null is the XR. */
+export type MaskedState = Map<string | null, MaskedEntry>;
+
+/** Desired state with everything hidden that is a secret by its place. */
+export function maskDesired(desired: Desired, onHidden: OnHidden): MaskedState {
+  const state: MaskedState = new Map();
+  if (desired.composite !== undefined) state.set(null, maskEntry(null, desired.composite, onHidden));
+  for (const entry of desired.resources ?? []) state.set(entry.name, maskEntry(entry.name, entry, onHidden));
+  return state;
+}
+
+function maskEntry(name: string | null, entry: JsonObject, onHidden: OnHidden): MaskedEntry {
+  const parts = new Map<string, Masked>();
+  const resource = entry["resource"];
+  for (const key of Object.keys(entry)) {
+    const value = entry[key] as JsonValue | undefined;
+    if (value === undefined || (key === "name" && name !== null) || (key === "resource" && value === null)) continue;
+    parts.set(key, key === "resource" ? maskPlaces(value, onHidden) : maskField(key, value, onHidden));
+  }
+  const masked = parts.get("resource");
+  return {
+    name,
+    apiVersion: textOf(masked, "apiVersion"),
+    kind: textOf(masked, "kind"),
+    isDeleted: resource === null,
+    parts,
+  };
+}
+
+function textOf(value: Masked | undefined, key: string): string | undefined {
+  const text = value instanceof Map ? value.get(key) : undefined;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** The state with every text hidden that holds a secret known from some other place. */
+export function maskValues(state: MaskedState, secrets: SecretValues): MaskedState {
+  for (const entry of state.values()) {
+    for (const [part, value] of entry.parts) entry.parts.set(part, secrets.mask(value));
+  }
+  return state;
+}
+
+/** The names of entries, the XR first, in a stable order. */
+export function entryNames(...states: MaskedState[]): (string | null)[] {
+  const names = new Set(states.flatMap((state) => [...state.keys()]));
+  return [...names].toSorted((a, b) => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
+}

@@ -1,0 +1,17 @@
+// What a run did, step by step, and who set which field.
+export { buildTrace, type TraceInput } from "./build-trace.ts";
+export { originOf } from "./origin-of.ts";
+export {
+  TRACE_VERSION,
+  type Trace,
+  type TraceChange,
+  type TraceEntry,
+  type TraceEntryChange,
+  type TraceEntryId,
+  type TraceField,
+  type TraceFieldId,
+  type TraceOrigin,
+  type TraceResult,
+  type TraceStatus,
+  type TraceStep,
+} from "./trace.ts";

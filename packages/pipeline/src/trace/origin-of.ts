@@ -1,0 +1,23 @@
+import { formatFieldPath, parseFieldPath } from "@xfn/composition";
+import type { Trace, TraceField } from "./trace.ts";
+
+/**
+ * Who set a field of what is desired: the field with its origin. For a path with fields below it: all of these, with
+ * theirs. Empty if nothing such is desired.
+ *
+ * @param resource the name of the entry; null for the XR
+ * @param path a field path, such as `spec.forProvider.region`; "" for all fields
+ * @param part of the entry; see {@link TraceField}
+ * @throws {FieldPathError} `Syntax`
+ */
+export function originOf(trace: Trace, resource: string | null, path: string, part = "resource"): TraceField[] {
+  // Quotes and brackets may be written in several ways.
+  const wanted = formatFieldPath(parseFieldPath(path));
+  const entry = trace.desired.find(({ name }) => name === resource);
+  return (entry?.fields ?? []).filter((field) => field.part === part && isWithin(field.path, wanted));
+}
+
+function isWithin(path: string, parent: string): boolean {
+  if (parent === "" || path === parent) return true;
+  return path.startsWith(parent) && (path[parent.length] === "." || path[parent.length] === "[");
+}
