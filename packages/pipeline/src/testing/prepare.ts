@@ -1,4 +1,5 @@
 import { type Composition, type Finding, parseComposition } from "@xfn/composition";
+import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "../function-runner.ts";
 import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
@@ -12,6 +13,8 @@ export interface TestInput {
   composite: Source;
   /** The Composition; the source may hold other documents too. */
   composition: Source;
+  /** The XR's CompositeResourceDefinition: its defaults are applied, as an API server would have done. */
+  definition?: Source;
   /** What stands for the steps' containers, by step name or by image. */
   functions?: Readonly<Record<string, TestFunction>>;
   /** Runs the steps that `functions` does not name, such as `createRunner` of @xfn/runner: real containers. */
@@ -38,7 +41,8 @@ export interface Prepared {
 /** Reads a test's input. Nothing runs. */
 export function prepare(input: TestInput): Prepared {
   const findings: Finding[] = [];
-  const composite = readObject(input.composite, "composite");
+  const given = readObject(input.composite, "composite");
+  const composite = input.definition === undefined ? given : withDefaults(given, input.definition);
   const composition = parseComposition(readKind(input.composition, "Composition", "composition"), {
     onWarning: (finding) => findings.push(finding),
   });
@@ -50,6 +54,11 @@ export function prepare(input: TestInput): Prepared {
   });
   const observed = readObserved(input.observed ?? [], composite);
   return { composite, composition, observed, runner, findings, signal: input.signal };
+}
+
+function withDefaults(composite: JsonObject, definition: Source): JsonObject {
+  const { value } = readKind(definition, "CompositeResourceDefinition", "definition");
+  return applyDefaults(value as JsonObject, composite);
 }
 
 function readObserved(observed: NonNullable<TestInput["observed"]>, composite: JsonObject): JsonValue[] {

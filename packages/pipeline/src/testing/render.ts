@@ -15,6 +15,7 @@ import { Rendering, type RenderingFacts } from "./rendering.ts";
  * @throws {TestingError} when the test is set up wrongly
  * @throws {DocumentError} when a text is neither YAML nor JSON
  * @throws {CompositionError} when the Composition is wrong
+ * @throws {DefinitionError} when the definition is wrong, or of another kind
  * @throws {PipelineError} when a function cannot be run, or returns what is no FunctionIO
  */
 export async function render(input: TestInput): Promise<Rendering> {
