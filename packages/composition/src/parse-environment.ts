@@ -16,7 +16,7 @@ export function readEnvironment(spec: FieldReader): EnvironmentConfiguration | u
   policy?.warnUnknown();
   environment.warnUnknown();
   const { patches: _, ...rest } = environment.json;
-  return { ...rest, ...(patches.length > 0 && { patches }) } as EnvironmentConfiguration;
+  return { ...rest, ...(patches.length > 0 && { patches }) };
 }
 
 function checkSource(source: FieldReader): void {

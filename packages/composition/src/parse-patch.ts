@@ -34,7 +34,7 @@ export function readPatches(owner: FieldReader, place: PatchPlace, hasEnvironmen
       reader.warning("Ignored", "type", "has no effect: the Composition has no spec.environment");
     }
     // The engine, like the reference's, passes over a patch without a type: the default is filled in where it is read.
-    patches.push((reader.json["type"] === type ? reader.json : { ...reader.json, type }) as unknown as Patch);
+    patches.push(reader.json["type"] === type ? reader.json : { ...reader.json, type });
   }
   return patches;
 }

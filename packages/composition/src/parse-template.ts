@@ -126,7 +126,7 @@ function readConnectionDetails(reader: FieldReader): ConnectionDetail[] {
   return reader.objects("connectionDetails").map((detail) => {
     const type =
       detail.oneOf("type", ["FromConnectionSecretKey", "FromFieldPath", "FromValue"]) ?? inferredType(detail);
-    const field = { FromValue: "value", FromFieldPath: "fromFieldPath" }[type as string] ?? "fromConnectionSecretKey";
+    const field = { FromValue: "value", FromFieldPath: "fromFieldPath" }[type] ?? "fromConnectionSecretKey";
     for (const one of ["name", "value", "fromConnectionSecretKey"]) detail.string(one);
     checkFieldPath(detail, "fromFieldPath");
     // The reference accepts these, and publishes no details of the resource then.
@@ -136,7 +136,7 @@ function readConnectionDetails(reader: FieldReader): ConnectionDetail[] {
       detail.warning("Required", "name", `is missing; a detail of type ${type} needs it`);
     }
     detail.warnUnknown();
-    return detail.json as ConnectionDetail;
+    return detail.json;
   });
 }
 

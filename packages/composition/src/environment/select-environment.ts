@@ -3,6 +3,7 @@ import type { Composition } from "../composition.ts";
 import { FieldPathError } from "../field-path.ts";
 import { documentValue } from "../field-path-value.ts";
 import { emptyObject, isObject, setField } from "../json.ts";
+import { textOf } from "../object-fields.ts";
 import type { EnvironmentConfiguration } from "../template.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectConfigs } from "./select-configs.ts";
@@ -59,7 +60,7 @@ function configNames(
 ): string[] {
   const spec = composite["spec"];
   const refs = isObject(spec) ? spec["environmentConfigRefs"] : undefined;
-  const named = Array.isArray(refs) ? refs.filter(isObject).map((ref) => String(ref["name"] ?? "")) : [];
+  const named = Array.isArray(refs) ? refs.filter(isObject).map((ref) => textOf(ref, "name")) : [];
   if (named.length > 0 && environment.policy?.resolve !== "Always") return named;
   const sources = environment.environmentConfigs ?? [];
   if (sources.length === 0) return named;

@@ -1,6 +1,7 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject, setField } from "../json.ts";
+import type { JsonObject } from "@xfn/functionio";
+import { emptyObject, isObject } from "../json.ts";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../names.ts";
+import { field, textOf, textsOf } from "../object-fields.ts";
 
 /** What composed resources take from their XR. */
 export interface CompositeIdentity {
@@ -87,28 +88,4 @@ function ownerReference(owner: JsonObject): JsonObject {
     if (typeof value === "boolean") reference[name] = value;
   }
   return reference;
-}
-
-/** Sets a field, or removes it if the text is empty. */
-export function setText(object: JsonObject, name: string, text: string): void {
-  if (text === "") delete object[name];
-  else setField(object, name, text);
-}
-
-/** An own field. */
-export function field(object: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-/** A field that is a text; otherwise empty. */
-export function textOf(object: JsonObject | undefined, name: string): string {
-  const value = object === undefined ? undefined : field(object, name);
-  return typeof value === "string" ? value : "";
-}
-
-/** An object of which every value is a text: one that is not counts as none, as in Kubernetes. */
-function textsOf(value: JsonValue | undefined): JsonObject | undefined {
-  if (!isObject(value)) return undefined;
-  for (const key of Object.keys(value)) if (typeof value[key] !== "string") return undefined;
-  return value;
 }

@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { FieldPath, FieldPathSegment } from "../field-path.ts";
 import type { GoValue } from "../go-value.ts";
 import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../json.ts";
+import { field } from "../object-fields.ts";
 import type { MergeOptions } from "../template.ts";
-import { field } from "./composed-metadata.ts";
 
 /**
  * Which fields of the XR patches have set, to tell what is desired of it from what was observed. A list is one field:

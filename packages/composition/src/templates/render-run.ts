@@ -1,9 +1,9 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { type FieldPath, FieldPathError, formatFieldPath } from "../field-path.ts";
+import { type FieldPath, formatFieldPath } from "../field-path.ts";
 import { documentValue } from "../field-path-value.ts";
-import type { GoValue } from "../go-value.ts";
 import { isObject } from "../json.ts";
 import { LABEL_COMPOSITE } from "../names.ts";
+import { field, setText, textOf } from "../object-fields.ts";
 import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
 import type {
@@ -13,14 +13,7 @@ import type {
   RenderedTemplates,
   TemplatesInput,
 } from "./compile-templates.ts";
-import {
-  type CompositeIdentity,
-  compositeIdentity,
-  field,
-  setComposedMetadata,
-  setText,
-  textOf,
-} from "./composed-metadata.ts";
+import { type CompositeIdentity, compositeIdentity, setComposedMetadata } from "./composed-metadata.ts";
 import { CompositeOverlay } from "./composite-overlay.ts";
 import { copyBase } from "./copy-base.ts";
 import { kindOfObject } from "./object-kind.ts";

@@ -1,0 +1,26 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { isObject, setField } from "./json.ts";
+
+/** Sets a field, or removes it if the text is empty. */
+export function setText(object: JsonObject, name: string, text: string): void {
+  if (text === "") delete object[name];
+  else setField(object, name, text);
+}
+
+/** An own field. */
+export function field(object: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** A field that is a text; otherwise empty. */
+export function textOf(object: JsonObject | undefined, name: string): string {
+  const value = object === undefined ? undefined : field(object, name);
+  return typeof value === "string" ? value : "";
+}
+
+/** An object of which every value is a text: one that is not counts as none, as in Kubernetes. */
+export function textsOf(value: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(value)) return undefined;
+  for (const key of Object.keys(value)) if (typeof value[key] !== "string") return undefined;
+  return value;
+}
