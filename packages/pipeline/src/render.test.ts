@@ -292,3 +292,27 @@ describe("render", () => {
     expect(await run()).toBe(await run());
   });
 });
+
+describe("the environment", () => {
+  const composition = compositionOf([], {
+    environment: { environmentConfigs: [{ type: "Reference", ref: { name: "prod" } }] },
+    resources: [
+      {
+        name: "a",
+        base: bucket(),
+        patches: [{ type: "FromEnvironmentFieldPath", fromFieldPath: "zone", toFieldPath: "spec.region" }],
+      },
+    ],
+  });
+  const config = { apiVersion: "v1alpha1", kind: "EnvironmentConfig", metadata: { name: "prod" }, data: { zone: "z" } };
+
+  test("is selected by the Composition from the EnvironmentConfigs that there are", async () => {
+    const { resources } = await render({ ...runOf(), composition, environmentConfigs: [config] });
+    expect(resources[0]?.["spec"]).toMatchObject({ region: "z" });
+  });
+
+  test("that cannot be had is an error that says whether waiting helps", async () => {
+    const run = render({ ...runOf(), composition });
+    await expect(run).rejects.toMatchObject({ code: "InvalidEnvironment", retryable: true });
+  });
+});

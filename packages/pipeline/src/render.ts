@@ -1,10 +1,17 @@
-import type { Composition, ConnectionDetails } from "@xfn/composition";
+import {
+  type Composition,
+  type ConnectionDetails,
+  EnvironmentError,
+  isCompatible,
+  selectEnvironment,
+} from "@xfn/composition";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
 import { asComposite, type CompositeResource, observedEntries } from "./observed.ts";
 import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
+import { labelled } from "./run-templates.ts";
 
 /** What a render is given: what `crossplane render` reads from files. */
 export interface RenderInput
@@ -16,6 +23,8 @@ export interface RenderInput
   composite: JsonValue;
   /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */
   observed?: readonly JsonValue[];
+  /** The EnvironmentConfig objects that there are, from which the Composition selects its environment. Default: none. */
+  environmentConfigs?: readonly JsonValue[];
 }
 
 /** What `xfn render` prints, and what it knows besides. */
@@ -47,7 +56,23 @@ export async function render(input: RenderInput): Promise<RenderResult> {
   const composite = asComposite(input.composite);
   checkSelector(input.composition, composite);
   const observed = observedEntries(input.observed ?? [], composite);
-  return present(await runPipeline({ ...input, composite, observed }));
+  const environment = environmentOf(input, composite);
+  return present(await runPipeline({ ...input, composite, observed, ...(environment && { environment }) }));
+}
+
+function environmentOf(
+  { composition, environmentConfigs }: RenderInput,
+  composite: CompositeResource,
+): JsonObject | undefined {
+  // A Composition for another kind is told to be that, rather than to lack an environment.
+  if (!isCompatible(composition, composite)) return undefined;
+  try {
+    return selectEnvironment(composition, labelled(composite), (environmentConfigs ?? []).filter(isObject));
+  } catch (cause) {
+    if (!(cause instanceof EnvironmentError)) throw cause;
+    const message = `the environment of the composite resource cannot be made: ${cause.message}`;
+    throw new PipelineError("InvalidEnvironment", message, { cause, retryable: cause.retryable });
+  }
 }
 
 function present(run: PipelineResult): RenderResult {

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
-import { type Composition, parseComposition } from "@xfn/composition";
+import { type Composition, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
 import { inputError } from "../errors.ts";
 import { asInputError, documentsOf, place } from "./documents.ts";
 import { STDIN, sourceName } from "./read-input.ts";
@@ -9,9 +10,14 @@ import { STDIN, sourceName } from "./read-input.ts";
  * The Composition of a file that may hold other documents too (its definition, the XR, functions). Relative `oci:` images
  * are made absolute, as seen from the file.
  *
+ * @param check - what else to hold it against; its findings are warnings
  * @throws CliError `Input`
  */
-export async function readComposition(path: string, onWarning: (message: string) => void): Promise<Composition> {
+export async function readComposition(
+  path: string,
+  onWarning: (message: string) => void,
+  check: (composition: Composition, document: ParsedDocument) => readonly Finding[] = () => [],
+): Promise<Composition> {
   const documents = await documentsOf(path);
   const compositions = documents.filter(({ value }) => isObject(value) && value["kind"] === "Composition");
   const [first, second] = compositions;
@@ -23,14 +29,12 @@ export async function readComposition(path: string, onWarning: (message: string)
       compositions.map(place),
     );
   }
-  const composition = asInputError(path, () =>
-    parseComposition(document, {
-      onWarning: ({ message, path: field, line, column }) => {
-        const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
-        onWarning(`${position}: ${field === "" ? "" : `${field}: `}${message}`);
-      },
-    }),
-  );
+  const warn = ({ message, path: field, line, column }: Finding): void => {
+    const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
+    onWarning(`${position}: ${field === "" ? "" : `${field}: `}${message}`);
+  };
+  const composition = asInputError(path, () => parseComposition(document, { onWarning: warn }));
+  for (const finding of check(composition, document)) warn(finding);
   const functions = composition.spec.functions.map((step) => {
     return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
   });

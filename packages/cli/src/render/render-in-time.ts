@@ -44,12 +44,21 @@ export async function renderInTime(
     return { product, notes: notesOn(result, stderr), isFatal: result.fatal !== undefined };
   } catch (error) {
     if (timeout.aborted && !interrupt.aborted) throw tookTooLong(options.timeout, error);
-    if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) throw inputError(error.message, [], error);
+    if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) {
+      const hint = error.code === "InvalidEnvironment" ? ["EnvironmentConfigs are given by --environment"] : [];
+      throw inputError(error.message, hint, error);
+    }
     throw error;
   }
 }
 
-const WRONG_INPUT: readonly PipelineErrorCode[] = ["InvalidComposite", "InvalidObserved", "CompositionMismatch"];
+const WRONG_INPUT: readonly PipelineErrorCode[] = [
+  "InvalidComposite",
+  "InvalidObserved",
+  "InvalidEnvironment",
+  "CompositionMismatch",
+  "Unsupported",
+];
 
 function tookTooLong(timeoutMs: number, cause: unknown): CliError {
   const step = cause instanceof PipelineError && cause.step !== undefined ? ` in step "${cause.step}"` : "";

@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { usageError } from "../errors.ts";
 import { readComposition } from "../input/composition-file.ts";
@@ -37,13 +37,15 @@ export async function readInputs(
     throw usageError("-a puts annotations on the Functions of FUNCTIONS, which is not given");
   }
   const given = await singleObject(files.xr, "the composite resource");
-  const composition = await readComposition(files.composition, onWarning);
+  const { composite, connectionKeys = [] } = await defined(given, options.xrd);
+  const composition = await readComposition(files.composition, onWarning, (parsed, document) =>
+    checkConnectionKeys(parsed, connectionKeys, document),
+  );
   const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
   const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) =>
     onWarning(`the Function ${name} has no step of its name in the Composition, and is not used`),
   );
-  const { composite } = await defined(given, options.xrd);
   return {
     composite,
     composition: { ...composition, spec: { ...composition.spec, functions } },

@@ -1,0 +1,190 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { main } from "../program.ts";
+import type { Output } from "../terminal/output.ts";
+
+// Compositions of templates alone: no container runs here, and none could.
+
+let dir: string;
+let files: string[];
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-render-test-"));
+  files = [write("xr.yaml", XR), write("composition.yaml", composition(TEMPLATE))];
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3}\n";
+const TEMPLATE = `  resources:
+  - name: a
+    base: {apiVersion: v1, kind: ConfigMap, data: {}}
+    patches:
+    - {fromFieldPath: spec.region, toFieldPath: data.region}
+    connectionDetails:
+    - {name: user, value: admin}
+`;
+const ENVIRONMENT = `  environment:
+    environmentConfigs:
+    - {type: Reference, ref: {name: prod}}
+  resources:
+  - name: a
+    base: {apiVersion: v1, kind: ConfigMap, data: {}}
+    patches:
+    - {type: FromEnvironmentFieldPath, fromFieldPath: zone, toFieldPath: data.zone}
+`;
+const CONFIG =
+  "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: EnvironmentConfig\nmetadata: {name: prod}\ndata: {zone: z1}\n";
+
+function composition(spec: string): string {
+  return `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: things}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+${spec}`;
+}
+
+function definition(kind: string, keys = "[user]"): string {
+  return `---
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: ${kind.toLowerCase()}s.example.org}
+spec:
+  group: example.org
+  names: {kind: ${kind}, plural: ${kind.toLowerCase()}s}
+  connectionSecretKeys: ${keys}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}, region: {type: string, default: eu}}}
+`;
+}
+
+function write(name: string, content: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function render(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = "";
+  let stderr = "";
+  const output: Output = {
+    interactive: false,
+    columns: 80,
+    product: async (text) => void (stdout += String(text)),
+    note: (line) => void (stderr += `${line}\n`),
+    status: () => undefined,
+  };
+  // Not a folder that could be made: an image store cannot be opened there.
+  const code = await main(["render", ...args, "--cache-dir", "/dev/null/store"], output);
+  return { code, stdout, stderr };
+}
+
+describe("a composition of templates alone", () => {
+  test("is rendered without a store for images, which could not be opened", async () => {
+    const { code, stdout, stderr } = await render(...files);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("crossplane.io/composition-resource-name: a\n");
+    expect(existsSync("/dev/null/store")).toBe(false);
+  });
+
+  test("one with functions does need the store", async () => {
+    const functions = `${TEMPLATE}  functions:\n  - {name: f, type: Container, container: {image: x}}\n`;
+    const { code, stderr } = await render(files[0] ?? "", write("functions.yaml", composition(functions)));
+    expect(code).toBe(1);
+    expect(stderr).toContain("--cache-dir");
+  });
+
+  test("may be written as seed 004 does", async () => {
+    const seed = composition(TEMPLATE)
+      .replace("extensions.crossplane.io/v1", "extensions.crossplane.io/v1alpha1")
+      .replace("compositeTypeRef:", "from:")
+      .replace("resources:\n  - name: a\n    base", "to:\n  - base");
+    const { code, stdout } = await render(files[0] ?? "", write("seed.yaml", seed));
+    expect(code).toBe(0);
+    expect(stdout).toContain("crossplane.io/composition-resource-name: template-0\n");
+  });
+
+  test("that failed to render one of them says so; the others are printed", async () => {
+    const broken = `${TEMPLATE}  - name: b
+    base: {apiVersion: v1, kind: ConfigMap}
+    patches:
+    - {fromFieldPath: spec.nope, toFieldPath: data.x, policy: {fromFieldPath: Required}}
+`;
+    const { code, stdout, stderr } = await render(files[0] ?? "", write("broken.yaml", composition(broken)));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^xfn: warning: composed resource "b": cannot be rendered: spec\.resources\[1]\.patches\[0]: /,
+    );
+    expect(stdout).toContain("Unready resources: a, b");
+  });
+
+  test("in mode Pipeline is exit code 2", async () => {
+    const pipeline = "  mode: Pipeline\n  pipeline:\n  - {step: a, functionRef: {name: f}}\n";
+    const { code, stdout, stderr } = await render(files[0] ?? "", write("pipeline.yaml", composition(pipeline)));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("mode: Pipeline");
+  });
+});
+
+describe("--xrd", () => {
+  test("fills in the defaults of the XR's definition, found among others", async () => {
+    const xrd = write("xrd.yaml", definition("XOther") + definition("XThing"));
+    const { code, stdout, stderr } = await render(...files, "--xrd", xrd);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("region: eu\n");
+  });
+
+  test("of another kind is exit code 2 and says which it defines", async () => {
+    const { code, stdout, stderr } = await render(...files, "--xrd", write("other.yaml", definition("XOther")));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("defines XOther of example.org, not XThing of example.org/v1");
+  });
+
+  test("without a definition is exit code 2", async () => {
+    const { code, stderr } = await render(...files, "--xrd", files[0] ?? "");
+    expect(code).toBe(2);
+    expect(stderr).toContain("holds no document of kind CompositeResourceDefinition");
+  });
+
+  test("warns of connection details that do not fit its connection keys, with their place", async () => {
+    const xrd = write("keys.yaml", definition("XThing", "[password]"));
+    const { code, stderr } = await render(...files, "--xrd", xrd);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/composition\.yaml:\d+:\d+: .*"password"/);
+    expect(stderr).toMatch(/composition\.yaml:\d+:\d+: spec\.resources\[0]\.connectionDetails\[0]: "user"/);
+  });
+});
+
+describe("--environment", () => {
+  test("gives the EnvironmentConfigs from which the composition selects", async () => {
+    const config = write("environment.yaml", CONFIG);
+    const paths = [files[0] ?? "", write("with-environment.yaml", composition(ENVIRONMENT))];
+    expect((await render(...paths, "--environment", config)).stdout).toContain("zone: z1\n");
+    const without = await render(...paths);
+    expect(without).toMatchObject({ code: 2, stdout: "" });
+    expect(without.stderr).toContain("--environment");
+  });
+
+  test.each([
+    ["another kind", XR, "something else than EnvironmentConfig"],
+    ["no name", CONFIG.replace("name: prod", ""), "has no metadata.name"],
+    ["a name twice", `${CONFIG}---\n${CONFIG}`, 'two EnvironmentConfigs of the name "prod"'],
+  ])("with %s is exit code 2", async (_, content, message) => {
+    const { code, stderr } = await render(...files, "--environment", write("wrong.yaml", content));
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  test("and another file cannot both be stdin", async () => {
+    expect(await render("-", files[1] ?? "", "--environment", "-")).toMatchObject({ code: 2 });
+  });
+});
