@@ -6,6 +6,12 @@ import { Hidden, type Masked } from "./masked.ts";
  */
 const MIN_LENGTH = 8;
 
+/**
+ * Of more secrets that begin alike, the beginning is looked for, and all that follows it is hidden: that hides too much,
+ * and keeps a search short.
+ */
+const MAX_ALIKE = 32;
+
 const HIDDEN = "(hidden)";
 
 /**
@@ -14,9 +20,9 @@ const HIDDEN = "(hidden)";
  */
 export class SecretValues {
   /** By their first {@link MIN_LENGTH} characters, the longest first: a search costs what the text is long, however many there are. */
-  readonly #byStart: Map<string, string[]> = new Map();
+  readonly #byStart: Map<string, string[] | "any"> = new Map();
 
-  /** Adds a text that was hidden. */
+  /** Adds a text that was hidden; base64 stands for what it encodes, too. */
   add(text: string, base64: boolean): void {
     this.#add(text);
     this.#add(text.trim());
@@ -31,9 +37,10 @@ export class SecretValues {
     const start = text.slice(0, MIN_LENGTH);
     const known = this.#byStart.get(start);
     if (known === undefined) this.#byStart.set(start, [text]);
-    else if (!known.includes(text)) {
+    else if (known !== "any" && !known.includes(text)) {
       known.push(text);
       known.sort((a, b) => b.length - a.length);
+      if (known.length > MAX_ALIKE) this.#byStart.set(start, "any");
     }
   }
 
@@ -43,11 +50,11 @@ export class SecretValues {
     let scrubbed = "";
     let from = 0;
     for (let at = 0; at + MIN_LENGTH <= text.length; ) {
-      const found = this.#at(text, at);
-      if (found === undefined) at += 1;
+      const length = this.#secretAt(text, at);
+      if (length === 0) at += 1;
       else {
         scrubbed += text.slice(from, at) + HIDDEN;
-        at += found.length;
+        at += length;
         from = at;
       }
     }
@@ -64,11 +71,15 @@ export class SecretValues {
   }
 
   #isIn(text: string): boolean {
-    for (let at = 0; at + MIN_LENGTH <= text.length; at++) if (this.#at(text, at) !== undefined) return true;
+    for (let at = 0; at + MIN_LENGTH <= text.length; at++) if (this.#secretAt(text, at) > 0) return true;
     return false;
   }
 
-  #at(text: string, at: number): string | undefined {
-    return this.#byStart.get(text.slice(at, at + MIN_LENGTH))?.find((secret) => text.startsWith(secret, at));
+  /** How many characters of a secret begin here; 0 for none. */
+  #secretAt(text: string, at: number): number {
+    const known = this.#byStart.get(text.slice(at, at + MIN_LENGTH));
+    if (known === undefined) return 0;
+    if (known === "any") return text.length - at;
+    return known.find((secret) => text.startsWith(secret, at))?.length ?? 0;
   }
 }
