@@ -8,13 +8,16 @@ import { TransformError } from "../transform/transform-error.ts";
 import type { CompiledPatch, PathOrError } from "./compile-patch.ts";
 import { hasKind } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
+import type { WriteBudget } from "./write-budget.ts";
 
 /** An object that patches write to. */
 export interface PatchTarget {
   /** The object, which may be changed: asked for only when there is something to write. */
   writable(): JsonObject;
+  /** What may still be written in this run. */
+  readonly budget: WriteBudget;
   /** Told of each path that was written, with the value before it was merged. */
-  wrote(path: FieldPath, patch: CompiledPatch, value: GoValue): void;
+  wrote?(path: FieldPath, patch: CompiledPatch, value: GoValue): void;
 }
 
 /**
@@ -63,13 +66,19 @@ function pathOrThrow(path: PathOrError): FieldPath {
 }
 
 function write(object: JsonObject, path: FieldPath, value: GoValue, patch: CompiledPatch, target: PatchTarget): void {
-  if (patch.merge === undefined) setFieldPath(object, path, value);
-  else mergeFieldPath(object, path, value, patch.merge);
+  if (patch.merge === undefined) {
+    setFieldPath(object, path, value);
+    target.budget.spend(value, patch.source);
+  } else {
+    mergeFieldPath(object, path, value, patch.merge);
+    // Merging copies what was there as well.
+    target.budget.spend(findFieldPath(object, path) ?? null, patch.source);
+  }
   const field = path[0];
   if ((field === "kind" || field === "apiVersion") && !hasKind(object)) {
     throw new TemplateError("PatchFailed", patch.source, `leaves the object without a valid ${field}`);
   }
-  target.wrote(path, patch, value);
+  target.wrote?.(path, patch, value);
 }
 
 /** What a patch threw, as an error that names the patch. */

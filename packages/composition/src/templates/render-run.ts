@@ -18,6 +18,7 @@ import { CompositeOverlay } from "./composite-overlay.ts";
 import { copyBase } from "./copy-base.ts";
 import { kindOfObject } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
+import { WriteBudget } from "./write-budget.ts";
 
 /** One run of all templates for one XR: the state that later patches see. */
 export class RenderRun {
@@ -28,6 +29,7 @@ export class RenderRun {
   readonly #overlay: CompositeOverlay = new CompositeOverlay();
   /** By name. A template whose name occurred before works on what that one rendered, as in Crossplane. */
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
+  readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
 
   constructor(spec: CompiledSpec, input: TemplatesInput) {
@@ -52,7 +54,7 @@ export class RenderRun {
   #patchEnvironment(): void {
     const environment = this.#environment;
     if (environment === undefined) return;
-    const target = environment.target();
+    const target = this.#environmentTarget(environment);
     const composite = this.#compositeTarget(undefined);
     for (const patch of this.#spec.environment) {
       try {
@@ -121,7 +123,7 @@ export class RenderRun {
         if (patch.direction === "toComposed") applyPatch(patch, this.#composite.value, target);
         else if (environment !== undefined) {
           if (patch.direction === "environmentToComposed") applyPatch(patch, environment.value, target);
-          else applyPatch(patch, resource, environment.target());
+          else applyPatch(patch, resource, this.#environmentTarget(environment));
         }
       } catch (error) {
         return patchError(error, patch);
@@ -132,6 +134,7 @@ export class RenderRun {
 
   #compositeTarget(template: string | undefined): PatchTarget {
     return {
+      budget: this.#budget,
       writable: () => this.#composite.writable(),
       wrote: (path, patch, value) => {
         this.#identity = undefined;
@@ -142,10 +145,13 @@ export class RenderRun {
   }
 
   #composedTarget(name: string, resource: JsonObject): PatchTarget {
-    return {
-      writable: () => resource,
-      wrote: (path, patch) => this.#tell(name, name, path, patch),
-    };
+    const target = { budget: this.#budget, writable: () => resource };
+    if (this.#input.onWrite === undefined) return target;
+    return { ...target, wrote: (path, patch) => this.#tell(name, name, path, patch) };
+  }
+
+  #environmentTarget(environment: SharedObject): PatchTarget {
+    return { budget: this.#budget, writable: () => environment.writable() };
   }
 
   #tell(resource: string | null, template: string | undefined, path: FieldPath, patch: CompiledPatch): void {
@@ -174,10 +180,6 @@ class SharedObject {
       this.#copied = true;
     }
     return this.value;
-  }
-
-  target(): PatchTarget {
-    return { writable: () => this.writable(), wrote: () => undefined };
   }
 }
 

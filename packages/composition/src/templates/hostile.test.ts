@@ -1,0 +1,173 @@
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Patch, ResourceTemplate } from "../template.ts";
+import { compileTemplates, type RenderedTemplates, type TemplatesSpec } from "./compile-templates.ts";
+import { TemplateError } from "./template-error.ts";
+
+const composite: KubernetesObject = {
+  apiVersion: "v1",
+  kind: "X",
+  metadata: { name: "x", labels: { "crossplane.io/composite": "x" } },
+  spec: { a: "text", list: [1, 2] },
+};
+const base = { apiVersion: "v1", kind: "K", spec: {} };
+
+function render(spec: TemplatesSpec, xr: JsonObject = composite, environment: JsonObject = {}): RenderedTemplates {
+  const observed = new Map<string, KubernetesObject>([["a", { kind: "K", metadata: { name: "a" }, spec: { s: "v" } }]]);
+  return compileTemplates(spec).render({ composite: xr, observed, environment });
+}
+
+function outcome(run: () => RenderedTemplates): string {
+  try {
+    return run().resources[0]?.error?.code ?? "rendered";
+  } catch (error) {
+    if (error instanceof TemplateError) return error.code;
+    throw error;
+  }
+}
+
+const template = (patches: Patch[], more: Partial<ResourceTemplate> = {}): TemplatesSpec => ({
+  resources: [{ name: "a", base, patches, ...more }],
+});
+const copy = (fromFieldPath: string, toFieldPath: string): Patch => ({
+  type: "FromCompositeFieldPath",
+  fromFieldPath,
+  toFieldPath,
+});
+
+describe("prototype", () => {
+  test("__proto__ and constructor are fields like any other, in paths, bases and templates' names", () => {
+    const text = '{"apiVersion":"v1","kind":"K","metadata":{"labels":{"__proto__":"l"}},"__proto__":{"x":1},"spec":{}}';
+    const hostile = JSON.parse(text) as JsonObject;
+    const patches = [copy("spec.a", "__proto__.polluted"), copy("spec.a", "constructor.prototype.polluted")];
+    const spec = { resources: [{ name: "__proto__", base: hostile, patches }] };
+    const { resource } = compileTemplates(spec).render({ composite, observed: new Map() }).resources[0] ?? {};
+    expect(JSON.stringify(resource)).toContain('"__proto__":{"x":1,"polluted":"text"}');
+    expect(JSON.stringify(resource)).toContain('"constructor":{"prototype":{"polluted":"text"}}');
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+    expect(resource?.metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "__proto__" });
+  });
+
+  test("a field that only a prototype has is not there", () => {
+    const patch: Patch = { ...copy("metadata.toString", "spec.x"), policy: { fromFieldPath: "Required" } };
+    expect(outcome(() => render(template([patch])))).toBe("PatchFailed");
+    expect(outcome(() => render(template([{ ...copy("spec.a", "x"), type: "toString" as "PatchSet" }])))).toBe(
+      "rendered",
+    );
+  });
+
+  test("patches of the composite into __proto__ show in desiredComposite as a field", () => {
+    const patch: Patch = { type: "ToCompositeFieldPath", fromFieldPath: "spec.s", toFieldPath: "__proto__.polluted" };
+    expect(JSON.stringify(render(template([patch])).desiredComposite)).toContain('"__proto__":{"polluted":"v"}');
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+  });
+});
+
+describe("depth and size", () => {
+  const nested = (depth: number): JsonObject => {
+    let value: JsonValue = {};
+    for (let level = 0; level < depth; level++) value = { a: value };
+    return value as JsonObject;
+  };
+
+  test("a base that is nested too deeply is an error", () => {
+    expect(outcome(() => render(template([], { base: { ...base, spec: nested(100_000) } })))).toBe("TooLarge");
+  });
+
+  test("a composite that is nested too deeply is an error once it is copied", () => {
+    const deep = { ...composite, spec: nested(100_000) };
+    const patch: Patch = { type: "ToCompositeFieldPath", fromFieldPath: "spec.s", toFieldPath: "status.s" };
+    expect(outcome(() => render(template([patch]), deep))).toBe("PatchFailed");
+    expect(outcome(() => render(template([copy("spec", "spec.x")]), deep))).toBe("PatchFailed");
+  });
+
+  test("patches that copy an object into itself over and over end in an error, not in a full memory", () => {
+    const patches = Array.from({ length: 64 }, (_, index): Patch[] => [
+      { type: "FromCompositeFieldPath", fromFieldPath: "spec", toFieldPath: "copy" },
+      { type: "ToCompositeFieldPath", fromFieldPath: "copy", toFieldPath: `spec.copy${index}` },
+    ]).flat();
+    expect(outcome(() => render({ environment: { patches } }))).toMatch(/TooLarge|PatchFailed/);
+  });
+
+  test("many patches that each copy much end in an error", () => {
+    const list = Array.from({ length: 100_000 }, () => 1);
+    const patches = Array.from({ length: 200 }, (_, index) => copy("spec.list", `spec.f${index}`));
+    expect(outcome(() => render(template(patches), { ...composite, spec: { list } }))).toBe("TooLarge");
+  });
+
+  test("texts that double with each patch end in an error", () => {
+    const patches = Array.from({ length: 64 }, (): Patch[] => [
+      {
+        type: "CombineFromComposite",
+        combine: {
+          strategy: "string",
+          variables: [{ fromFieldPath: "spec.a" }, { fromFieldPath: "spec.a" }],
+          string: { fmt: "%s%s" },
+        },
+        toFieldPath: "twice",
+      },
+      { type: "ToCompositeFieldPath", fromFieldPath: "twice", toFieldPath: "spec.a" },
+    ]).flat();
+    expect(outcome(() => render({ environment: { patches } }))).toMatch(/TooLarge|PatchFailed/);
+  });
+
+  test("an index that would make a huge list is an error", () => {
+    expect(outcome(() => render(template([copy("spec.a", "spec.list[4000000000].x")])))).toBe("PatchFailed");
+  });
+});
+
+describe("any patch", () => {
+  test("gives a resource or a TemplateError, and leaves its input as it was", () => {
+    const path = fc.constantFrom(
+      "spec",
+      "spec.a",
+      "spec.list[*]",
+      "spec.list[0].x",
+      "metadata",
+      "kind",
+      "",
+      "[",
+      "a[-1]",
+      "status.x",
+    );
+    const types = "FromCompositeFieldPath ToCompositeFieldPath CombineFromComposite CombineToComposite";
+    const type = fc.constantFrom(
+      ...`${types} FromEnvironmentFieldPath ToEnvironmentFieldPath PatchSet Nope`.split(" "),
+    );
+    const patch = fc.record(
+      {
+        type,
+        fromFieldPath: path,
+        toFieldPath: path,
+        patchSetName: fc.constantFrom("p", "q"),
+        policy: fc.record(
+          {
+            fromFieldPath: fc.constantFrom("Required", "Optional"),
+            mergeOptions: fc.constantFrom({}, { appendSlice: true }, null),
+          },
+          { requiredKeys: [] },
+        ),
+        combine: fc.record(
+          {
+            strategy: fc.constantFrom("string", "sum"),
+            variables: fc.array(fc.record({ fromFieldPath: path }), { maxLength: 2 }),
+            string: fc.constantFrom({ fmt: "%d%s" }, null),
+          },
+          { requiredKeys: ["variables"] },
+        ),
+      },
+      { requiredKeys: [] },
+    ) as unknown as fc.Arbitrary<Patch>;
+    fc.assert(
+      fc.property(fc.array(patch, { maxLength: 4 }), fc.array(patch, { maxLength: 2 }), (patches, set) => {
+        const before = JSON.stringify(composite);
+        outcome(() =>
+          render({ ...template(patches), patchSets: [{ name: "p", patches: set }], environment: { patches: set } }),
+        );
+        expect(JSON.stringify(composite)).toBe(before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
