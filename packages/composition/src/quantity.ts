@@ -127,7 +127,10 @@ export function quantityToFloat64(text: string): number | undefined {
   const suffix = parseSuffix(letters, exponentDigits);
   if (suffix === undefined) return undefined;
   const digits = whole.replace(/^0+/, "") || "0";
-  const magnitude = fastFloat(digits, fraction, suffix) ?? exactFloat(digits + fraction, fraction.length, suffix);
+  const fast = fastFloat(digits, fraction, suffix);
+  // A bare suffix is zero, but only where Kubernetes takes its fast way.
+  if (fast === undefined && whole + fraction === "") return undefined;
+  const magnitude = fast ?? exactFloat(digits + fraction, fraction.length, suffix);
   return sign === "-" && magnitude !== 0 ? -magnitude : magnitude;
 }
 
@@ -144,9 +147,11 @@ function parseSuffix(letters: string, exponentDigits: string): Suffix | undefine
     return decimal === undefined ? undefined : { base: 10, exponent: decimal };
   }
   if ((letters !== "e" && letters !== "E") || !/[0-9]/.test(exponentDigits)) return undefined;
-  const exponent = Number(exponentDigits);
+  const exponent = BigInt(exponentDigits.startsWith("+") ? exponentDigits.slice(1) : exponentDigits);
   // Kubernetes reads it with 64 bits and keeps 32 of them.
-  return Math.abs(exponent) <= 2 ** 62 ? { base: 10, exponent: exponent | 0 } : undefined;
+  return BigInt.asIntN(64, exponent) === exponent
+    ? { base: 10, exponent: Number(BigInt.asIntN(32, exponent)) }
+    : undefined;
 }
 
 const BINARY_EXPONENTS: ReadonlyMap<string, number> = new Map(
@@ -161,7 +166,8 @@ function fastFloat(digits: string, fraction: string, { base, exponent }: Suffix)
   }
   const scale = exponent - fraction.length;
   if (digits.length + fraction.length > 18 || scale < -9) return undefined;
-  return scale === 0 ? Number(digits) : Number(digits + fraction) * powerOfTen(scale);
+  const value = Number(digits + fraction);
+  return scale === 0 ? value : value * powerOfTen(scale);
 }
 
 /** Its other way: an arbitrary decimal, rounded up to nano-units; with a binary suffix it is capped. */
@@ -169,12 +175,16 @@ function exactFloat(digits: string, places: number, { base, exponent }: Suffix):
   const value = BigInt(digits);
   if (value === 0n) return 0;
   if (base === 10) {
-    const nanos = scale(value, Math.min(exponent, 2 * MAX_EXPONENT + 200) - places + 9);
+    const shift = Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, exponent)) - places + 9;
+    const nanos = shift >= 0 ? value * 10n ** BigInt(shift) : divideUp(value, 10n ** BigInt(-shift));
     return Number(nanos) * powerOfTen(-9);
   }
   const nanos = scale(value << BigInt(exponent), 9 - places);
   return Number(nanos > MAX_NANOS ? MAX_NANOS : nanos) * powerOfTen(-9);
 }
+
+/** Beyond this power of ten, what MAX_LENGTH allows is infinite as a double, or one nano-unit. */
+const MAX_SHIFT = 500;
 
 /** Go's math.Pow10: exact up to 10^22, and beyond the product of two table entries. */
 function powerOfTen(exponent: number): number {

@@ -30,10 +30,12 @@ export function compileTransforms(transforms: readonly Transform[] | undefined):
   };
 }
 
+const TYPES: ReadonlySet<string> = new Set(["map", "match", "math", "string", "convert"]);
+
 function compileTransform(transform: Transform, index: number): CompiledTransform {
   if (!isObject(transform)) return () => failureOf(index, "unknown")("Config", "must be an object");
   const { type } = transform;
-  const fail = failureOf(index, typeof type === "string" ? type : "no type");
+  const fail = failureOf(index, TYPES.has(type) ? type : "unknown type");
   switch (type) {
     case "map":
       return transform.map === undefined || transform.map === null

@@ -35,9 +35,11 @@ function compilePattern(pattern: MatchPattern, index: number, fail: Fail): Compi
 
 function compileTest({ type, literal, regexp }: MatchPattern, fail: Fail): (input: GoValue) => boolean {
   switch (type ?? "literal") {
-    case "literal":
+    case "literal": {
       if (typeof literal !== "string") return () => fail("Config", "literal is missing");
-      return (input) => text(input, fail) === literal;
+      const wellFormed = literal.toWellFormed();
+      return (input) => text(input, fail) === wellFormed;
+    }
     case "regexp": {
       if (typeof regexp !== "string") return () => fail("Config", "regexp is missing");
       const compiled = lazyRegexp(regexp, fail);

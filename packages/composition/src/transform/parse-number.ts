@@ -40,8 +40,9 @@ export function parseBool(text: string): boolean | undefined {
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i;
 const HEXADECIMAL = /^([+-]?)0x(?:([0-9a-f]+)\.?([0-9a-f]*)|\.([0-9a-f]+))p([+-]?[0-9]+)$/i;
 const INFINITY = /^([+-]?)inf(?:inity)?$/i;
-// Underscores are taken where Go takes them in literals of base prefixes, between digits or after the prefix.
-const UNDERSCORE_MISPLACED = /^_|__|_$|[^0-9a-fx]_|_[^0-9a-f]/i;
+// Underscores stand between digits. A prefix counts as a digit, so that a hexadecimal number may begin with one.
+const MISPLACED = /^_|__|_$|[^0-9_]_|_[^0-9_]/;
+const MISPLACED_HEX = /__|_$|[^0-9a-f_]_|_[^0-9a-f_]/i;
 
 /** `strconv.ParseFloat(text, 64)`; undefined for what is no number, and for what is too large for a float64. */
 export function parseFloat64(text: string): number | undefined {
@@ -58,7 +59,8 @@ export function parseFloat64(text: string): number | undefined {
 function withoutUnderscores(text: string): string | undefined {
   if (!text.includes("_")) return text;
   const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
-  return UNDERSCORE_MISPLACED.test(unsigned) ? undefined : text.replaceAll("_", "");
+  const isMisplaced = /^0x/i.test(unsigned) ? MISPLACED_HEX.test(unsigned.slice(2)) : MISPLACED.test(unsigned);
+  return isMisplaced ? undefined : text.replaceAll("_", "");
 }
 
 function hexFloat(text: string): number | undefined {

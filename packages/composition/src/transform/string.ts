@@ -4,7 +4,7 @@ import type { CompiledTransform } from "./compiled.ts";
 import { compileFormat, printed } from "./format/compile-format.ts";
 import { joined } from "./go-string.ts";
 import { boundedText } from "./limits.ts";
-import { lazyRegexp } from "./regexp.ts";
+import { lazyRegexp, quoted } from "./regexp.ts";
 import { compileStringConvert } from "./string-convert.ts";
 import type { Fail } from "./transform-error.ts";
 
@@ -55,9 +55,8 @@ function compileExtract(regexp: StringTransform["regexp"], fail: Fail): Compiled
   const match = regexp["match"] ?? "";
   if (typeof match !== "string") return () => fail("Config", "string.regexp.match must be a string");
   const compiled = lazyRegexp(match, fail);
-  return (input) =>
-    compiled().group(printed(input, fail), group) ??
-    fail("Input", `the regexp ${JSON.stringify(match)} does not match, or has no group ${group}`);
+  const noMatch = `the regexp ${quoted(match)} does not match, or has no group ${group}`;
+  return (input) => compiled().group(printed(input, fail), group) ?? fail("Input", noMatch);
 }
 
 function compileJoin(join: StringTransform["join"], fail: Fail): CompiledTransform {

@@ -32,6 +32,7 @@ function formatMagnitude(value: number, verb: FloatVerb, precision: number): str
       return exponential(digits, precision < 0 ? Math.max(digits.text.length - 1, 0) : precision, verb);
     }
     case "f": {
+      if (isFixedByToFixed(value, precision)) return value.toFixed(precision);
       const digits = precision < 0 ? shortestDigits(value) : roundedToPlace(value, precision);
       return fixed(digits, precision < 0 ? Math.max(digits.text.length - digits.point, 0) : precision);
     }
@@ -39,6 +40,14 @@ function formatMagnitude(value: number, verb: FloatVerb, precision: number): str
     case "G":
       return general(value, precision, verb === "g" ? "e" : "E");
   }
+}
+
+/**
+ * JavaScript's toFixed differs from Go only where the value is exactly half way between two results: it rounds up, Go to even. Such a
+ * value has at most `precision + 1` binary digits after the point.
+ */
+function isFixedByToFixed(value: number, precision: number): boolean {
+  return precision >= 0 && precision <= 100 && value < 1e21 && !Number.isInteger(value * 2 ** (precision + 1));
 }
 
 /** The shorter of both forms, with no zeros at the end. */
