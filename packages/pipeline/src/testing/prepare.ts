@@ -1,4 +1,4 @@
-import { type Composition, type Finding, parseComposition } from "@xfn/composition";
+import { type Composition, checkConnectionKeys, type Finding, parseComposition } from "@xfn/composition";
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "../function-runner.ts";
@@ -13,7 +13,10 @@ export interface TestInput {
   composite: Source;
   /** The Composition; the source may hold other documents too. */
   composition: Source;
-  /** The XR's CompositeResourceDefinition: its defaults are applied, as an API server would have done. */
+  /**
+   * The XR's CompositeResourceDefinition. Its defaults are applied, as an API server would have done, and the Composition's
+   * connection details are held against its keys, as findings.
+   */
   definition?: Source;
   /** What stands for the steps' containers, by step name or by image. */
   functions?: Readonly<Record<string, TestFunction>>;
@@ -24,6 +27,8 @@ export interface TestInput {
    * `crossplane.io/composition-resource-name`, as `kubectl get -o yaml` prints them.
    */
   observed?: Readonly<Record<string, object>> | string | URL | readonly Source[];
+  /** The EnvironmentConfigs that there are, from which the Composition selects. */
+  environmentConfigs?: string | URL | readonly Source[];
   /** Ends the run. */
   signal?: AbortSignal;
 }
@@ -33,6 +38,7 @@ export interface Prepared {
   composite: JsonObject;
   composition: Composition;
   observed: JsonValue[];
+  environmentConfigs: JsonValue[];
   runner: FunctionRunner;
   findings: Finding[];
   signal: AbortSignal | undefined;
@@ -41,11 +47,13 @@ export interface Prepared {
 /** Reads a test's input. Nothing runs. */
 export function prepare(input: TestInput): Prepared {
   const findings: Finding[] = [];
+  const definition = input.definition === undefined ? undefined : readDefinition(input.definition);
   const given = readObject(input.composite, "composite");
-  const composite = input.definition === undefined ? given : withDefaults(given, input.definition);
-  const composition = parseComposition(readKind(input.composition, "Composition", "composition"), {
-    onWarning: (finding) => findings.push(finding),
-  });
+  const composite = definition === undefined ? given : applyDefaults(definition, given);
+  const document = readKind(input.composition, "Composition", "composition");
+  const composition = parseComposition(document, { onWarning: (finding) => findings.push(finding) });
+  if (definition !== undefined)
+    findings.push(...checkConnectionKeys(composition, connectionKeys(definition), document));
   const runner = runnerFor({
     composition,
     functions: input.functions ?? {},
@@ -53,12 +61,17 @@ export function prepare(input: TestInput): Prepared {
     folder: folderOf(input.composition),
   });
   const observed = readObserved(input.observed ?? [], composite);
-  return { composite, composition, observed, runner, findings, signal: input.signal };
+  const environmentConfigs = readSource(input.environmentConfigs ?? [], "environmentConfigs").map(({ value }) => value);
+  return { composite, composition, observed, environmentConfigs, runner, findings, signal: input.signal };
 }
 
-function withDefaults(composite: JsonObject, definition: Source): JsonObject {
-  const { value } = readKind(definition, "CompositeResourceDefinition", "definition");
-  return applyDefaults(value as JsonObject, composite);
+function readDefinition(source: Source): JsonObject {
+  return readKind(source, "CompositeResourceDefinition", "definition").value as JsonObject;
+}
+
+function connectionKeys({ spec }: JsonObject): string[] {
+  const keys = isObject(spec) ? spec["connectionSecretKeys"] : undefined;
+  return Array.isArray(keys) ? keys.filter((key) => typeof key === "string") : [];
 }
 
 function readObserved(observed: NonNullable<TestInput["observed"]>, composite: JsonObject): JsonValue[] {

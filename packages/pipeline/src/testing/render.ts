@@ -36,12 +36,13 @@ export async function renderRound(
   prepared: Prepared,
   round: Round,
 ): Promise<{ result: RenderResult; facts: Omit<RenderingFacts, "rounds"> }> {
-  const { composition, runner, signal, findings } = prepared;
+  const { composition, runner, signal, findings, environmentConfigs } = prepared;
   const checks = new Map<string, readonly ReadinessCheck[]>();
   const result = await renderResult({
     composite: round.composite,
     composition,
     observed: round.observed,
+    environmentConfigs,
     runner,
     ...(signal && { signal }),
     onRecord: ({ after }) => {

@@ -36,7 +36,7 @@ export class Rendering implements RenderResult {
   readonly connectionDetails: ConnectionDetails;
   /** The result that ended the run, if one did: nothing would be applied. */
   declare readonly fatal?: StepResult;
-  /** What is suspicious about the Composition but usable, such as unknown fields: what `xfn render` warns of. */
+  /** What `xfn render` warns of in the Composition: unknown fields, connection details that its definition does not know. */
   readonly findings: readonly Finding[];
   /** How many rounds it took until nothing changed; 1 unless it is of `converge`. */
   readonly rounds: number;

@@ -1,0 +1,151 @@
+import { stripVTControlCharacters } from "node:util";
+import { compose } from "@xfn/functionio/sdk";
+import { expect, test } from "vitest";
+import { converge, render } from "./index.ts";
+
+// Compositions with templates, definitions and environments, as users test them.
+
+const XR = { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "shop" }, spec: { size: 3 } };
+const READY = { conditions: [{ type: "Ready", status: "True" }] };
+
+function composition(resources: string, rest = ""): string {
+  return `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: stores }
+spec:
+  compositeTypeRef: { apiVersion: example.org/v1, kind: XStore }
+  resources: ${resources}
+${rest}`;
+}
+
+const BUCKET = `
+  - name: bucket
+    base: { apiVersion: s3.example.org/v1, kind: Bucket }
+    patches: [{ fromFieldPath: spec.size, toFieldPath: spec.size }]
+    readinessChecks: [{ type: MatchString, fieldPath: status.state, matchString: Up }]
+  - name: policy
+    base: { apiVersion: v1, kind: ConfigMap }
+    patches: [{ fromFieldPath: spec.policy, toFieldPath: data.policy, policy: { fromFieldPath: Required } }]
+`;
+
+const DEFINITION = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: { name: xstores.example.org }
+spec:
+  group: example.org
+  names: { kind: XStore, plural: xstores }
+  connectionSecretKeys: [url]
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: { type: integer }
+              policy: { type: string, default: private }
+`;
+
+function messageOf(assert: () => void): string {
+  try {
+    assert();
+  } catch (error) {
+    return stripVTControlCharacters((error as Error).message);
+  }
+  throw new Error("the assertion holds");
+}
+
+test("a Composition of templates needs neither functions nor a runner", async () => {
+  const result = await render({ composite: XR, composition: composition(BUCKET), definition: DEFINITION });
+  expect(result).toComposeResource("bucket", { spec: { size: 3 } });
+  expect(result).toComposeResource("policy", { data: { policy: "private" } });
+});
+
+test("a template that fails is told of, whether something is to be composed or to be ready", async () => {
+  const bucket = { apiVersion: "s3.example.org/v1", kind: "Bucket", status: { state: "Down" } };
+  const result = await render({ composite: XR, composition: composition(BUCKET), observed: { bucket } });
+  expect(result.names).toEqual(["bucket"]);
+  expect(messageOf(() => expect(result).toComposeResource("policy"))).toMatchInlineSnapshot(`
+    "expected the entry "policy" to be composed, but it is not
+    Composed:
+      bucket: Bucket shop-bucket
+    Warnings:
+      Warning: composed resource "policy": cannot be rendered: spec.resources[1].patches[0]: spec.policy: no such field"
+  `);
+  expect(messageOf(() => expect(result).toBeReady())).toMatchInlineSnapshot(`
+    "expected the composite resource (XStore shop) to be ready
+      bucket (Bucket shop-bucket): readinessChecks[0]: status.state is not "Up"
+      policy: it is not composed; the warnings say why
+    Warnings:
+      Warning: composed resource "policy": cannot be rendered: spec.resources[1].patches[0]: spec.policy: no such field"
+  `);
+});
+
+test("a template without readiness checks waits for the condition Ready, whatever a function checks besides", async () => {
+  const rest = "  functions: [{ name: check, type: Container, container: { image: check } }]";
+  const check = compose(({ desired }) => {
+    desired.patch("one", {}, { readinessChecks: [{ type: "NonEmpty", fieldPath: "status.id" }] });
+  });
+  const result = await render({
+    composite: XR,
+    composition: composition("[{ name: one, base: { apiVersion: v1, kind: One } }]", rest),
+    functions: { check },
+    observed: { one: { apiVersion: "v1", kind: "One" } },
+  });
+  expect(messageOf(() => expect(result).toBeReady())).toMatchInlineSnapshot(`
+    "expected the composite resource (XStore shop) to be ready
+      one (One shop-one): it has no condition Ready
+        and readinessChecks[0]: status.id is not there"
+  `);
+});
+
+test("the environment is selected from the EnvironmentConfigs that a test gives", async () => {
+  const environment = `
+  environment:
+    environmentConfigs: [{ type: Reference, ref: { name: here } }]
+`;
+  const patched = `
+  - name: one
+    base: { apiVersion: v1, kind: One }
+    patches: [{ type: FromEnvironmentFieldPath, fromFieldPath: region, toFieldPath: spec.region }]
+`;
+  const here = `{apiVersion: apiextensions.crossplane.io/v1alpha1, kind: EnvironmentConfig, metadata: {name: here}, data: {region: eu}}`;
+  const given = { composite: XR, composition: composition(patched, environment) };
+  const result = await render({ ...given, environmentConfigs: [here] });
+  expect(result).toComposeResource("one", { spec: { region: "eu" } });
+  await expect(render(given)).rejects.toMatchObject({ code: "InvalidEnvironment" });
+});
+
+test("connection details that no resource exposes, or no definition knows, are findings", async () => {
+  const { findings } = await render({ composite: XR, composition: composition(BUCKET), definition: DEFINITION });
+  expect(findings.map(({ message }) => message).join()).toContain("url");
+});
+
+test("a definition of another kind is an error", async () => {
+  const definition = DEFINITION.replaceAll("XStore", "XShop");
+  await expect(render({ composite: XR, composition: composition(BUCKET), definition })).rejects.toMatchObject({
+    name: "DefinitionError",
+  });
+});
+
+test("a converged composition has what comes only once something else exists", async () => {
+  const chain = `
+  - name: first
+    base: { apiVersion: v1, kind: First }
+    patches: [{ type: ToCompositeFieldPath, fromFieldPath: status.id, toFieldPath: status.id }]
+  - name: second
+    base: { apiVersion: v1, kind: Second }
+    patches: [{ fromFieldPath: status.id, toFieldPath: spec.of, policy: { fromFieldPath: Required } }]
+`;
+  const given = { composite: XR, composition: composition(chain) };
+  expect((await render(given)).names).toEqual(["first"]);
+  const result = await converge(given, { status: (name) => ({ ...READY, id: `${name}-id` }) });
+  expect(result).toBeReady();
+  expect(result).toComposeResource("second", { spec: { of: "first-id" } });
+});

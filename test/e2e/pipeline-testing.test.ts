@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { beside, render } from "@xfn/pipeline/testing";
+import type { Runner } from "@xfn/runner";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import firewall from "../../examples/testing/functions/firewall/function.ts";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT } from "../harness/places.ts";
+import { buildExampleImages, pretendCheckout } from "../harness/pretend-checkout.ts";
+import { runnerOf } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// What a user's test does whose functions run in real containers. With handlers: examples/testing.
+
+const file = beside(pathToFileURL(join(CHECKOUT, "examples", "testing", "any.test.ts")));
+const orders = {
+  composite: file("xr.yaml"),
+  composition: file("composition.yaml"),
+  definition: file("definition.yaml"),
+  observed: file("observed.yaml"),
+};
+
+describe("@xfn/pipeline/testing with containers", needs("crun"), () => {
+  let workspace: Workspace;
+  let runner: Runner;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await pretendCheckout(workspace);
+    await buildExampleImages(workspace, "testing");
+    runner = await runnerOf(workspace);
+  });
+
+  afterAll(async () => {
+    await runner.close();
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  test("a function's container and its handler come to the same", async () => {
+    const contained = await render({ ...orders, runner });
+    expect(contained).toComposeResource("firewall-office");
+    expect(String(contained)).toBe(String(await render({ ...orders, functions: { firewall } })));
+  });
+
+  test("an image that there is not is an error that names step and image", async () => {
+    const composition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: missing }
+spec:
+  compositeTypeRef: { apiVersion: platform.example.org/v1alpha1, kind: XSQLDatabase }
+  functions:
+  - { name: firewall, type: Container, container: { image: "oci:missing" } }
+`;
+    await expect(render({ ...orders, composition, runner })).rejects.toMatchObject({
+      code: "RunFailed",
+      step: "firewall",
+      image: "oci:missing",
+    });
+  });
+});
