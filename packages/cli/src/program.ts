@@ -44,7 +44,7 @@ export async function main(args: readonly string[], output: Output = processOutp
   };
   for (const add of [addRender, addRun, addBuild, addTypes, addValidate, addDoctor]) add(declaration);
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(args.map(bareTrace), { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has said what there is to say: help and version are no errors, the rest is wrong usage.
@@ -56,6 +56,11 @@ export async function main(args: readonly string[], output: Output = processOutp
     for (const line of report.lines) output.note(line);
     return report.exitCode;
   }
+}
+
+/** `--trace XR` is a trace and an XR: without this, commander takes the XR for the form of the trace. */
+function bareTrace(argument: string): string {
+  return argument === "--trace" ? "--trace=text" : argument;
 }
 
 function version(): string {

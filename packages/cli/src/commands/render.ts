@@ -8,7 +8,7 @@ const HELP = `
 XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may hold other documents too.
 FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function takes the place of
 the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
-oci:DIR layouts, relative to the file that names them.
+oci:DIR layouts, relative to the file that names them. A Composition of templates alone is rendered without any container.
 
 Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
 result: the XR, whose condition Synced says why, and results (-r). When the run fails, nothing.
@@ -27,6 +27,9 @@ const UNAVAILABLE: readonly (readonly [flags: string, attribute: string, why: st
   ["--context-values <pairs>", "contextValues", "FunctionIO has no context; give a step its config instead"],
   ["-c, --include-context", "includeContext", "FunctionIO has no context"],
 ];
+
+type TraceForm = NonNullable<RenderOptions["trace"]>;
+const TRACE_FORMS: readonly TraceForm[] = ["text", "json", "html"];
 
 interface RawOptions extends Omit<RenderOptions, "timeout"> {
   readonly timeout: string;
@@ -54,6 +57,15 @@ export function addRender({ program, output, finish }: CommandContext): void {
       "put an annotation on every Function of FUNCTIONS (repeatable)",
       repeated,
     )
+    .addOption(
+      new Option(
+        "--trace [form]",
+        "tell what each step did and who set which field: --trace, --trace=json, --trace=html",
+      )
+        .choices(TRACE_FORMS)
+        .preset("text"),
+    )
+    .option("--trace-file <file>", "write the trace there instead of to stderr; .json and .html choose the form")
     .option("--timeout <duration>", "stop the whole run after this time", "1m")
     .addOption(
       pullOption("--pull <policy>", "IfNotPresent, Always or Never, for all steps (default: as the Composition says)"),
@@ -70,7 +82,14 @@ export function addRender({ program, output, finish }: CommandContext): void {
       import("../render/render.ts"),
       import("./parse-value.ts"),
     ]);
-    const options = { ...raw, timeout: durationOption("--timeout", raw.timeout) };
+    const options = { ...raw, ...traceOptions(raw), timeout: durationOption("--timeout", raw.timeout) };
     finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
   });
+}
+
+/** A file alone asks for a trace as well, in the form of its name. */
+function traceOptions({ trace, traceFile }: RawOptions): Pick<RenderOptions, "trace"> {
+  if (traceFile === "-") throw usageError("--trace-file takes the name of a file: stdout is for what is rendered");
+  if (trace !== undefined || traceFile === undefined) return {};
+  return { trace: TRACE_FORMS.find((form) => traceFile.endsWith(`.${form}`)) ?? "text" };
 }

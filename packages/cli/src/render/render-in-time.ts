@@ -3,6 +3,7 @@ import {
   PipelineError,
   type PipelineErrorCode,
   printRender,
+  type RenderInput,
   type RenderResult,
   render,
   type StepResult,
@@ -29,7 +30,7 @@ export interface Rendered {
  * @throws CliError `Failed` for the timeout, `Input` for an XR, observed resources and a Composition that do not fit
  */
 export async function renderInTime(
-  inputs: RenderInputs,
+  inputs: RenderInputs & Pick<RenderInput, "onRecord">,
   options: RenderOptions,
   runner: FunctionRunner,
   interrupt: AbortSignal,

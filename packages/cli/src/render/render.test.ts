@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -186,5 +186,43 @@ describe("--environment", () => {
 
   test("and another file cannot both be stdin", async () => {
     expect(await render("-", files[1] ?? "", "--environment", "-")).toMatchObject({ code: 2 });
+  });
+});
+
+describe("--trace", () => {
+  test("tells on stderr who set which field; stdout is the same as without", async () => {
+    const plain = await render(...files);
+    // Directly before the XR, which is no form of a trace.
+    const traced = await render("--trace", ...files);
+    expect(traced).toMatchObject({ code: 0, stdout: plain.stdout });
+    expect(traced.stderr).toContain("Trace of XThing thing");
+    expect((await render(...files, "--trace=json")).stderr).toMatch(/^\{\n {2}"version": 1,/);
+  });
+
+  test("goes to the file of --trace-file, whose name chooses the form", async () => {
+    const file = join(dir, "trace.json");
+    const { code, stderr } = await render(...files, "--trace-file", file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `xfn: trace written to ${file}\n` });
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: 1, steps: [{ name: "templates" }] });
+    expect(await render(...files, "--trace-file", "-")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("is written for a run that fails too, before the error", async () => {
+    const up = TEMPLATE.replace(
+      "- {fromFieldPath: spec.region",
+      "- {type: ToCompositeFieldPath, fromFieldPath: data.a.b",
+    );
+    const paths = [files[0] ?? "", write("up.yaml", composition(up))];
+    const observed = write(
+      "observed.yaml",
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {crossplane.io/composition-resource-name: a}}\ndata: {a: b}\n",
+    );
+    const { code, stdout, stderr } = await render(...paths, "-o", observed, "--trace");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^Trace of .*TemplatesFailed.*\nxfn: the Composition's templates cannot be rendered/s);
+  });
+
+  test("that cannot be written is exit code 1", async () => {
+    expect(await render(...files, "--trace-file", "/dev/null/trace.txt")).toMatchObject({ code: 1 });
   });
 });

@@ -6,9 +6,10 @@ import { warning } from "../terminal/warning.ts";
 import type { RunnerFlags } from "../with-runner.ts";
 import { LateRunner } from "./late-runner.ts";
 import { mentionsFunctions } from "./mentions-functions.ts";
+import type { TraceOptions } from "./with-trace.ts";
 
 /** Arguments and flags of `xfn render`, as the declaration parsed them. */
-export interface RenderOptions extends RunnerFlags {
+export interface RenderOptions extends RunnerFlags, TraceOptions {
   readonly observedResources?: string;
   readonly includeFunctionResults?: boolean;
   readonly includeFullXr?: boolean;
@@ -39,13 +40,16 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
     const rendered = await withLateRunner(options, output, async (runner) => {
       // The store is opened and namespaces are made while code is loaded and files are read.
       if (mentionsFunctions(files.composition)) runner.prepare();
-      const [{ readInputs }, { renderInTime }] = await Promise.all([
+      const [{ readInputs }, { renderInTime }, { withTrace }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-in-time.ts"),
+        import("./with-trace.ts"),
       ]);
       const inputs = await readInputs(files, options, (message) => output.note(warning(message)));
       if (inputs.composition.spec.functions.length > 0) await runner.ready();
-      return renderInTime(inputs, options, runner, interrupt);
+      return withTrace(inputs, options, output, (onRecord) =>
+        renderInTime(onRecord === undefined ? inputs : { ...inputs, onRecord }, options, runner, interrupt),
+      );
     });
     for (const note of rendered.notes) output.note(note);
     await output.product(rendered.product);
