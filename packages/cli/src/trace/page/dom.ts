@@ -1,0 +1,34 @@
+// The part of the browser's DOM that the page's script uses. The DOM's own types would make `name`, `event` and hundreds of
+// other globals known to the whole program, which runs in Node and has none of them.
+
+/** An element, or what a list of children may hold. */
+export interface PageElement {
+  textContent: string | null;
+  className: string;
+  hidden: boolean;
+  open: boolean;
+  value: string;
+  readonly style: { width: string };
+  append(...children: (PageElement | string)[]): void;
+  replaceChildren(...children: (PageElement | string)[]): void;
+  setAttribute(name: string, value: string): void;
+  removeAttribute(name: string): void;
+  addEventListener(type: string, listener: (event: PageEvent) => void): void;
+  querySelectorAll(selector: string): Iterable<PageElement>;
+  focus(): void;
+  click(): void;
+  scrollIntoView(options: { block: "nearest" }): void;
+}
+
+/** An event, of the keyboard for example. */
+export interface PageEvent {
+  readonly key?: string;
+  preventDefault(): void;
+}
+
+/** The document. */
+export interface PageDocument {
+  readonly activeElement: PageElement | null;
+  createElement(tag: string): PageElement;
+  getElementById(id: string): PageElement | null;
+}

@@ -1,0 +1,207 @@
+import { parseFieldPath } from "@xfn/composition";
+import type { Trace, TraceChange, TraceField, TraceOrigin, TraceStep } from "@xfn/pipeline/trace";
+import { escapeControls } from "../../terminal/escape.ts";
+import { entryTitle, fieldTitle, objectTitle, sizeText, timeText, valueText } from "../trace-words.ts";
+
+// What the page shows, in words: the script on it only arranges them. Everything that others wrote is escaped, since text
+// that runs backwards is as misleading on a page as on a terminal.
+
+/** A trace as the page's script reads it. */
+export interface PageData {
+  title: string;
+  /** Facts about the run, in a row. */
+  facts: string[];
+  status: "ok" | "bad";
+  steps: PageStep[];
+  entries: PageEntry[];
+}
+
+/** A step on the page. */
+export interface PageStep {
+  name: string;
+  kind: TraceStep["kind"];
+  image: string;
+  status: TraceStep["status"];
+  statusText: string;
+  time: string;
+  /** Percent of the longest step that each phase took, in order; what is left of the step is `other`. */
+  bar: { phase: string; percent: number }[];
+  /** Names and values of what was measured. */
+  measures: [name: string, value: string][];
+  counts: { added: number; changed: number; removed: number };
+  entries: { title: string; change: string; fields: PageChange[] }[];
+  results: { severity: string; message: string }[];
+  error: string;
+}
+
+/** One line of a step's diff. */
+export interface PageChange {
+  op: TraceChange["op"];
+  field: string;
+  before: string;
+  after: string;
+  origin: string;
+}
+
+/** An entry of what is desired. */
+export interface PageEntry {
+  title: string;
+  note: string;
+  stepIndex: number;
+  fields: PageField[];
+}
+
+/** A field, with the answer to who set it. */
+export interface PageField {
+  /** The field's name in full, and the steps of its path. */
+  field: string;
+  keys: string[];
+  value: string;
+  stepIndex: number;
+  /** Names and values of what else is known: template, patch, source. */
+  origin: [name: string, value: string][];
+  /** What steps did at this path, in order. */
+  history: { stepIndex: number; text: string }[];
+}
+
+const STATUS_WORDS: Readonly<Record<TraceStep["status"], string>> = {
+  Succeeded: "succeeded",
+  Fatal: "fatal result",
+  Failed: "failed",
+  NotRun: "did not run",
+};
+
+/** What is on the page of a trace. */
+export function pageData(trace: Trace): PageData {
+  const { composite, composition, steps, desired, ms } = trace;
+  const longest = Math.max(...steps.map((step) => step.ms), Number.EPSILON);
+  const end = steps.find(({ status }) => status === "Failed" || status === "Fatal");
+  const history = historyOf(steps);
+  return {
+    title: escapeControls(objectTitle(composite)),
+    facts: [
+      ...(composition === undefined ? [] : [`composed by ${escapeControls(composition)}`]),
+      `${steps.length} ${steps.length === 1 ? "step" : "steps"}`,
+      timeText(ms),
+      end === undefined ? "succeeded" : `ended at step "${escapeControls(end.name)}": ${STATUS_WORDS[end.status]}`,
+    ],
+    status: end === undefined ? "ok" : "bad",
+    steps: steps.map((step) => pageStep(step, longest)),
+    entries: desired.map((entry) => ({
+      title: escapeControls(entryTitle(entry)),
+      note: entry.state === "Deleted" ? "to be deleted" : "",
+      stepIndex: entry.origin.stepIndex,
+      fields: entry.fields.map((field) => pageField(field, history.get(keyOf(entry.name, field)) ?? [])),
+    })),
+  };
+}
+
+function pageStep(step: TraceStep, longest: number): PageStep {
+  const { name, kind, status, ms, image = "", phases, added, changed, removed, error } = step;
+  const percent = (time: number): number => Math.min(100, (100 * time) / longest);
+  const measured = (["pull", "start", "run"] as const).flatMap((phase) => {
+    const took = phases[phase];
+    return took === undefined ? [] : [{ phase, took }];
+  });
+  const other = Math.max(0, ms - measured.reduce((sum, { took }) => sum + took, 0));
+  return {
+    name: escapeControls(name),
+    kind,
+    image: escapeControls(image),
+    status,
+    statusText: STATUS_WORDS[status],
+    time: status === "NotRun" ? "" : timeText(ms),
+    bar: [...measured, { phase: "other", took: other }].map(({ phase, took }) => ({ phase, percent: percent(took) })),
+    measures:
+      status === "NotRun"
+        ? []
+        : [
+            ["in all", timeText(ms)],
+            ...measured.map(({ phase, took }): [string, string] => [phase, timeText(took)]),
+            ...(kind === "templates"
+              ? []
+              : ([
+                  ["input", sizeText(step.inputBytes)],
+                  ["output", sizeText(step.outputBytes)],
+                ] satisfies [string, string][])),
+          ],
+    counts: { added, changed, removed },
+    entries: step.entries.map((entry) => ({
+      title: escapeControls(entryTitle(entry)),
+      change: entry.change,
+      fields: entry.fields.map(pageChange),
+    })),
+    results: step.results.map(({ severity, message }) => ({ severity, message: escapeControls(message) })),
+    error: error === undefined ? "" : escapeControls(`${error.code}: ${error.message}`),
+  };
+}
+
+function pageChange({ op, part, path, before, after, origin }: TraceChange): PageChange {
+  return {
+    op,
+    field: escapeControls(fieldTitle(part, path)),
+    before: op === "added" ? "" : escapeControls(valueText(before)),
+    after: op === "removed" ? "" : escapeControls(valueText(after)),
+    origin: origin === undefined ? "" : escapeControls([origin.from, origin.source].filter(Boolean).join(", ")),
+  };
+}
+
+function pageField({ part, path, value, origin }: TraceField, history: PageField["history"]): PageField {
+  const keys = keysOf(path).map(escapeControls);
+  return {
+    field: escapeControls(fieldTitle(part, path)),
+    keys: part === "resource" ? keys : [part, ...keys],
+    value: escapeControls(valueText(value)),
+    stepIndex: origin.stepIndex,
+    origin: originRows(origin),
+    history,
+  };
+}
+
+function originRows({ template, source, from }: TraceOrigin): [string, string][] {
+  const rows: [string, string | undefined][] = [
+    ["template", template],
+    [from === "base" || from === "identity" ? "set by" : "patch", from],
+    ["in the Composition", source],
+  ];
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, escapeControls(value)]]));
+}
+
+/** The steps of a path as they are shown. Keys that no field path can hold are shown as one. */
+function keysOf(path: string): string[] {
+  try {
+    return parseFieldPath(path).map((segment) => (typeof segment === "number" ? `[${segment}]` : segment));
+  } catch {
+    return [path];
+  }
+}
+
+function historyOf(steps: readonly TraceStep[]): Map<string, PageField["history"]> {
+  const history = new Map<string, PageField["history"]>();
+  for (const [stepIndex, { entries }] of steps.entries()) {
+    for (const { name, fields } of entries) {
+      for (const field of fields) {
+        const { op, hidden, before, after } = field;
+        const values = op === "changed" && !hidden ? `${short(before)} → ${short(after)}` : short(after ?? before);
+        const key = keyOf(name, field);
+        const known = history.get(key);
+        const one = { stepIndex, text: escapeControls(`${op} ${values}`) };
+        if (known === undefined) history.set(key, [one]);
+        else known.push(one);
+      }
+    }
+  }
+  return history;
+}
+
+/** The field itself shows the whole value. */
+const MAX_SHORT = 80;
+
+function short(value: TraceChange["after"]): string {
+  const text = valueText(value);
+  return text.length <= MAX_SHORT ? text : `${text.slice(0, MAX_SHORT)}...`;
+}
+
+function keyOf(name: string | null, { part, path }: { part: string; path: string }): string {
+  return JSON.stringify([name, part, path]);
+}

@@ -1,0 +1,70 @@
+import { writeFile } from "node:fs/promises";
+import type { JsonObject } from "@xfn/functionio";
+import { printJson } from "@xfn/functionio/document";
+import type { Trace } from "@xfn/pipeline/trace";
+import pico from "picocolors";
+import { CliError, usageError } from "../errors.ts";
+import { colours } from "../terminal/colours.ts";
+import { oneLine } from "../terminal/escape.ts";
+import type { Output } from "../terminal/output.ts";
+import { printTrace } from "./print-trace.ts";
+
+/** The forms of `--trace`. */
+export const TRACE_FORMS = ["text", "json", "html"] as const;
+
+/** `text` for a person at a terminal, `json` for programs, `html` for a person with a browser. */
+export type TraceForm = (typeof TRACE_FORMS)[number];
+
+/** Where an HTML page goes if `--trace-file` does not say: nobody reads one on a terminal. */
+export const DEFAULT_PAGE = "trace.html";
+
+/** Where a trace goes. */
+export interface WriteTraceOptions {
+  /** `--trace-file`, relative to the current directory. Overwritten if it exists. */
+  readonly file?: string | undefined;
+  /** Where the trace goes without a file; and one line that tells where it went with one. */
+  readonly output: Pick<Output, "note">;
+  /** Whether the text may have colours; default: if stderr is a terminal. Never in a file. */
+  readonly coloured?: boolean;
+}
+
+/**
+ * Writes a trace to stderr or to a file, and never to stdout.
+ *
+ * @throws CliError `Usage` for the file `-`, `Failed` where the file cannot be written
+ */
+export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTraceOptions): Promise<void> {
+  const { output, coloured } = options;
+  const file = options.file ?? (form === "html" ? DEFAULT_PAGE : undefined);
+  if (file === "-") throw usageError("--trace-file takes the name of a file: stdout is for what is rendered");
+  if (file === undefined) {
+    const paint = coloured === undefined ? colours(process.stderr) : pico.createColors(coloured);
+    output.note(form === "json" ? traceJson(trace) : printTrace(trace, paint));
+    return;
+  }
+  const text = await fileText(form, trace);
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    throw new CliError("Failed", `cannot write the trace to ${oneLine(file, 300)} (${reason}); see --trace-file`, {
+      cause: error,
+    });
+  }
+  output.note(`xfn: trace written to ${oneLine(file, 300)}`);
+}
+
+async function fileText(form: TraceForm, trace: Trace): Promise<string> {
+  if (form === "json") return `${traceJson(trace)}\n`;
+  if (form === "text") return `${printTrace(trace, pico.createColors(false))}\n`;
+  const { traceHtml } = await import("./page/trace-html.ts");
+  return traceHtml(trace);
+}
+
+/** JSON for programs: control characters are escaped in it, so that it is safe on a terminal too. */
+function traceJson(trace: Trace): string {
+  const json = printJson(trace as unknown as JsonObject, 2);
+  return json.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
