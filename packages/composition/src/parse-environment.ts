@@ -1,5 +1,5 @@
 import type { FieldReader } from "./field-reader.ts";
-import { checkFieldPath } from "./parse-field-path.ts";
+import { readFieldPath } from "./parse-field-path.ts";
 import { readPatches } from "./parse-patch.ts";
 import type { EnvironmentConfiguration } from "./template.ts";
 
@@ -49,7 +49,7 @@ function checkSelector(selector: FieldReader): void {
     const count = selector.integer(field);
     if (count !== undefined && count < 0) selector.error("Invalid", field, "must not be negative");
   }
-  checkFieldPath(selector, "sortByFieldPath");
+  readFieldPath(selector, "sortByFieldPath");
   for (const label of labels) {
     if (selector.findings.errors > errors) break;
     checkLabel(label);
@@ -61,8 +61,10 @@ function checkLabel(label: FieldReader): void {
   if (label.text("key", "the label to look at") === undefined) return;
   const type = label.string("type") || "FromCompositeFieldPath";
   if (type === "FromCompositeFieldPath") {
-    label.text("valueFromFieldPath", "the field of the composite resource that has the label's value");
-    checkFieldPath(label, "valueFromFieldPath");
+    const path = readFieldPath(label, "valueFromFieldPath");
+    const what = "the field of the composite resource that has the label's value";
+    label.required("valueFromFieldPath", path, what);
+    if (path === "") label.error("Required", "valueFromFieldPath", `is empty; give ${what}`);
   } else if (type === "Value") label.text("value", "the label's value");
   else {
     label.error("Invalid", "type", `${JSON.stringify(type.slice(0, 64))} is not one of FromCompositeFieldPath, Value`);

@@ -1,5 +1,5 @@
 import type { FieldReader } from "./field-reader.ts";
-import { checkFieldPath } from "./parse-field-path.ts";
+import { readFieldPath } from "./parse-field-path.ts";
 import { checkTransforms } from "./parse-transform.ts";
 import type { Patch, PatchType } from "./template.ts";
 
@@ -58,9 +58,8 @@ function checkPatch(reader: FieldReader, type: PatchType): void {
   if (type === "PatchSet") reader.required("patchSetName", reader.string("patchSetName"), "the name of a patch set");
   else if (type.startsWith("Combine")) checkCombine(reader);
   else {
-    reader.required("fromFieldPath", reader.string("fromFieldPath"), "the field to copy");
-    checkFieldPath(reader, "fromFieldPath");
-    checkFieldPath(reader, "toFieldPath");
+    reader.required("fromFieldPath", readFieldPath(reader, "fromFieldPath"), "the field to copy");
+    readFieldPath(reader, "toFieldPath");
   }
   if (reader.findings.errors > errors) return;
   checkTransforms(reader);
@@ -72,13 +71,13 @@ function checkPatch(reader: FieldReader, type: PatchType): void {
 function checkCombine(reader: FieldReader): void {
   const combine = reader.object("combine");
   if (reader.required("combine", combine, "what to combine") === undefined) return;
-  if (reader.required("toFieldPath", reader.string("toFieldPath"), "the field to write to") === undefined) return;
-  checkFieldPath(reader, "toFieldPath");
+  if (reader.required("toFieldPath", readFieldPath(reader, "toFieldPath"), "the field to write to") === undefined)
+    return;
   if (combine === undefined) return;
   combine.oneOf("strategy", ["string"]);
   const variables = combine.objects("variables");
   for (const variable of variables) {
-    checkFieldPath(variable, "fromFieldPath");
+    readFieldPath(variable, "fromFieldPath");
     variable.warnUnknown();
   }
   const string = combine.object("string");

@@ -1,7 +1,7 @@
 import { type ConnectionDetail, isObject, type ReadinessCheck } from "@xfn/functionio";
 import type { NamedTemplate } from "./composition.ts";
 import type { FieldReader } from "./field-reader.ts";
-import { checkFieldPath } from "./parse-field-path.ts";
+import { readFieldPath } from "./parse-field-path.ts";
 import { readPatches } from "./parse-patch.ts";
 import { READINESS_CHECK_TYPES } from "./readiness.ts";
 import type { PatchSet } from "./template.ts";
@@ -128,7 +128,7 @@ function readConnectionDetails(reader: FieldReader): ConnectionDetail[] {
       detail.oneOf("type", ["FromConnectionSecretKey", "FromFieldPath", "FromValue"]) ?? inferredType(detail);
     const field = { FromValue: "value", FromFieldPath: "fromFieldPath" }[type] ?? "fromConnectionSecretKey";
     for (const one of ["name", "value", "fromConnectionSecretKey"]) detail.string(one);
-    checkFieldPath(detail, "fromFieldPath");
+    readFieldPath(detail, "fromFieldPath");
     // The reference accepts these, and publishes no details of the resource then.
     if (detail.value(field) === undefined) {
       detail.warning("Required", field, `is missing; a detail of type ${type} needs it`);
@@ -171,10 +171,10 @@ function checkReadiness(check: FieldReader): void {
   } else if (type === "MatchInteger" && !matchInteger) {
     check.error("Required", "matchInteger", "is missing or 0; give the number to match");
   } else if (type === "MatchCondition") checkMatchCondition(check);
-  if (check.findings.errors === errors && type !== "None" && type !== "MatchCondition" && !check.string("fieldPath")) {
+  const fieldPath = readFieldPath(check, "fieldPath");
+  if (check.findings.errors === errors && type !== "None" && type !== "MatchCondition" && !fieldPath) {
     check.error("Required", "fieldPath", "is missing; give the field to look at");
   }
-  checkFieldPath(check, "fieldPath");
   check.value("matchCondition");
   check.warnUnknown();
 }
