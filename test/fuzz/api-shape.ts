@@ -1,0 +1,95 @@
+import { compileSchema } from "@xfn/composition/schema";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+
+// The types, and nothing but the types, that the Kubernetes API makes sure of before anybody sees an object: a field of a
+// Composition may be absurd, but not a number where a text belongs.
+
+const text: JsonObject = { type: "string" };
+const flag: JsonObject = { type: "boolean" };
+const integer: JsonObject = { type: "integer" };
+const any: JsonObject = { "x-kubernetes-preserve-unknown-fields": true, nullable: true };
+const anyObject: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+function object(properties: JsonObject): JsonObject {
+  return { type: "object", properties };
+}
+function list(items: JsonObject): JsonObject {
+  return { type: "array", items };
+}
+function map(additionalProperties: JsonObject): JsonObject {
+  return { type: "object", additionalProperties };
+}
+
+const transform = object({
+  type: text,
+  map: map(any),
+  match: object({
+    patterns: list(object({ type: text, literal: text, regexp: text, result: any })),
+    fallbackValue: any,
+    fallbackTo: text,
+  }),
+  math: object({ type: text, multiply: integer, clampMin: integer, clampMax: integer }),
+  string: object({
+    type: text,
+    fmt: text,
+    convert: text,
+    trim: text,
+    regexp: object({ match: text, group: integer }),
+    join: object({ separator: text }),
+  }),
+  convert: object({ toType: text, format: text }),
+});
+const patches = list(
+  object({
+    type: text,
+    fromFieldPath: text,
+    toFieldPath: text,
+    patchSetName: text,
+    combine: object({
+      strategy: text,
+      variables: list({ ...object({ fromFieldPath: text }), required: ["fromFieldPath"] }),
+      string: object({ fmt: text }),
+    }),
+    transforms: list(transform),
+    policy: object({ fromFieldPath: text, mergeOptions: object({ keepMapValues: flag, appendSlice: flag }) }),
+  }),
+);
+
+const kubernetesObject: JsonObject = {
+  ...anyObject,
+  required: ["apiVersion", "kind", "metadata"],
+  properties: {
+    apiVersion: text,
+    kind: text,
+    metadata: object({
+      name: text,
+      generateName: text,
+      namespace: text,
+      uid: text,
+      resourceVersion: text,
+      labels: map(text),
+      annotations: map(text),
+      ownerReferences: list(anyObject),
+    }),
+  },
+};
+
+const shape = compileSchema({
+  type: "object",
+  required: ["xr", "resources"],
+  properties: {
+    xr: kubernetesObject,
+    resources: list({ ...object({ name: text, base: anyObject, patches }), required: ["base"] }),
+    patchSets: list(object({ name: text, patches })),
+    environmentPatches: patches,
+    environment: anyObject,
+    observed: map(kubernetesObject),
+  },
+});
+
+/** What an API server would keep of an XR and its templates; undefined if it would refuse them. */
+export function asServed(input: JsonValue): JsonObject | undefined {
+  const defaulted = shape.default(input);
+  if (shape.validate(defaulted).length > 0) return undefined;
+  return defaulted as JsonObject;
+}

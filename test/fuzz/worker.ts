@@ -1,0 +1,18 @@
+// Fuzzes in a thread of its own: a run that does not end can only be ended from outside.
+import { parentPort, workerData } from "node:worker_threads";
+import { fuzz } from "./run.ts";
+import { TARGETS } from "./targets.ts";
+import type { Work } from "./watch.ts";
+
+const counter = new Int32Array(workerData as SharedArrayBuffer);
+
+parentPort?.on("message", (work: Work) => {
+  void answer(work);
+});
+
+async function answer({ target, runs, seed, path }: Work): Promise<void> {
+  const load = TARGETS[target];
+  if (load === undefined) throw new Error(`there is no target ${target}`);
+  const result = fuzz(await load(), { runs, seed, path, onRun: (run) => Atomics.store(counter, 0, run) });
+  parentPort?.postMessage(result); // oxlint-disable-line unicorn/require-post-message-target-origin
+}
