@@ -9,7 +9,8 @@ import type { TraceEntryId, TraceOrigin } from "@xfn/pipeline/trace";
 export const HIDDEN = "(hidden)";
 
 /** Texts that YAML would read as something else, or that say too little without quotes. */
-const NEEDS_QUOTES = /^$|^\s|\s$|^[-+.\d]|^(true|false|null|yes|no|on|off|~)$|^[[{"'(]|[\n\t\r]/i;
+const NEEDS_QUOTES =
+  /^$|^\s|\s$|^[-+]?[.\d][\d._]*(e[-+]?\d+)?$|^(true|false|null|yes|no|on|off|~)$|^[[{"'(]|[\n\t\r]/i;
 
 /** A field's value. Texts are quoted only where they could be taken for something else. */
 export function valueText(value: JsonValue | undefined): string {

@@ -147,12 +147,12 @@ export function tracePage(page: PageDocument, data: PageData): void {
   }
 
   function changeLine({ op, field, before, after, origin }: PageChange): PageElement {
-    const line = make("li", op, make("span", "sign", SIGNS[op] ?? ""), make("span", "path", field), ": ");
-    if (before !== "") line.append(make("del", "value", before));
-    if (before !== "" && after !== "") line.append(" → ");
-    if (after !== "") line.append(make("ins", "value", after));
-    if (origin !== "") line.append(" ", make("span", "origin", origin));
-    return line;
+    const body = make("span", "body", make("span", "path", field), ": ");
+    if (before !== "") body.append(make("del", "value", before));
+    if (before !== "" && after !== "") body.append(" → ");
+    if (after !== "") body.append(make("ins", "value", after));
+    if (origin !== "") body.append(" ", make("span", "origin", `← ${origin}`));
+    return make("li", op, make("span", "sign", SIGNS[op] ?? ""), body);
   }
 
   // ---- Who set this field? ----
@@ -212,8 +212,12 @@ export function tracePage(page: PageDocument, data: PageData): void {
       const row = button(
         "field",
         () => ask(entry, field, row),
-        make("span", "key", `${field.keys.at(-1) ?? field.field}: `),
-        make("span", "value", field.value),
+        make(
+          "span",
+          "body",
+          make("span", "key", `${field.keys.at(-1) ?? field.field}: `),
+          make("span", "value", field.value),
+        ),
         make("span", "by", step?.name ?? ""),
       );
       row.setAttribute("aria-label", `${field.field}: ${field.value}, set by ${step?.name ?? ""}`);

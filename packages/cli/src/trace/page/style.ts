@@ -57,8 +57,8 @@ dl > div { min-width: 0; } dt { font-size: 0.8rem; color: var(--soft); } dd { ma
 details.entry { border-top: 1px solid var(--line); padding: 6px 0; }
 summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; border-radius: 4px; }
 .diff, .tree, .value, .path, .origin, .history { font-family: ui-monospace, monospace; font-size: 0.85rem; overflow-wrap: anywhere; }
-.diff li { padding: 1px 0 1px 1.6em; text-indent: -1.6em; color: var(--text); }
-.diff .sign { display: inline-block; width: 1.6em; text-indent: 0; font-weight: 700; }
+.diff li { display: grid; grid-template-columns: 1.4em minmax(0, 1fr); padding: 1px 0; color: var(--text); }
+.sign { font-weight: 700; }
 .diff .added .sign { color: var(--added); } .diff .changed .sign { color: var(--changed); } .diff .removed .sign { color: var(--removed); }
 .value { white-space: pre-wrap; unicode-bidi: isolate; }
 ins.value { color: var(--added); text-decoration: none; } del.value { color: var(--removed); text-decoration: none; }
@@ -71,14 +71,24 @@ input { width: 100%; padding: 7px 10px; font: inherit; color: inherit; backgroun
 #answer { padding: 10px 12px; margin-bottom: 10px; background: var(--chosen); border-radius: 6px; }
 #answer h3 { margin-top: 0; } #answer > .value { max-height: 12em; overflow: auto; }
 .open-step, .more { color: var(--accent); text-decoration: underline; }
-.field { display: flex; width: 100%; gap: 0 8px; align-items: baseline; border-radius: 4px; }
+.field { display: flex; justify-content: space-between; width: 100%; gap: 0 8px; align-items: baseline; border-radius: 4px; }
 .field:hover, .field[aria-pressed] { background: var(--chosen); }
-.field .value { flex: 1 1 auto; min-width: 0; max-height: 6em; overflow: hidden; } .field .key { flex: 0 1 auto; min-width: 0; }
+.field .body { min-width: 0; max-height: 6em; overflow: hidden; }
+.key { flex: 0 1 auto; min-width: 0; }
+.tree li { --depth: 0; padding-left: calc(var(--depth) * 14px); }
 .key { color: var(--soft); }
-.by { flex: 0 1 auto; max-width: 40%; padding: 0 6px; font: 0.78rem/1.5 system-ui, sans-serif; border: 1px solid var(--line); border-radius: 999px; color: var(--soft); }
-${Array.from({ length: 12 }, (_, index) => `.depth-${index + 1} { padding-left: ${(index + 1) * 14}px; }`).join("\n")}
-@media (max-width: 860px) { .panels { grid-template-columns: minmax(0, 1fr); } }
+.by { flex: none; max-width: 40%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0 6px; font: 0.78rem/1.5 system-ui, sans-serif; border: 1px solid var(--line); border-radius: 999px; color: var(--soft); }
+${Array.from({ length: 12 }, (_, index) => `.tree .depth-${index + 1} { --depth: ${index + 1}; }`).join("\n")}
+@media (min-width: 861px) {
+  .questions { position: sticky; top: 12px; }
+  #fields { max-height: max(260px, calc(100vh - 330px)); overflow: auto; scrollbar-gutter: stable; }
+}
+@media (max-width: 860px) {
+  .panels { grid-template-columns: minmax(0, 1fr); }
+  #answer { position: sticky; top: 0; max-height: 45vh; overflow: auto; border-bottom: 1px solid var(--line); }
+}
 @media (max-width: 560px) {
+  .tree li { padding-left: calc(var(--depth) * 6px); }
   header, main { padding-left: 12px; padding-right: 12px; }
   .steps > li { flex-basis: 100%; max-width: none; } .steps { gap: 22px; }
   .steps > li:not(:last-child)::after { content: "\\2193"; right: 50%; top: auto; bottom: -23px; translate: 50% 0; }

@@ -42,7 +42,7 @@ export function traceHtml(trace: Trace): string {
 </nav>
 <div class="panels">
 <section class="panel" id="step" aria-label="Step"></section>
-<section class="panel" aria-labelledby="who">
+<section class="panel questions" aria-labelledby="who">
 <h2 id="who">Who set this field?</h2>
 <div id="answer" role="status"><p>Choose a field of the desired state: the step that set it is named here, and marked above.</p></div>
 <label for="search">Find a field</label>
