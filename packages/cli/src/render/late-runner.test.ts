@@ -26,7 +26,7 @@ test("a runner that nobody needs is neither opened nor closed", async () => {
 
 test("a runner is opened once, by whoever needs it first, and closed", async () => {
   const { runner, calls } = counted();
-  runner.prepare();
+  await runner.prepare();
   await runner.ready();
   await runner.run("a", new Uint8Array());
   await runner.run("b", new Uint8Array());
@@ -36,7 +36,7 @@ test("a runner is opened once, by whoever needs it first, and closed", async () 
 
 test("a runner that cannot be opened is told to who needs it, and to nobody else", async () => {
   const runner = new LateRunner(() => Promise.reject(new Error("no store")));
-  runner.prepare();
+  await runner.prepare();
   await expect(runner.ready()).rejects.toThrow("no store");
   await expect(runner.close()).resolves.toBeUndefined();
 });

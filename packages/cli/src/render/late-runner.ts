@@ -19,9 +19,9 @@ export class LateRunner implements FunctionRunner {
     return this.#opening !== undefined;
   }
 
-  /** Opens it in the background. What goes wrong is told by {@link ready}: it may turn out that nobody needs a runner. */
-  prepare(): void {
-    this.ready().catch(() => undefined);
+  /** Opens it. What goes wrong is told by {@link ready} only: it may turn out that nobody needs a runner. */
+  async prepare(): Promise<void> {
+    await this.ready().catch(() => undefined);
   }
 
   /** Opens it, unless that was done; rejects as that did. */

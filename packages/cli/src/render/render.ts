@@ -38,8 +38,8 @@ export interface RenderFiles {
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
     const rendered = await withLateRunner(options, output, async (runner) => {
-      // The store is opened and namespaces are made while code is loaded and files are read.
-      if (mentionsFunctions(files.composition)) runner.prepare();
+      // Namespaces are made, by another process, while code is loaded and files are read.
+      if (mentionsFunctions(files.composition)) await runner.prepare();
       const [{ readInputs }, { renderInTime }, { withTrace }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-in-time.ts"),
