@@ -1,8 +1,9 @@
 import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import { compileAllRules } from "./cel/run-rules.ts";
 import { checkStructure } from "./check-structure.ts";
 import { checkSchemaValues } from "./check-values.ts";
 import { applySchemaDefaults } from "./default.ts";
-import type { SchemaIssue } from "./issue.ts";
+import type { SchemaIssue, SchemaIssueReason } from "./issue.ts";
 import { readSchema } from "./node.ts";
 import { type Pruned, pruneUnknown } from "./prune.ts";
 import { SchemaError, type SchemaFinding } from "./schema-error.ts";
@@ -22,6 +23,9 @@ export interface Schema {
   validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
 }
 
+// After these an API server does not run rules.
+const BLOCKING: readonly SchemaIssueReason[] = ["Required", "Type", "TooLong", "TooMany"];
+
 /**
  * Prepares the `openAPIV3Schema` of a CRD (or any structural schema) as an API server does.
  *
@@ -31,12 +35,18 @@ export interface Schema {
 export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): Schema {
   const node = readSchema(openAPIV3Schema, at);
   const findings: SchemaFinding[] = [];
-  const validate = compileValidation(node, (finding) => findings.push(finding));
+  const report = (finding: SchemaFinding): void => void findings.push(finding);
+  const validate = compileValidation(node, report);
+  const runRules = compileAllRules(node, report);
   if (findings.length > 0) throw new SchemaError(findings);
   return {
     default: (value) => applySchemaDefaults(node, value),
     prune: (value) => pruneUnknown(node, value),
-    validate: (value) => validate(value),
+    validate: (value, old) => {
+      const issues = validate(value);
+      // Rules may rely on types and on what is required; with those broken their failures would only confuse.
+      return issues.some(({ reason }) => BLOCKING.includes(reason)) ? issues : [...issues, ...runRules(value, old)];
+    },
   };
 }
 

@@ -30,7 +30,7 @@ export function duplicatesOf(items: readonly JsonValue[]): number[] {
   const seen = new Map<string, number>();
   const indices: number[] = [];
   for (const [index, item] of items.entries()) {
-    const key = canonical(item, 0);
+    const key = canonical(item);
     const times = seen.get(key) ?? 0;
     if (times === 1) indices.push(index);
     seen.set(key, times + 1);
@@ -38,8 +38,8 @@ export function duplicatesOf(items: readonly JsonValue[]): number[] {
   return indices;
 }
 
-/** A text that equal values share. */
-function canonical(value: JsonValue, depth: number): string {
+/** A text that equal values share, and no others. */
+export function canonical(value: JsonValue, depth = 0): string {
   if (depth > MAX_VALUE_DEPTH) return "?";
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
   if (typeof value === "bigint") return value.toString();

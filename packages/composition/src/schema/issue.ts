@@ -26,7 +26,10 @@ export interface SchemaIssue {
   /** The same as keys and indices. Of a missing field, where it should be. */
   readonly at: JsonPath;
   readonly reason: SchemaIssueReason;
-  /** What is wrong, in Kubernetes' words, without any value of the document. */
+  /**
+   * What is wrong, in Kubernetes' words, without any value of the document - unless the author of the schema put one there
+   * with a messageExpression.
+   */
   readonly message: string;
   /** What was found. It may be secret: whoever prints it decides. */
   readonly value?: JsonValue;
@@ -61,7 +64,7 @@ export function describeSchemaIssue(issue: SchemaIssue): string {
     case "TooMany":
       return join(`${path}: Too many: ${value}`, issue.message);
     case "Duplicate":
-      return `${path}: Duplicate value: ${value}`;
+      return join(`${path}: Duplicate value: ${value}`, issue.message);
     case "Forbidden":
       return join(`${path}: Forbidden`, issue.message);
     case "Type":

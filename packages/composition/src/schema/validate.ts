@@ -349,8 +349,8 @@ interface Branch {
   readonly passed: number;
 }
 
-/** The keys of a map's item that tell it from the others. */
-function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
+/** What tells an item of an x-kubernetes-list-type map from the others. */
+export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
   const identity = Object.create(null) as JsonObject;
   if (!isObject(item)) return identity;
   for (const key of keys) if (Object.hasOwn(item, key)) identity[key] = item[key] as JsonValue;

@@ -1,0 +1,283 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { describe, expect, test } from "vitest";
+import { compileSchema } from "../compile.ts";
+import { describeSchemaIssue, type SchemaIssue } from "../issue.ts";
+import { SchemaError } from "../schema-error.ts";
+
+const PROPERTIES: JsonObject = {
+  a: { type: "integer" },
+  d: { type: "number" },
+  s: { type: "string" },
+  l: { type: "array", items: { type: "integer" } },
+  names: { type: "array", items: { type: "string" } },
+  o: {
+    type: "object",
+    properties: { x: { type: "string" }, "foo-bar": { type: "integer" }, namespace: { type: "string" } },
+  },
+  m: { type: "object", additionalProperties: { type: "string" } },
+  either: { "x-kubernetes-int-or-string": true },
+  none: { type: "string", nullable: true },
+  t: { type: "string", format: "date-time" },
+  du: { type: "string", format: "duration" },
+  by: { type: "string", format: "byte" },
+  big: { type: "integer", format: "int64" },
+  open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+};
+
+const VALUE: JsonObject = {
+  a: 5,
+  d: 2,
+  s: "héllo wörld",
+  l: [1, 2, 3],
+  names: ["x", "yy"],
+  o: { x: "q", "foo-bar": 3, namespace: "ns" },
+  m: JSON.parse('{"k1":"v1","constructor":"c","__proto__":"p"}') as JsonObject,
+  either: "50%",
+  none: null,
+  t: "2024-01-02T03:04:05Z",
+  du: "1h30m",
+  by: "aGk=",
+  big: 9007199254740993n,
+  open: { any: [1, 2.5] },
+};
+
+function validate(rule: JsonObject, value: JsonValue = VALUE, old?: JsonValue): SchemaIssue[] {
+  const schema: JsonObject = {
+    type: "object",
+    properties: { spec: { type: "object", properties: PROPERTIES, "x-kubernetes-validations": [rule] } },
+  };
+  const wrapped = (spec: JsonValue): JsonObject => ({ spec });
+  return compileSchema(schema).validate(wrapped(value), old === undefined ? undefined : wrapped(old));
+}
+
+test.each([
+  "self.a > 3 && self.a < 5.5",
+  "self.d == 2.0 && self.d + 0.5 == 2.5",
+  "self.big == 9007199254740993",
+  "has(self.a) && !has(self.o.y)",
+  "self.o.foo__dash__bar == 3",
+  "self.o.__namespace__ == 'ns'",
+  "self.m.k1 == 'v1' && self.m['constructor'] == 'c' && self.m['__proto__'] == 'p'",
+  "'k1' in self.m && !('toString' in self.m)",
+  "self.m.all(k, self.m[k].size() < 3)",
+  "self.l.all(x, x > 0) && self.l.exists_one(x, x == 2)",
+  "self.l.map(x, x * 2)[2] == 6 && self.l.filter(x, x > 1).size() == 2",
+  "self.l.sum() == 6 && self.l.max() == 3 && self.l.min() == 1 && self.l.isSorted() && self.l.indexOf(2) == 1",
+  "self.names.join('-') == 'x-yy' && self.names.indexOf('yy') == 1",
+  "self.s.matches('^h.llo') && !self.s.matches('(a+)+$')",
+  "self.s.size() == 11 && self.s.contains('wör') && self.s.charAt(1) == 'é'",
+  "self.s.replace('l', 'L') == 'héLLo wörLd' && self.s.replace('l', 'L', 1) == 'héLlo wörld'",
+  "self.s.upperAscii() == 'HéLLO WöRLD' && 'ÄB'.lowerAscii() == 'Äb'",
+  "self.s.find('l+') == 'll' && self.s.findAll('l+') == ['ll', 'l'] && self.s.findAll('l+', 1) == ['ll']",
+  "type(self.either) == int ? self.either > 3 : self.either.endsWith('%')",
+  "has(self.none) && self.none == null",
+  "self.t < timestamp('2025-01-01T00:00:00Z') && self.t.getFullYear() == 2024",
+  "self.du == duration('90m') && self.du > duration('1h')",
+  "self.by == b'hi'",
+  "self.open.any[0] == 1 && self.open.any[1] == 2.5",
+  "quantity('1.5Gi').isGreaterThan(quantity('1G')) && isQuantity('10m') && !isQuantity('10x')",
+  "quantity('1k').asInteger() == 1000 && quantity('1').add(quantity('500m')) == quantity('1.5') && quantity('-1').sign() == -1",
+  "quantity('3').sub(1).compareTo(quantity('2')) == 0 && !quantity('1m').isInteger()",
+  "isURL('https://a.b:80/x') && !isURL('x') && url('https://[::1]:80/x?a=1&a=2').getHostname() == '::1'",
+  "url('https://a.b:80/x%20y?a=1&a=2').getHost() == 'a.b:80' && url('/p?a=1&a=2').getQuery() == {'a': ['1', '2']}",
+  "url('https://a.b:80/x%20y').getEscapedPath() == '/x%20y' && url('https://a.b:80').getPort() == '80' && url('https://a').getScheme() == 'https'",
+  "isIP('::ffff:1.2.3.4') && !isIP('1.2.3.04') && ip('127.0.0.1').isLoopback() && ip('::1').family() == 6",
+  "ip('10.0.0.1').isGlobalUnicast() && ip('fe80::1').isLinkLocalUnicast() && ip('::') == ip('0::0') && ip('::').isUnspecified()",
+  "cidr('10.0.0.0/8').containsIP('10.1.2.3') && !cidr('10.0.0.0/8').containsCIDR('10.0.0.0/7') && isCIDR('::/0')",
+  "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.1.2.3/8').prefixLength() == 8 && cidr('10.1.2.3/8').ip() == ip('10.1.2.3')",
+  "self.?o.?x.orValue('z') == 'q' && self.?o.?y.orValue('z') == 'z'",
+  "self.a in [1, 5] && self.l + [4] == [1, 2, 3, 4]",
+])("%s holds", (rule) => {
+  expect(validate({ rule })).toEqual([]);
+});
+
+test.each([
+  ["self.a < 3", "failed rule: self.a < 3"],
+  ["self.l[5] == 1", /^no such key: index out of bounds.* evaluating rule: self\.l\[5\] == 1$/],
+  ["self.a / 0 == 1", "division by zero evaluating rule: self.a / 0 == 1"],
+  ["self.a + 9223372036854775807 > 0", /^integer overflow evaluating rule/],
+  ["self.m.k9 == 'x'", /^no such key: k9 evaluating rule/],
+  ["self.s.matches('(')", /^invalid regular expression evaluating rule/],
+  ["quantity(self.s).sign() == 1", /^not a quantity evaluating rule/],
+])("%s fails in Kubernetes' words", (rule, message) => {
+  const [issue, ...more] = validate({ rule });
+  expect(more).toEqual([]);
+  expect(issue).toMatchObject({
+    path: "spec",
+    reason: "Invalid",
+    rule,
+    message: typeof message === "string" ? message : expect.stringMatching(message),
+  });
+  expect(describeSchemaIssue(issue as SchemaIssue)).toMatch(/^spec: Invalid value: "object": /);
+});
+
+test("no failure quotes a value of the object", () => {
+  const value: JsonObject = { s: "hunter2" };
+  for (const call of [
+    "bool(self.s)",
+    "duration(self.s) > duration('1s')",
+    "int(self.s) == 1",
+    "timestamp(self.s) == timestamp(self.s)",
+    "url(self.s) == url(self.s)",
+  ]) {
+    const [issue] = validate({ rule: `${call} && true` }, value);
+    expect(issue?.message).toMatch(/evaluating rule/);
+    expect(issue?.message).not.toMatch(/hunter2/);
+  }
+});
+
+test("message, messageExpression, reason and fieldPath are as the author says", () => {
+  expect(validate({ rule: "false", message: " no good " })).toMatchObject([{ message: "no good" }]);
+  expect(validate({ rule: "false", messageExpression: "'a is ' + string(self.a)" })).toMatchObject([
+    { message: "a is 5" },
+  ]);
+  expect(validate({ rule: "false", message: "plain", messageExpression: "self.m.nope" })).toMatchObject([
+    { message: "plain" },
+  ]);
+  const [issue] = validate({ rule: "false", message: "m", reason: "FieldValueForbidden", fieldPath: ".m['a.b']" });
+  expect(issue).toMatchObject({ reason: "Forbidden", at: ["spec", "m", "a.b"] });
+  expect(describeSchemaIssue(issue as SchemaIssue)).toBe("spec.m.a.b: Forbidden: m");
+});
+
+describe("rules that compare with the object before the update", () => {
+  const rule = "self.a >= oldSelf.a";
+
+  test("are skipped where there is none", () => {
+    expect(validate({ rule }, { a: 1 })).toEqual([]);
+  });
+
+  test("hold or fail against the old one", () => {
+    expect(validate({ rule }, { a: 2 }, { a: 1 })).toEqual([]);
+    expect(validate({ rule }, { a: 1 }, { a: 2 })).toHaveLength(1);
+  });
+
+  test("optionalOldSelf lets a rule see that there is none", () => {
+    const optional = { rule: "oldSelf.hasValue() ? self.a >= oldSelf.value().a : self.a == 1", optionalOldSelf: true };
+    expect(validate(optional, { a: 1 })).toEqual([]);
+    expect(validate(optional, { a: 2 })).toHaveLength(1);
+    expect(validate(optional, { a: 2 }, { a: 1 })).toEqual([]);
+  });
+
+  test("compare items of a map list by their keys, and items of other lists with nothing", () => {
+    const list = (extra: JsonObject): JsonObject => ({
+      type: "object",
+      properties: {
+        l: {
+          type: "array",
+          ...extra,
+          items: {
+            type: "object",
+            properties: { k: { type: "string" }, v: { type: "integer" } },
+            "x-kubernetes-validations": [{ rule: "self.v == oldSelf.v" }],
+          },
+        },
+      },
+    });
+    const keyed = compileSchema(list({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] }));
+    const before = {
+      l: [
+        { k: "a", v: 1 },
+        { k: "b", v: 2 },
+      ],
+    };
+    const after = {
+      l: [
+        { k: "b", v: 2 },
+        { k: "a", v: 9 },
+        { k: "c", v: 3 },
+      ],
+    };
+    expect(keyed.validate(after, before).map(({ path }) => path)).toEqual(["l[1]"]);
+    expect(compileSchema(list({})).validate(after, before)).toEqual([]);
+  });
+});
+
+test("a rule at the root sees names, but no other metadata", () => {
+  const schema: JsonObject = {
+    type: "object",
+    properties: { metadata: { type: "object" } },
+    "x-kubernetes-validations": [
+      { rule: "self.metadata.name == 'n' && self.kind == 'K' && !has(self.metadata.labels)" },
+    ],
+  };
+  const value = { apiVersion: "a/v1", kind: "K", metadata: { name: "n", labels: { a: "b" } } };
+  expect(compileSchema(schema).validate(value)).toEqual([]);
+});
+
+test("rules of parts run with the part as self, and not where the value is null or of a wrong type", () => {
+  const schema: JsonObject = {
+    type: "object",
+    properties: {
+      m: {
+        type: "object",
+        additionalProperties: { type: "integer", "x-kubernetes-validations": [{ rule: "self > 1" }] },
+      },
+      n: { type: "string", nullable: true, "x-kubernetes-validations": [{ rule: "self == 'x'" }] },
+    },
+  };
+  const { validate: check } = compileSchema(schema);
+  expect(check({ m: { a: 1, b: 2 }, n: null }).map(({ path }) => path)).toEqual(["m.a"]);
+  expect(check({ m: { a: "s" }, n: "y" }).map(({ reason }) => reason)).toEqual(["Type"]);
+});
+
+test.each([
+  ["1 +", /unexpected token/],
+  ["nope == 1", /unknown variable/],
+  ["1 + 'a' == 2", /no such overload/],
+  ["'a'", /must evaluate to a bool/],
+  ["self.a.nope()", /no matching overload/],
+  [" ", /is empty/],
+  [`self.s == '${"x".repeat(10_000)}'`, /longer than 10000/],
+  [`${"(".repeat(500)}true${")".repeat(500)}`, /is not valid CEL/],
+  [Array(3000).fill("self.a == 1").join(" || "), /is not valid CEL|longer than/],
+  [`${"!".repeat(5000)}true`, /is not valid CEL|too deeply/],
+])("the rule %.40s is refused with its place", (rule, message) => {
+  expect(() => validate({ rule })).toThrow(SchemaError);
+  expect(() => validate({ rule })).toThrow(
+    expect.objectContaining({
+      issues: [
+        expect.objectContaining({
+          path: "properties.spec.x-kubernetes-validations[0].rule",
+          message: expect.stringMatching(message),
+        }),
+      ],
+    }),
+  );
+});
+
+describe("hostile rules end", () => {
+  const many: JsonObject = { l: Array.from({ length: 1000 }, (_, index) => index) };
+
+  test.each([
+    ["loops in loops", "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))"],
+    ["loops that swallow the error", "self.l.exists(a, self.l.exists(b, self.l.exists(c, a + b + c < 0))) || true"],
+    ["lists that grow", "self.l.map(a, self.l.map(b, self.l + self.l)).size() == 1"],
+    ["long texts that are compared again and again", "self.l.all(a, self.l.all(b, self.s + 'x' != self.s + 'y'))"],
+  ])("%s", (_, rule) => {
+    const issues = validate({ rule }, { ...many, s: "x".repeat(100_000) });
+    expect(issues).toMatchObject([{ message: expect.stringMatching(/cost budget/) }]);
+  });
+
+  test("a regular expression on a long text takes linear time", () => {
+    expect(validate({ rule: "self.s.matches('^(a+)+$') || true" }, { s: `${"a".repeat(100_000)}!` })).toEqual([]);
+  });
+
+  test("texts made of many references to one are bounded", () => {
+    const rule = "self.l.map(a, self.s).join().size() > 0 && self.s.replace('x', self.s).size() > 0";
+    expect(validate({ rule }, { l: many["l"] ?? [], s: "x".repeat(12_000) })).toMatchObject([
+      { message: expect.stringMatching(/characters evaluating rule|cost budget/) },
+    ]);
+  });
+
+  test("after a rule that cost too much no other runs", () => {
+    const schema: JsonObject = {
+      type: "object",
+      properties: { l: PROPERTIES["l"] as JsonObject },
+      "x-kubernetes-validations": [
+        { rule: "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))" },
+        { rule: "false" },
+      ],
+    };
+    expect(compileSchema(schema).validate(many)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,123 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { parseDuration } from "../../duration.ts";
+import { isObject, MAX_VALUE_DEPTH } from "../../json.ts";
+import { isDate, isDateTime, isDuration } from "../formats.ts";
+import type { SchemaNode } from "../node.ts";
+import { isInteger } from "../numbers.ts";
+import { durationOf } from "./environment.ts";
+
+/**
+ * A JSON value as rules see it: integers as bigints, numbers as doubles, times and durations by their format, objects as
+ * Maps (which no key can confuse), properties under the names that they have in expressions. Fields that the schema does
+ * not name are not there, as they are not in an API server.
+ *
+ * @param cache - conversions so far: the rules of a schema at many levels see the same values again
+ */
+export function toCel(node: SchemaNode | undefined, value: JsonValue, cache: Map<object, unknown>, depth = 0): unknown {
+  if (typeof value !== "object" || value === null) return scalarToCel(node, value);
+  const known = cache.get(value);
+  if (known !== undefined) return known;
+  let result: unknown;
+  // Deeper values have failed validation already.
+  if (depth > MAX_VALUE_DEPTH) result = null;
+  else if (Array.isArray(value)) result = value.map((item) => toCel(node?.items, item, cache, depth + 1));
+  else if (isObject(value)) result = objectToCel(node, value, cache, depth);
+  cache.set(value, result);
+  return result;
+}
+
+function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
+  if (typeof value === "number" || typeof value === "bigint") {
+    if (node?.type === "number") return Number(value);
+    return isInteger(value) ? BigInt(value) : Number(value);
+  }
+  if (typeof value !== "string") return value;
+  switch (String(node?.keywords["format"] ?? "").replaceAll("-", "")) {
+    case "datetime":
+      return isDateTime(value) ? new Date(value) : value;
+    case "date":
+      return isDate(value) ? new Date(`${value}T00:00:00Z`) : value;
+    case "duration":
+      return isDuration(value) ? goDuration(value) : value;
+    case "byte":
+      return Uint8Array.from(Buffer.from(value, "base64"));
+    default:
+      return value;
+  }
+}
+
+function goDuration(text: string): unknown {
+  try {
+    return durationOf(parseDuration(text));
+  } catch {
+    // Of the other form, `3 days`.
+    return text;
+  }
+}
+
+function objectToCel(
+  node: SchemaNode | undefined,
+  value: JsonObject,
+  cache: Map<object, unknown>,
+  depth: number,
+): Map<string, unknown> {
+  const result = new Map<string, unknown>();
+  const open = node === undefined || (node.properties.size === 0 && node.additional === undefined);
+  for (const key of Object.keys(value)) {
+    const field = value[key] as JsonValue;
+    const property = node?.properties.get(key);
+    if (property !== undefined) result.set(celName(key) ?? key, toCel(property, field, cache, depth + 1));
+    else if (typeof node?.additional === "object") result.set(key, toCel(node.additional, field, cache, depth + 1));
+    else if (open || node?.additional === true) result.set(key, toCel(undefined, field, cache, depth + 1));
+  }
+  return result;
+}
+
+/** A resource as a rule at its root sees it: of its metadata name and generateName only. */
+export function resourceToCel(node: SchemaNode, value: JsonObject, cache: Map<object, unknown>): unknown {
+  const result = objectToCel(node, value, cache, 0);
+  for (const field of ["apiVersion", "kind"]) {
+    if (Object.hasOwn(value, field)) result.set(field, value[field]);
+  }
+  const { metadata } = value;
+  if (Object.hasOwn(value, "metadata") && isObject(metadata)) {
+    const names = ["name", "generateName"].filter((field) => Object.hasOwn(metadata, field));
+    result.set("metadata", new Map(names.map((field) => [field, metadata[field]])));
+  }
+  return result;
+}
+
+const RESERVED: readonly string[] = [
+  "true",
+  "false",
+  "null",
+  "in",
+  "as",
+  "break",
+  "const",
+  "continue",
+  "else",
+  "for",
+  "function",
+  "if",
+  "import",
+  "let",
+  "loop",
+  "package",
+  "namespace",
+  "return",
+];
+
+/**
+ * The name of a property in expressions; undefined if it can have none.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+ */
+export function celName(property: string): string | undefined {
+  if (RESERVED.includes(property)) return `__${property}__`;
+  if (!/^[A-Za-z_][A-Za-z0-9_./-]*$/.test(property)) return undefined;
+  return property
+    .replaceAll("__", "__underscores__")
+    .replaceAll(".", "__dot__")
+    .replaceAll("-", "__dash__")
+    .replaceAll("/", "__slash__");
+}
