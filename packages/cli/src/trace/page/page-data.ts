@@ -147,10 +147,10 @@ function pageChange({ op, part, path, before, after, origin }: TraceChange): Pag
 }
 
 function pageField({ part, path, value, origin }: TraceField, history: PageField["history"]): PageField {
-  const keys = keysOf(path).map(escapeControls);
+  const keys = keysOf(path);
   return {
     field: escapeControls(fieldTitle(part, path)),
-    keys: part === "resource" ? keys : [part, ...keys],
+    keys: (part === "resource" ? keys : [part, ...keys]).map((key) => escapeControls(key)),
     value: escapeControls(valueText(value)),
     stepIndex: origin.stepIndex,
     origin: originRows(origin),
