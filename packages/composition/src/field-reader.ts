@@ -8,6 +8,7 @@ import { isObject, kindOf } from "./json.ts";
 /** Collects what is wrong with a document, with the place of each finding in its text. */
 export class Findings {
   readonly #all: Finding[] = [];
+  readonly #paths: JsonPath[] = [];
   readonly #document: ParsedDocument;
   #errors = 0;
 
@@ -33,14 +34,18 @@ export class Findings {
 
   /** The findings in the order of the text; those without a place come last. */
   sorted(): Finding[] {
-    return this.#all.toSorted((a, b) => placeOf(a) - placeOf(b));
+    // Finding a position costs a walk over the text; findings beyond the bound are only counted.
+    const paths = this.#paths.slice(0, MAX_FINDINGS);
+    const document = this.#document;
+    const places = document.positionsOf?.(paths) ?? paths.map((path) => document.positionOf(path));
+    const all = this.#all.map((finding, index) => ({ ...finding, ...places[index] }));
+    return all.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
   #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
     if (severity === "error") this.#errors++;
-    // Finding a position costs a walk; findings beyond the bound are only counted.
-    const position = this.#all.length < MAX_FINDINGS ? this.#document.positionOf(path) : undefined;
-    this.#all.push({ severity, code, path: formatPath(path), message, ...position });
+    this.#all.push({ severity, code, path: formatPath(path), message });
+    this.#paths.push(path);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonPath } from "./json-value.ts";
+import { PathLocator } from "./path-locator.ts";
 
 /**
  * A slow, exact reading of a JSON text, used only when something is wrong or a position is asked for: `JSON.parse`
@@ -25,20 +26,11 @@ export function inspectJson(text: string): JsonFinding[] {
   return findings;
 }
 
-/** The offset of the value at a path (of its key, if it is an object's field), or of its nearest ancestor. */
-export function locateJson(text: string, wanted: JsonPath): number {
-  let best = 0;
-  let depth = -1;
-  readJson(text, {
-    value: (path, offset) => {
-      if (path.length <= depth || path.length > wanted.length) return;
-      if (path.every((part, index) => part === wanted[index])) {
-        best = offset;
-        depth = path.length;
-      }
-    },
-  });
-  return best;
+/** The offset of the value at each path (of its key, if it is an object's field), or of its nearest ancestor. */
+export function locateJson(text: string, wanted: readonly JsonPath[]): number[] {
+  const locator = new PathLocator(wanted);
+  readJson(text, { value: (path, offset) => locator.visit(path, offset) });
+  return locator.offsets();
 }
 
 interface Visitor {

@@ -3,7 +3,7 @@ import { inspectJson, locateJson } from "./json-inspect.ts";
 import { formatPath, type JsonPath, type JsonValue } from "./json-value.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { notJson } from "./not-json.ts";
-import { positionAt } from "./text.ts";
+import { type Position, positionAt } from "./text.ts";
 
 /** Whether a text means to be JSON: its first character opens an object or an array. */
 export function looksLikeJson(text: string): boolean {
@@ -35,7 +35,7 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
   if (adopted.bad) {
     const found = notJson(value);
     if (found !== undefined) {
-      const position = positionAt(text, locateJson(text, found.path));
+      const position = positionInJson(text, found.path);
       throw new DocumentError(
         "NotJson",
         [{ path: formatPath(found.path), message: found.message, ...position }],
@@ -47,8 +47,13 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
 }
 
 /** The place of a path in a JSON text that parsed; of its nearest ancestor, if there is nothing at the path. */
-export function positionInJson(text: string, path: JsonPath): { line: number; column: number } {
-  return positionAt(text, locateJson(text, path));
+export function positionInJson(text: string, path: JsonPath): Position {
+  return positionsInJson(text, [path])[0] as Position;
+}
+
+/** The same for many paths, in one walk. */
+export function positionsInJson(text: string, paths: readonly JsonPath[]): Position[] {
+  return locateJson(text, paths).map((offset) => positionAt(text, offset));
 }
 
 interface Scan {

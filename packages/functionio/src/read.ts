@@ -1,6 +1,6 @@
 import type { JsonPath, JsonValue } from "./json-value.ts";
 import { type ParseLimits, resolveLimits } from "./limits.ts";
-import { positionInJson } from "./parse-json.ts";
+import { positionInJson, positionsInJson } from "./parse-json.ts";
 import { readAsJson } from "./read-json.ts";
 import { decodeText, type Position } from "./text.ts";
 import { readYaml } from "./yaml/documents.ts";
@@ -15,6 +15,8 @@ export interface ParsedDocument {
    * path, so that "is missing" can point at what it is missing from.
    */
   positionOf(path: JsonPath): Position | undefined;
+  /** The same for many paths, in about the time of one. */
+  positionsOf?(paths: readonly JsonPath[]): (Position | undefined)[];
 }
 
 /** Options of the readers. */
@@ -37,7 +39,14 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
   const text = decodeText(input, limits, source);
   const json = readAsJson(text, limits, source);
   if (json !== undefined) {
-    return [{ value: json, source, positionOf: (path) => positionInJson(text, path) }];
+    return [
+      {
+        value: json,
+        source,
+        positionOf: (path) => positionInJson(text, path),
+        positionsOf: (paths) => positionsInJson(text, paths),
+      },
+    ];
   }
   return readYaml(text, limits, source).map((document) => ({ ...document, source }));
 }

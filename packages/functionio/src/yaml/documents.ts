@@ -1,6 +1,7 @@
 import { DocumentError, type Issue } from "../errors.ts";
 import type { JsonPath, JsonValue } from "../json-value.ts";
 import type { ResolvedLimits } from "../limits.ts";
+import { PathLocator } from "../path-locator.ts";
 import type { Position } from "../text.ts";
 import { construct } from "./construct.ts";
 import { parseYaml } from "./parse.ts";
@@ -9,6 +10,7 @@ import { parseYaml } from "./parse.ts";
 export interface YamlDocument {
   value: JsonValue;
   positionOf(path: JsonPath): Position;
+  positionsOf(paths: readonly JsonPath[]): Position[];
 }
 
 /**
@@ -26,19 +28,18 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
     throw new DocumentError(code, described, source);
   }
   return values
-    .map((value, index) => ({ value, positionOf: (path: JsonPath) => positionAt(locate(index, path)) }))
+    .map((value, index) => {
+      const positionsOf = (paths: readonly JsonPath[]): Position[] => locate(index, paths).map(positionAt);
+      return { value, positionsOf, positionOf: (path: JsonPath) => positionsOf([path])[0] as Position };
+    })
     .filter(({ value }) => value !== null);
 
-  /** Builds all again up to the path: positions are asked for rarely, and noting them would cost every reader. */
-  function locate(index: number, wanted: JsonPath): number {
-    let best = 0;
-    let depth = -1;
+  /** Builds all again up to the paths: positions are asked for rarely, and noting them would cost every reader. */
+  function locate(index: number, wanted: readonly JsonPath[]): number[] {
+    const locator = new PathLocator(wanted);
     construct(text, events, limits, (document, path, offset) => {
-      if (document !== index || path.length <= depth || path.length > wanted.length) return;
-      if (path.some((part, at) => part !== wanted[at])) return;
-      best = offset;
-      depth = path.length;
+      if (document === index) locator.visit(path, offset);
     });
-    return best;
+    return locator.offsets();
   }
 }
