@@ -208,6 +208,19 @@ describe("a template that fails", () => {
     expect(results).toEqual([failed]);
   });
 
+  test("can be given up by a function, which then deletes what exists", async () => {
+    const run = runOf([template("a", [broken])], [desires({ a: null })]);
+    const result = await runPipeline({ ...run, observed: [observedBucket("a")] });
+    expect(result).toMatchObject({ deleted: ["a"], unready: [], composed: [] });
+  });
+
+  test("is named by the field that its author wrote", async () => {
+    const { composition, ...run } = runOf([]);
+    const to = compositionOf([], { to: [{ base, patches: [broken] }] });
+    const { results } = await runPipeline({ ...run, composition: { ...composition, spec: to.spec } });
+    expect(results[0]?.message).toContain('"template-0": cannot be rendered: spec.to[0].patches[0]: ');
+  });
+
   test("may be one whose result cannot exist: an object of another group than the one that exists", async () => {
     const observed = [{ name: "a", resource: { ...bucket({ metadata: { name: "x" } }), apiVersion: "other/v1" } }];
     const { results, composed, deleted } = await runPipeline({ ...runOf([template("a")]), observed });
@@ -295,6 +308,16 @@ describe("templates before functions", () => {
     ]);
     expect(deleted).toEqual(["deleted"]);
     expect(results).toEqual([{ severity: "Warning", step: "step-1", message: expect.stringContaining('"dropped"') }]);
+  });
+
+  test("a function that drops what they set in the XR is told of", async () => {
+    const up = { type: "ToCompositeFieldPath", fromFieldPath: "spec.region", toFieldPath: "status.region" };
+    const run = runOf([template("a", [up])], [changes((io) => void delete io.desired?.composite)]);
+    const { results, desired } = await runPipeline({ ...run, observed: [observedBucket("a")] });
+    expect(results).toEqual([
+      { severity: "Warning", step: "step-1", message: expect.stringContaining("dropped desired.composite") },
+    ]);
+    expect(desired.composite).toBeUndefined();
   });
 
   test("what nothing desires stays, unless the Composition says Delete", async () => {
