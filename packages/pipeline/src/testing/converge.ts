@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { entryName } from "./entry-name.ts";
 import { prepare, type TestInput } from "./prepare.ts";
-import { entryOf, renderRound } from "./render.ts";
+import { renderRound } from "./render.ts";
 import { Rendering } from "./rendering.ts";
 import { plain } from "./source.ts";
 import { TestingError } from "./testing-error.ts";
@@ -56,7 +57,7 @@ export async function converge(input: TestInput, options: ConvergeOptions = {}):
 type Existing = ReadonlyMap<string, JsonObject>;
 
 function byEntry(observed: readonly JsonValue[]): Existing {
-  return new Map(observed.filter(isObject).map((object) => [entryOf(object) ?? "", object]));
+  return new Map(observed.filter(isObject).map((object) => [entryName(object) ?? "", object]));
 }
 
 /** What exists after an apply: what the test gave of a resource, and over it what is composed now; fields of earlier rounds go. */

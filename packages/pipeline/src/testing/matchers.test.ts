@@ -114,7 +114,11 @@ describe("toComposeResource", () => {
               ],
             },
           },
-        }"
+        }
+      Who set what:
+        spec.forProvider.location: step database
+        spec.forProvider.storageMb: step database
+        spec.forProvider.zones[1].name: step database"
     `);
   });
 
@@ -165,6 +169,16 @@ describe("toComposeResource", () => {
     const other = JSON.parse('{"data": {"__proto__": "c", "constructor": "b"}}') as object;
     expect(odd).not.toComposeResource("odd", other);
     expect(failure(() => expect(odd).toComposeResource("odd", other))).toContain('"c"');
+  });
+
+  test("its message holds for keys that no field path can name", async () => {
+    const data = { "": "a", "a]b": "a", "a.b": "a", __proto__x: "a" };
+    const odd = await rendered(
+      compose(({ desired }) => desired.apply("odd", { apiVersion: "v1", kind: "ConfigMap", data })),
+    );
+    const other = { data: { "": "b", "a]b": "b", "a.b": "b" } };
+    const message = failure(() => expect(odd).toComposeResource("odd", other));
+    expect(message).toContain("data[a.b]: step database");
   });
 });
 

@@ -6,6 +6,7 @@ import { describe, describeResults, didYouMean, ended, listed, whyMissing, whyUn
 import { narrow } from "./narrow.ts";
 import { Rendering } from "./rendering.ts";
 import { TestingError } from "./testing-error.ts";
+import { whoSet } from "./who-set.ts";
 
 declare module "vitest" {
   // The parameters must be those of vitest's own declaration.
@@ -49,8 +50,10 @@ expect.extend({
     return {
       pass: false,
       message: () => {
-        const diff = this.utils.diff(fields, narrow(resource, fields, matches)) ?? "";
-        return `${title} (${object}) does not have the expected fields\n\n${diff}`;
+        const { value, differences } = narrow(resource, fields, matches);
+        const diff = this.utils.diff(fields, value) ?? "";
+        const who = whoSet(rendering.trace, name, differences);
+        return [`${title} (${object}) does not have the expected fields\n\n${diff}`, ...who].join("\n");
       },
     };
   },

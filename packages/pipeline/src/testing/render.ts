@@ -1,8 +1,9 @@
-import type { JsonValue, KubernetesObject, ReadinessCheck } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
+import type { JsonValue, KubernetesObject } from "@xfn/functionio";
 import { type RenderResult, render as renderResult } from "../render.ts";
 import { templateExtras } from "../run-templates.ts";
+import type { StepRecord } from "../step-record.ts";
+import { buildTrace, type Trace } from "../trace/index.ts";
+import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { readinessReasons } from "./readiness-reasons.ts";
 import { Rendering, type RenderingFacts } from "./rendering.ts";
@@ -37,7 +38,7 @@ export async function renderRound(
   round: Round,
 ): Promise<{ result: RenderResult; facts: Omit<RenderingFacts, "rounds"> }> {
   const { composition, runner, signal, findings, environmentConfigs } = prepared;
-  const checks = new Map<string, readonly ReadinessCheck[]>();
+  const records: StepRecord[] = [];
   const result = await renderResult({
     composite: round.composite,
     composition,
@@ -45,25 +46,19 @@ export async function renderRound(
     environmentConfigs,
     runner,
     ...(signal && { signal }),
-    onRecord: ({ after }) => {
-      for (const entry of after.resources ?? []) checks.set(entry.name, entry.readinessChecks ?? []);
-    },
+    onRecord: (record) => records.push(record),
   });
-  const observed = new Map(round.observed.map((object) => [entryOf(object), object as KubernetesObject]));
+  const desired = records.at(-1)?.after.resources ?? [];
+  const checks = new Map(desired.map(({ name, readinessChecks = [] }) => [name, readinessChecks]));
+  const observed = new Map(round.observed.map((object) => [entryName(object), object as KubernetesObject]));
   const extras = templateExtras(composition);
-  const composed = new Set(result.resources.map(entryOf));
+  const composed = new Set(result.resources.map(entryName));
   const reasons = result.unready.map((name): [string, string[]] => {
     if (!composed.has(name)) return [name, ["it is not composed; the warnings say why"]];
     const template = extras.get(name)?.readinessChecks ?? [];
     return [name, readinessReasons(observed.get(name), { template, functions: checks.get(name) ?? [] })];
   });
-  return { result, facts: { reasons: new Map(reasons), findings } };
-}
-
-/** The name that the annotation of an observed resource says. */
-export function entryOf(object: JsonValue): string | undefined {
-  const metadata = isObject(object) && isObject(object["metadata"]) ? object["metadata"] : {};
-  const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
-  const name = annotations[ANNOTATION_RESOURCE_NAME];
-  return typeof name === "string" ? name : undefined;
+  const trace = (): Trace =>
+    buildTrace({ records, composite: round.composite as KubernetesObject, composition, observed: round.observed });
+  return { result, facts: { reasons: new Map(reasons), findings, trace } };
 }

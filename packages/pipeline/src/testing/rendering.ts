@@ -1,10 +1,11 @@
 import type { ConnectionDetails, Finding } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
 import type { StepResult } from "../pipeline.ts";
 import { printRender } from "../print-render.ts";
 import type { RenderResult } from "../render.ts";
+import type { Trace } from "../trace/index.ts";
+import { entryName } from "./entry-name.ts";
 
 /** What is known about a render besides its result. */
 export interface RenderingFacts {
@@ -12,6 +13,8 @@ export interface RenderingFacts {
   reasons: ReadonlyMap<string, readonly string[]>;
   /** Warnings about the Composition itself. */
   findings: readonly Finding[];
+  /** Makes the trace: few tests need it, and it takes longer than the render. */
+  trace: () => Trace;
   rounds: number;
 }
 
@@ -41,6 +44,8 @@ export class Rendering implements RenderResult {
   /** How many rounds it took until nothing changed; 1 unless it is of `converge`. */
   readonly rounds: number;
   readonly #reasons: ReadonlyMap<string, readonly string[]>;
+  readonly #makeTrace: () => Trace;
+  #trace: Trace | undefined;
 
   constructor(result: RenderResult, facts: RenderingFacts) {
     this.composite = result.composite;
@@ -54,21 +59,28 @@ export class Rendering implements RenderResult {
     this.findings = facts.findings;
     this.rounds = facts.rounds;
     this.#reasons = facts.reasons;
+    this.#makeTrace = facts.trace;
   }
 
   /** The names of the composed resources' entries, sorted. */
   get names(): string[] {
-    return this.resources.map(entryOf);
+    return this.resources.map((resource) => entryName(resource) ?? "");
   }
 
   /** A composed resource by the name of its entry; undefined if nothing of that name is composed. */
   resource(name: string): KubernetesObject | undefined {
-    return this.resources.find((resource) => entryOf(resource) === name);
+    return this.resources.find((resource) => entryName(resource) === name);
   }
 
   /** Why a composed resource is not ready, one line for each reason; empty if it is. */
   reasons(name: string): readonly string[] {
     return this.#reasons.get(name) ?? [];
+  }
+
+  /** What each step did, and who set which field (`originOf` of @xfn/pipeline/trace). Secrets are hidden in it. */
+  get trace(): Trace {
+    this.#trace ??= this.#makeTrace();
+    return this.#trace;
   }
 
   /** YAML documents in a stable order, for snapshots. */
@@ -81,9 +93,4 @@ export class Rendering implements RenderResult {
     const yaml = printRender(this, { includeFunctionResults: true, includeFullXR: true });
     return Object.keys(rest).length === 0 ? yaml : `${yaml}---\n${printYaml(rest)}`;
   }
-}
-
-/** The name of a composed resource's entry. */
-function entryOf(resource: KubernetesObject): string {
-  return resource.metadata?.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
 }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { compose } from "@xfn/functionio/sdk";
 import { expect, test } from "vitest";
+import { originOf } from "../trace/index.ts";
 import { converge, render } from "./index.ts";
 
 // Compositions with templates, definitions and environments, as users test them.
@@ -65,6 +66,46 @@ test("a Composition of templates needs neither functions nor a runner", async ()
   const result = await render({ composite: XR, composition: composition(BUCKET), definition: DEFINITION });
   expect(result).toComposeResource("bucket", { spec: { size: 3 } });
   expect(result).toComposeResource("policy", { data: { policy: "private" } });
+});
+
+test("fields that differ are told with who set them", async () => {
+  const rest = "  functions: [{ name: tag, type: Container, container: { image: tag } }]";
+  const tag = compose(({ desired }) => desired.patch("bucket", { spec: { tags: ["a", "b"] } }));
+  const result = await render({ composite: XR, composition: composition(BUCKET, rest), functions: { tag } });
+  const fields = { kind: "Disk", spec: { size: 4, tags: ["b"], zone: "eu" }, metadata: { labels: { team: "a" } } };
+  expect(messageOf(() => expect(result).toComposeResource("bucket", fields))).toMatchInlineSnapshot(`
+    "the entry "bucket" (Bucket shop-*) does not have the expected fields
+
+    - Expected
+    + Received
+
+      {
+    -   "kind": "Disk",
+    +   "kind": "Bucket",
+        "metadata": {
+    -     "labels": {
+    -       "team": "a",
+    -     },
+    +     "labels": {},
+        },
+        "spec": {
+    -     "size": 4,
+    +     "size": 3,
+          "tags": [
+    +       "a",
+            "b",
+          ],
+    -     "zone": "eu",
+        },
+      }
+    Who set what:
+      kind: template bucket, spec.resources[0].base
+      spec.size: template bucket, spec.resources[0].patches[0] (FromCompositeFieldPath spec.size)
+      spec.tags: step tag"
+  `);
+  expect(originOf(result.trace, "bucket", "spec.size")).toMatchObject([
+    { origin: { template: "bucket", source: "spec.resources[0].patches[0]" } },
+  ]);
 });
 
 test("a template that fails is told of, whether something is to be composed or to be ready", async () => {

@@ -1,0 +1,10 @@
+import { isObject, type JsonValue } from "@xfn/functionio";
+import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
+
+/** The name of the entry that a resource says it stands for, in its annotation. */
+export function entryName(resource: JsonValue): string | undefined {
+  const metadata = isObject(resource) && isObject(resource["metadata"]) ? resource["metadata"] : {};
+  const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
+  const name = annotations[ANNOTATION_RESOURCE_NAME];
+  return typeof name === "string" ? name : undefined;
+}
