@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseQuantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
+import { parseQuantity, QuantityError, quantityToBytes, quantityToCores, quantityToFloat64 } from "./quantity.ts";
 
 const nanos = (text: string): bigint => parseQuantity(text).nanos;
 
@@ -139,4 +139,36 @@ describe("quantityToCores", () => {
   ])("%s is a fraction of cores", (text, expected) => {
     expect(quantityToCores(parseQuantity(text))).toBe(expected);
   });
+});
+
+// What AsApproximateFloat64 of k8s.io/apimachinery v0.27.3 gives.
+describe("quantityToFloat64", () => {
+  test.each([
+    ["0", 0],
+    ["-0", 0],
+    ["0.3", 0.30000000000000004],
+    ["250m", 0.25],
+    ["1.5Gi", 1610612736],
+    ["Ki", 0],
+    ["m", 0],
+    ["-", 0],
+    ["1e400", Number.POSITIVE_INFINITY],
+    ["0e400", Number.NaN],
+    ["1e4294967299", 1000],
+    ["-4799.1885683065764148e400", Number.NEGATIVE_INFINITY],
+    ["1e-20", 1e-9],
+    ["0.1n", 1e-9],
+    ["9223372036854775808", 9223372036854776000],
+    ["16Ei", 9223372036854776000],
+    ["1E", 1e18],
+  ])("%s", (text, value) => {
+    expect(quantityToFloat64(text)).toBe(value);
+  });
+
+  test.each(["", "1K", "1ki", "Ei", "e-20", "1e", "1e9223372036854775808", " 1", "1 ", "1e5x", "one", "1".repeat(200)])(
+    "%j is not a quantity",
+    (text) => {
+      expect(quantityToFloat64(text)).toBeUndefined();
+    },
+  );
 });

@@ -13,7 +13,8 @@ export function compileCombine(combine: Combine): (inputs: readonly GoValue[]) =
   if (!isObject(combine)) return () => fail("Config", "it must be an object");
   if ((combine.strategy as string) !== "string") return () => fail("Config", "strategy must be string");
   if (!isObject(combine.string)) return () => fail("Config", "string is missing");
-  const { fmt = "" } = combine.string;
+  const { fmt }: { fmt?: unknown } = combine.string;
+  if (fmt === undefined || fmt === null) return compileFormat("", fail);
   if (typeof fmt !== "string") return () => fail("Config", "string.fmt must be a string");
   return compileFormat(fmt, fail);
 }

@@ -48,8 +48,8 @@ type Conversions = { readonly [from in GoKind]?: Conversion };
 /** By target and format, then by the input's type. */
 const CONVERSIONS: { readonly [target: string]: Conversions } = {
   "string none": {
-    int64: (input) => String(input),
-    bool: (input) => String(input),
+    int64: (input) => (input as number | bigint).toString(),
+    bool: (input) => (input === true ? "true" : "false"),
     float64: (input) => floatText(doubleOf(input)),
   },
   "bool none": {

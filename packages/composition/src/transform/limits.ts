@@ -4,7 +4,7 @@ import type { Fail } from "./transform-error.ts";
  * The longest text, in UTF-16 code units, that a transform returns. An API server takes objects of up to 1.5 MiB, so nothing real
  * comes near; twenty transforms with `fmt: "%s%[1]s"`, on the other hand, turn one byte into a megabyte, and forty into a terabyte.
  */
-export const MAX_TEXT_LENGTH: number = 4 * 1024 * 1024;
+export const MAX_TEXT_LENGTH: number = 2 * 1024 * 1024;
 
 /** The text, unless it is too long. */
 export function boundedText(text: string, fail: Fail): string {

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
+import { inspectPattern } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
 
 // The library is a third of a megabyte, and most compositions have no regexp: it is loaded for the first that is used. Compiling is
@@ -7,11 +8,16 @@ import type { Fail } from "./transform-error.ts";
 const require: NodeJS.Require = createRequire(import.meta.url);
 let library: typeof import("re2js") | undefined;
 
-/** Nobody writes longer patterns by hand. It bounds the time that compiling takes, since every few characters can be repeated a thousand times. */
+/** Nobody writes longer patterns by hand. */
 const MAX_PATTERN_LENGTH = 4096;
 
-/** The instructions that a pattern may compile to; Go has a bound of its own, which is higher. */
-const MAX_PROGRAM_SIZE = 50_000;
+/**
+ * The instructions that a pattern may compile to; Go has a bound of its own, which is higher. Eight characters can ask for thousands, and
+ * compiling takes a second for a few 100,000: the size is estimated before.
+ */
+const MAX_PROGRAM_SIZE = 20_000;
+
+const TOO_LARGE = "the regexp is too large: lower its repetition counts";
 
 /**
  * RE2's time is at worst proportional to the program's size times the text's length, about 10 million steps in 0.3 s. `(a+)+$` has 8
@@ -50,8 +56,11 @@ export function lazyRegexp(pattern: string, fail: Fail): () => UserRegexp {
 
 function compile(pattern: string, fail: Fail): UserRegexp | string {
   if (pattern.length > MAX_PATTERN_LENGTH) return `the regexp is longer than ${MAX_PATTERN_LENGTH} characters`;
-  if (hasAngleGroup(pattern))
+  const facts = inspectPattern(pattern);
+  if (facts.hasAngleGroup) {
     return `the regexp ${quoted(pattern)} has a group (?<name>...): RE2 writes (?P<name>...), and has no lookbehind`;
+  }
+  if (facts.size > MAX_PROGRAM_SIZE) return TOO_LARGE;
   library ??= require("re2js") as typeof import("re2js");
   let regexp: RE2JS;
   try {
@@ -61,7 +70,7 @@ function compile(pattern: string, fail: Fail): UserRegexp | string {
     return `the regexp ${quoted(pattern)} is not in RE2 syntax: ${reason}`;
   }
   const size = regexp.programSize();
-  if (size > MAX_PROGRAM_SIZE) return "the regexp is too large: lower its repetition counts";
+  if (size > MAX_PROGRAM_SIZE) return TOO_LARGE;
   const boundedInput = (text: string): string => {
     if (text.length * size > MAX_WORK) return fail("Limit", `the input is too long for the regexp ${quoted(pattern)}`);
     // Go reads a byte that is not valid UTF-8 as U+FFFD, of the length of one unit here: positions stay the same.
@@ -81,12 +90,4 @@ function compile(pattern: string, fail: Fail): UserRegexp | string {
 /** A pattern as messages show it. */
 export function quoted(pattern: string): string {
   return JSON.stringify(pattern.length > MAX_QUOTED ? `${pattern.slice(0, MAX_QUOTED)}...` : pattern);
-}
-
-// What is no group whatever it looks like (an escape, a quotation, a character class), or the begin of a group that starts with an angle.
-const ANGLE_GROUP = /\\Q.*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\\[^]|\[:\^?[a-z]*:\]|[^\]\\])*\]|\(\?</gs;
-
-/** Whether a pattern has `(?<`: RE2 took to it as the begin of a named group only after Crossplane v1.13. */
-function hasAngleGroup(pattern: string): boolean {
-  return pattern.includes("(?<") && pattern.match(ANGLE_GROUP)?.includes("(?<") === true;
 }

@@ -3,7 +3,8 @@ import { joined } from "../go-string.ts";
 import { boundedText, MAX_TEXT_LENGTH, tooLong } from "../limits.ts";
 import { type Fail, failureOf } from "../transform-error.ts";
 import { BAD_PRECISION, BAD_WIDTH, type Directive, isSize, type Plan, parseFormat, type Size } from "./parse-format.ts";
-import { PLAIN, Printer, type Style, typeName } from "./printer.ts";
+import { Printer, typeName } from "./printer.ts";
+import { PLAIN, type Style } from "./style.ts";
 
 /**
  * Compiles a format for Go's `fmt.Sprintf`: the function returned gives, for the arguments, exactly the text that Go gives, including

@@ -3,27 +3,11 @@ import { isObject, MAX_VALUE_DEPTH } from "../../json.ts";
 import { bytesOf, firstRunes, runeCount, sortedKeys } from "../go-string.ts";
 import { MAX_TEXT_LENGTH, tooLong } from "../limits.ts";
 import type { Fail } from "../transform-error.ts";
-import { type FloatVerb, formatFloat, SHORTEST } from "./go-float.ts";
-import type { Flags } from "./parse-format.ts";
-import { canBackquote, isPrintable, isValidRune, quote, quoteRune } from "./quote.ts";
-
-/** How the current directive prints. */
-export interface Style extends Flags {
-  width: number | undefined;
-  precision: number | undefined;
-}
-
-/** No flags, no sizes. */
-export const PLAIN: Style = {
-  minus: false,
-  plus: false,
-  sharp: false,
-  space: false,
-  zero: false,
-  sharpV: false,
-  width: undefined,
-  precision: undefined,
-};
+import { floatText } from "./float-text.ts";
+import { type FloatVerb, SHORTEST } from "./go-float.ts";
+import { integerText, runeOf, unicodeText } from "./integer-text.ts";
+import { canBackquote, quote, quoteRune } from "./quote.ts";
+import { PLAIN, type Style } from "./style.ts";
 
 /** The name that Go prints for a value's type. */
 export function typeName(value: GoValue): string {
@@ -167,10 +151,10 @@ export class Printer {
       this.#padding(width);
       return;
     }
-    if (bytes.length > MAX_TEXT_LENGTH) tooLong(this.#fail);
-    const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"));
+    if (bytes.length > MAX_TEXT_LENGTH / 2) tooLong(this.#fail);
+    const digits = Buffer.from(bytes).toString("hex");
     const prefix = sharp ? "0x" : "";
-    const lower = prefix + digits.join(space ? ` ${prefix}` : "");
+    const lower = prefix + (space ? digits.replaceAll(/..(?=.)/g, `$& ${prefix}`) : digits);
     const text = isUpper ? lower.toUpperCase() : lower;
     if (!minus) this.#padding(width - text.length);
     this.write(text);
@@ -183,18 +167,18 @@ export class Printer {
     switch (verb) {
       case "v":
       case "d":
-        this.#inBase(value, 10, verb);
+        this.#padWithSpaces(integerText(value, 10, verb, this.#style, this.#fail));
         break;
       case "b":
-        this.#inBase(value, 2, verb);
+        this.#padWithSpaces(integerText(value, 2, verb, this.#style, this.#fail));
         break;
       case "o":
       case "O":
-        this.#inBase(value, 8, verb);
+        this.#padWithSpaces(integerText(value, 8, verb, this.#style, this.#fail));
         break;
       case "x":
       case "X":
-        this.#inBase(value, 16, verb);
+        this.#padWithSpaces(integerText(value, 16, verb, this.#style, this.#fail));
         break;
       case "c":
         this.#pad(String.fromCodePoint(runeOf(value)));
@@ -203,44 +187,11 @@ export class Printer {
         this.#pad(quoteRune(runeOf(value), this.#style.plus));
         break;
       case "U":
-        this.#unicode(value);
+        this.#padWithSpaces(unicodeText(value, this.#style, this.#fail));
         break;
       default:
         this.#badVerb(value, verb);
     }
-  }
-
-  #inBase(value: number | bigint, base: number, verb: string): void {
-    const { precision, zero, minus, plus, space, sharp, width } = this.#style;
-    const isNegative = value < 0;
-    let digits = (isNegative ? -value : value).toString(base);
-    if (verb === "X") digits = digits.toUpperCase();
-    let least = 0;
-    if (precision !== undefined) {
-      if (precision === 0 && digits === "0") {
-        this.#spaces(width ?? 0);
-        return;
-      }
-      least = precision;
-    } else if (zero && !minus && width !== undefined) {
-      least = isNegative || plus || space ? width - 1 : width;
-    }
-    if (least > MAX_TEXT_LENGTH) tooLong(this.#fail);
-    digits = digits.padStart(least, "0");
-    if (sharp) digits = basePrefix(base, verb, digits) + digits;
-    if (verb === "O") digits = `0o${digits}`;
-    const sign = isNegative ? "-" : plus ? "+" : space ? " " : "";
-    this.#padWithSpaces(sign + digits);
-  }
-
-  #unicode(value: number | bigint): void {
-    const { precision = 0, sharp } = this.#style;
-    if (precision > MAX_TEXT_LENGTH) tooLong(this.#fail);
-    const unsigned = value < 0 ? BigInt.asUintN(64, BigInt(value)) : value;
-    const digits = unsigned.toString(16).toUpperCase().padStart(Math.max(precision, 4), "0");
-    const code = Number(unsigned);
-    const character = sharp && isValidRune(code) && isPrintable(code) ? ` '${String.fromCodePoint(code)}'` : "";
-    this.#padWithSpaces(`U+${digits}${character}`);
   }
 
   // --- floats
@@ -275,17 +226,13 @@ export class Printer {
     const { plus, space, sharp, zero, minus, width } = this.#style;
     const precision = this.#style.precision ?? defaultPrecision;
     if (precision > MAX_TEXT_LENGTH) tooLong(this.#fail);
-    const text = formatFloat(value, format, precision);
-    const hasSign = text.startsWith("-") || text.startsWith("+");
-    let sign = hasSign ? text.slice(0, 1) : "+";
-    let digits = hasSign ? text.slice(1) : text;
-    if (space && sign === "+" && !plus) sign = " ";
+    const { sign: shown, digits } = floatText(value, format, precision, sharp);
+    const sign = space && shown === "+" && !plus ? " " : shown;
     if (!Number.isFinite(value)) {
       const isSignShown = !Number.isNaN(value) || space || plus;
       this.#padWithSpaces(isSignShown ? sign + digits : digits);
       return;
     }
-    if (sharp && format !== "b") digits = withPoint(digits, format, precision);
     if (!plus && sign === "+") {
       this.#pad(digits);
     } else if (zero && !minus && width !== undefined && width > digits.length + 1) {
@@ -333,37 +280,4 @@ export class Printer {
     if (count > MAX_TEXT_LENGTH) tooLong(this.#fail);
     this.write(character.repeat(count));
   }
-}
-
-function runeOf(value: number | bigint): number {
-  const code = value < 0 || value > 0x10ffff ? -1 : Number(value);
-  return isValidRune(code) ? code : 0xfffd;
-}
-
-function basePrefix(base: number, verb: string, digits: string): string {
-  if (base === 2) return "0b";
-  if (base === 16) return verb === "X" ? "0X" : "0x";
-  return base === 8 && !digits.startsWith("0") ? "0" : "";
-}
-
-/** The `#` flag on floats: always a point, and for %g no zeros cut off. */
-function withPoint(text: string, format: FloatVerb, precision: number): string {
-  const isHex = format === "x" || format === "X";
-  let missing = 0;
-  if (format === "g" || format === "G" || format === "x") missing = precision === SHORTEST ? 6 : precision;
-  const tailAt = text.search(isHex ? /[pP]/ : /[eE]/);
-  let mantissa = tailAt < 0 ? text : text.slice(0, tailAt);
-  const tail = tailAt < 0 ? "" : text.slice(tailAt);
-  // Every character but the point counts from the first that is not a zero on: in a hexadecimal number the x is the first.
-  let hasSeenNonZero = false;
-  for (const character of mantissa) {
-    if (character === ".") continue;
-    if (character !== "0") hasSeenNonZero = true;
-    if (hasSeenNonZero) missing--;
-  }
-  if (!mantissa.includes(".")) {
-    if (mantissa === "0") missing--;
-    mantissa += ".";
-  }
-  return mantissa + "0".repeat(Math.max(missing, 0)) + tail;
 }

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+import { inspectPattern } from "./regexp-pattern.ts";
+
+describe("inspectPattern", () => {
+  test.each([
+    ["", 0],
+    ["abc", 3],
+    ["a*", 2],
+    ["\\d\\pL\\p{Greek}\\x{1F600}", 4],
+    ["[a-z\\]][[:alpha:]x]", 2],
+    ["a{3}", 3],
+    ["a{2,5}", 5],
+    ["a{2,}", 3],
+    ["(ab){10}", 40],
+    ["((ab){10}c){10}", 430],
+    ["(?:a|b)(?P<n>c){2}", 11],
+    ["\\Qa{9}\\E", 8],
+    ["[{9}]\\{9}", 4],
+    ["a{x}", 4],
+    ["((((", 0],
+    ["))))", 8],
+  ])("%j has a size of about %i", (pattern, size) => {
+    expect(inspectPattern(pattern).size).toBe(size);
+  });
+});
