@@ -34,7 +34,8 @@ export class Findings {
 
   /** The findings in the order of the text; those without a place come last. */
   sorted(): Finding[] {
-    // Finding a position costs a walk over the text; findings beyond the bound are only counted.
+    if (this.#all.length === 0) return [];
+    // Finding positions costs a walk over the text; findings beyond the bound are only counted.
     const paths = this.#paths.slice(0, MAX_FINDINGS);
     const document = this.#document;
     const places = document.positionsOf?.(paths) ?? paths.map((path) => document.positionOf(path));
@@ -175,8 +176,8 @@ export class FieldReader {
 
   /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
   warnUnknown(also: readonly string[] = []): void {
-    for (const field of Object.keys(this.json)) {
-      if (this.#known.includes(field) || also.includes(field)) continue;
+    for (const field in this.json) {
+      if (this.#known.includes(field) || also.includes(field) || !Object.hasOwn(this.json, field)) continue;
       const known = [...this.#known, ...also];
       const meant = closest(field, known);
       const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
