@@ -13,6 +13,8 @@ missing=
 for program in crun docker-registry skopeo umoci; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
+# The page of a trace is looked at in a browser.
+command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
 if [ -n "$missing" ]; then
   if can_apt; then
     apt_install $missing || say "apt-get could not install$missing: see above"

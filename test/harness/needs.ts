@@ -3,10 +3,12 @@ import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
-import { which } from "./which.ts";
+import { browserProgram, which } from "./which.ts";
 
 /** Something that a machine may lack. */
 export type Need =
+  /** A browser without a screen: see browser.ts. */
+  | "chromium"
   /** A program on the PATH. */
   | "crun"
   | "docker-registry"
@@ -61,6 +63,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfCgroupLimits();
     case "python3":
       return lackOfPython();
+    case "chromium":
+      return browserProgram() === undefined ? "chromium is not installed" : undefined;
     default:
       return which(thing) !== undefined ? undefined : `${thing} is not installed`;
   }

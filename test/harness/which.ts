@@ -8,6 +8,11 @@ export function which(program: string): string | undefined {
   return folders.map((folder) => join(folder, program)).find(isExecutable);
 }
 
+/** Debian's chromium without a user interface is half as large, and enough; developers may have the whole one. */
+export function browserProgram(): string | undefined {
+  return which("chromium-headless-shell") ?? which("chromium");
+}
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

@@ -1,4 +1,4 @@
-import type { Desired, JsonObject, JsonValue } from "@xfn/functionio";
+import type { Desired, JsonObject } from "@xfn/functionio";
 import type { Masked } from "./masked.ts";
 import { maskField, maskPlaces, type OnHidden } from "./secret-places.ts";
 import type { SecretValues } from "./secret-values.ts";
@@ -28,7 +28,7 @@ function maskEntry(name: string | null, entry: JsonObject, onHidden: OnHidden): 
   const parts = new Map<string, Masked>();
   const resource = entry["resource"];
   for (const key of Object.keys(entry)) {
-    const value = entry[key] as JsonValue | undefined;
+    const value = entry[key];
     if (value === undefined || (key === "name" && name !== null) || (key === "resource" && value === null)) continue;
     parts.set(key, key === "resource" ? maskPlaces(value, onHidden) : maskField(key, value, onHidden));
   }

@@ -98,6 +98,9 @@ export function tracePage(page: PageDocument, data: PageData): void {
       bar,
       make("span", "step-line", counts, make("span", "origin-mark", "set this field")),
     );
+    const did =
+      step.status === "NotRun" ? "" : `, ${step.time}, ${added} added, ${changed} changed, ${removed} removed`;
+    card.setAttribute("aria-label", `Step ${index + 1}, ${step.name}: ${step.statusText}${did}`);
     return card;
   }
 

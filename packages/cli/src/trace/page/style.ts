@@ -24,11 +24,11 @@ h4 { margin: 10px 0 2px; font-size: 0.9rem; }
 p { margin: 0 0 8px; }
 ul, ol { margin: 0; padding: 0; list-style: none; }
 .facts { display: flex; flex-wrap: wrap; gap: 2px 0; margin-top: 4px; color: var(--soft); }
-.facts li:not(:last-child)::after { content: "\\00b7"; margin: 0 8px; }
+.facts li:not(:last-child)::after { content: "\\00b7" / ""; margin: 0 8px; }
 .facts .ok { color: var(--added); } .facts .bad { color: var(--removed); font-weight: 600; }
 .steps { display: flex; flex-wrap: wrap; gap: 12px 28px; }
 .steps > li { position: relative; flex: 1 1 210px; max-width: 340px; min-width: 0; }
-.steps > li:not(:last-child)::after { content: "\\2192"; position: absolute; right: -21px; top: 50%; translate: 0 -50%; color: var(--soft); }
+.steps > li:not(:last-child)::after { content: "\\2192" / ""; position: absolute; right: -21px; top: 50%; translate: 0 -50%; color: var(--soft); }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; text-align: left; cursor: pointer; }
 button:focus-visible, summary:focus-visible, input:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .step { display: block; width: 100%; height: 100%; padding: 12px 14px; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; }
@@ -91,6 +91,6 @@ ${Array.from({ length: 12 }, (_, index) => `.tree .depth-${index + 1} { --depth:
   .tree li { padding-left: calc(var(--depth) * 6px); }
   header, main { padding-left: 12px; padding-right: 12px; }
   .steps > li { flex-basis: 100%; max-width: none; } .steps { gap: 22px; }
-  .steps > li:not(:last-child)::after { content: "\\2193"; right: 50%; top: auto; bottom: -23px; translate: 50% 0; }
+  .steps > li:not(:last-child)::after { content: "\\2193" / ""; right: 50%; top: auto; bottom: -23px; translate: 50% 0; }
 }
 `;
