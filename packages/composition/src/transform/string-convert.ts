@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { GoJsonError, printGoJson } from "../go-json.ts";
 import type { GoValue } from "../go-value.ts";
 import type { StringTransform } from "../template.ts";
@@ -52,7 +51,8 @@ function fromBase64(text: string): string | undefined {
 /** Of a string, its bytes; of anything else, its JSON. */
 function hash(algorithm: "sha1" | "sha256" | "sha512", input: GoValue, fail: Fail): string {
   const bytes = typeof input === "string" ? bytesOf(input) : json(input, fail);
-  return createHash(algorithm).update(bytes).digest("hex");
+  // Loading it takes longer than rendering a composition without hashes.
+  return process.getBuiltinModule("node:crypto").createHash(algorithm).update(bytes).digest("hex");
 }
 
 function json(input: GoValue, fail: Fail): string {
