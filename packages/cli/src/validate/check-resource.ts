@@ -1,4 +1,4 @@
-import { checkComposition, type Finding } from "@xfn/composition";
+import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
 import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
 import { describeSchemaIssue } from "@xfn/composition/schema";
 import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
@@ -32,8 +32,19 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
 }
 
 /** All that is wrong with a Composition, also as seen from the definition of its composite resource. */
-export function compositionFindings(document: ParsedDocument, _extensions: Extensions): readonly Finding[] {
-  return checkComposition(document).findings;
+export function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
+  const { composition, findings } = checkComposition(document);
+  if (composition === undefined) return findings;
+  return [...findings, ...checkConnectionKeys(composition, keysFor(composition, extensions), document)];
+}
+
+/** The connection keys of the composite resource that a Composition is for; none if its definition is not given. */
+function keysFor({ spec }: Composition, { definitions }: Extensions): readonly string[] {
+  const { apiVersion, kind } = spec.compositeTypeRef;
+  const definition = definitions.find(({ spec: { group, names, versions } }) => {
+    return names.kind === kind && versions.some(({ name }) => `${group}/${name}` === apiVersion);
+  });
+  return definition?.spec.connectionSecretKeys ?? [];
 }
 
 function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {

@@ -193,6 +193,26 @@ describe("definitions and compositions", () => {
     }
   });
 
+  test("a Composition is held against the connection keys of its definition", async () => {
+    const composition = write(
+      "connection.yaml",
+      `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: c}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  resources:
+  - name: a
+    base: {apiVersion: v1, kind: A}
+    connectionDetails: [{fromConnectionSecretKey: user, name: user}]
+`,
+    );
+    const { code, stdout } = await run(join(dir, "definition.yaml"), composition);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\[!\].*"user" is not among the definition's connection keys.*:9:25\)/);
+    expect(stdout).toMatch(/\[x\].*password/);
+  });
+
   test("a CRD whose schema is not structural is named with its place", async () => {
     const bad = write("bad-crd.yaml", CRD.replace("type: integer", "minimum: 5"));
     const { code, stdout } = await run(bad, join(dir, "good.yaml"));

@@ -79,6 +79,19 @@ export function claimCrd(xrd: JsonObject): JsonObject {
   });
 }
 
+/** The kind of composite resources, with the complete schema of each version. */
+export function compositeKind(xrd: JsonObject): {
+  group: string;
+  kind: string;
+  versions: ReadonlyMap<string, JsonObject>;
+} {
+  const { group, names, versions } = read(xrd).spec;
+  const schemas = versions.map(({ name, schema }): [string, JsonObject] => {
+    return [name, wholeSchema(schema.openAPIV3Schema, COMPOSITE_SPEC_FIELDS)];
+  });
+  return { group, kind: names.kind, versions: new Map(schemas) };
+}
+
 /** The fields of claimNames that say the same as those of names. */
 export function claimConflicts(names: Names, claimNames: Names): string[] {
   return (["kind", "plural", "singular", "listKind"] as const).filter(
@@ -192,30 +205,31 @@ function merged(...maps: readonly (JsonObject | undefined)[]): JsonObject | unde
 
 function crdVersion(version: ShapedVersion, flavour: Flavour): JsonObject {
   const { name, served, deprecated, deprecationWarning } = version;
-  const { openAPIV3Schema } = version.schema;
-  const description = openAPIV3Schema["description"];
   return {
     name,
     served,
     storage: version.referenceable,
     ...(deprecated === true && { deprecated }),
     ...(deprecationWarning !== undefined && { deprecationWarning }),
-    schema: {
-      openAPIV3Schema: {
-        ...(description !== undefined && { description }),
-        type: "object",
-        required: ["spec"],
-        properties: {
-          apiVersion: { type: "string" },
-          kind: { type: "string" },
-          metadata: { type: "object" },
-          spec: part(openAPIV3Schema, "spec", flavour.fields),
-          status: part(openAPIV3Schema, "status", STATUS_FIELDS),
-        },
-      },
-    },
+    schema: { openAPIV3Schema: wholeSchema(version.schema.openAPIV3Schema, flavour.fields) },
     subresources: { status: {} },
     additionalPrinterColumns: [...(version.additionalPrinterColumns ?? []), ...flavour.columns],
+  };
+}
+
+function wholeSchema(author: JsonObject, specFields: Readonly<JsonObject>): JsonObject {
+  const { description } = author;
+  return {
+    ...(description !== undefined && { description }),
+    type: "object",
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec: part(author, "spec", specFields),
+      status: part(author, "status", STATUS_FIELDS),
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type ObjectMeta } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import type { Finding } from "../composition-error.ts";
 import { FieldReader, Findings } from "../field-reader.ts";
@@ -69,7 +69,7 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
   return {
     apiVersion: DEFINITION_API_VERSION,
     kind: DEFINITION_KIND,
-    metadata: metadata.json as ObjectMeta,
+    metadata: metadata.json,
     spec,
   };
 }

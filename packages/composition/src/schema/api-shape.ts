@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonPath, JsonValue } from "@xfn/functionio";
 import { Float64 } from "../go-value.ts";
 import { emptyObject, isObject, kindOf } from "../json.ts";
 

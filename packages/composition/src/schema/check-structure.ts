@@ -106,30 +106,27 @@ function checkForbidden({ keywords, path }: SchemaNode, report: Report): void {
 }
 
 function checkListType(node: SchemaNode, report: Report): void {
-  const { keywords, path, type } = node;
-  const listType = keywords["x-kubernetes-list-type"];
-  const keys = keywords["x-kubernetes-list-map-keys"];
-  const mapType = keywords["x-kubernetes-map-type"];
-  if (listType !== undefined) {
-    if (!["atomic", "set", "map"].includes(String(listType))) {
+  const { path, type, listType, listKeys, mapType } = node;
+  if (listType !== "") {
+    if (!["atomic", "set", "map"].includes(listType)) {
       report([...path, "x-kubernetes-list-type"], "is not one of atomic, set, map");
     } else if (type !== "array") report([...path, "x-kubernetes-list-type"], "is for type array only");
   }
-  if (listType === "map" && !Array.isArray(keys)) {
+  if (listType === "map" && listKeys.length === 0) {
     report([...path, "x-kubernetes-list-map-keys"], "is missing; x-kubernetes-list-type: map needs the keys");
   }
-  if (listType !== "map" && keys !== undefined) {
+  if (listType !== "map" && listKeys.length > 0) {
     report([...path, "x-kubernetes-list-map-keys"], "is for x-kubernetes-list-type: map only");
   }
-  for (const [index, key] of (Array.isArray(keys) ? keys : []).entries()) {
-    const item = node.items?.properties.get(String(key));
+  for (const [index, key] of listKeys.entries()) {
+    const item = node.items?.properties.get(key);
     if (item === undefined) {
       report([...path, "x-kubernetes-list-map-keys", index], "is no property of the items");
-    } else if (item.default === undefined && node.items?.required.includes(String(key)) !== true) {
+    } else if (item.default === undefined && node.items?.required.includes(key) !== true) {
       report([...path, "x-kubernetes-list-map-keys", index], "must be required in the items, or have a default there");
     }
   }
-  if (mapType !== undefined && !["atomic", "granular"].includes(String(mapType))) {
+  if (mapType !== "" && !["atomic", "granular"].includes(mapType)) {
     report([...path, "x-kubernetes-map-type"], "is not one of atomic, granular");
   }
 }

@@ -1,16 +1,11 @@
 import type { JsonValue } from "@xfn/functionio";
 import { compareUtf8 } from "../go-json.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../json.ts";
+import { isNumber, sameNumber } from "./numbers.ts";
 
 /** Whether two JSON values are equal; numbers by value. Values deeper than documents can be are never equal. */
 export function sameJson(a: JsonValue, b: JsonValue, depth = 0): boolean {
-  // Numbers and bigints of one value are equal (`==` compares them exactly).
-  if (typeof a === "bigint" || typeof b === "bigint") {
-    // biome-ignore lint/suspicious/noDoubleEquals: the only exact comparison of a bigint with a number
-    return (
-      (typeof a === "bigint" || typeof a === "number") && (typeof b === "bigint" || typeof b === "number") && a == b
-    );
-  }
+  if (isNumber(a) && isNumber(b)) return sameNumber(a, b);
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || depth > MAX_VALUE_DEPTH)
     return false;

@@ -36,7 +36,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   const given = head.length + (tail?.length ?? 0);
   // `::` stands for at least one group.
   if (halves.length === 2 ? given > 14 : given !== 16) return undefined;
-  return Uint8Array.from([...head, ...new Array<number>(16 - given).fill(0), ...(tail ?? [])]);
+  return Uint8Array.from([...head, ...Array.from({ length: 16 - given }, () => 0), ...(tail ?? [])]);
 }
 
 /** The bytes of colon-separated groups; the last one may be an IPv4 address. */

@@ -12,7 +12,16 @@ export interface SchemaNode {
   readonly keywords: JsonObject;
   /** Where the schema stands in the whole one, for messages about the schema itself. */
   readonly path: JsonPath;
+  /** "" where there is none. */
   readonly type: string;
+  /** "" where there is none. */
+  readonly format: string;
+  /** x-kubernetes-list-type; "" where there is none. */
+  readonly listType: string;
+  /** x-kubernetes-list-map-keys. */
+  readonly listKeys: readonly string[];
+  /** x-kubernetes-map-type; "" where there is none. */
+  readonly mapType: string;
   readonly nullable: boolean;
   readonly intOrString: boolean;
   readonly preserveUnknown: boolean;
@@ -65,7 +74,11 @@ export function nodeOf(keywords: JsonObject, path: JsonPath): SchemaNode {
   return {
     keywords,
     path,
-    type: typeof keywords["type"] === "string" ? keywords["type"] : "",
+    type: text(keywords["type"]),
+    format: text(keywords["format"]),
+    listType: text(keywords["x-kubernetes-list-type"]),
+    listKeys: (keywords["x-kubernetes-list-map-keys"] ?? []) as string[],
+    mapType: text(keywords["x-kubernetes-map-type"]),
     nullable: keywords["nullable"] === true,
     intOrString: keywords["x-kubernetes-int-or-string"] === true,
     preserveUnknown: keywords["x-kubernetes-preserve-unknown-fields"] === true,
@@ -83,6 +96,10 @@ export function nodeOf(keywords: JsonObject, path: JsonPath): SchemaNode {
     oneOf: children("oneOf"),
     not: child(not, "not"),
   };
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** The schema of a field of an object; undefined if the schema does not say. */

@@ -11,6 +11,11 @@ export function isInteger(value: number | bigint): boolean {
   return typeof value === "bigint" ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 }
 
+/** Whether two numbers have one value: an integer beyond 2^53 is not the double next to it. */
+export function sameNumber(a: number | bigint, b: number | bigint): boolean {
+  return !(a < b) && !(a > b) && !Number.isNaN(a) && !Number.isNaN(b);
+}
+
 /** The type of a value as schemas name it. */
 export function typeName(value: JsonValue | Float64): string {
   if (value === null) return "null";

@@ -1,12 +1,13 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
 import { RE2JS } from "re2js";
+import { printGoJson } from "../go-json.ts";
 import { Float64 } from "../go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../json.ts";
 import { duplicatesOf, sameJson } from "./equality.ts";
 import { formatCheck } from "./formats.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 import type { SchemaNode } from "./node.ts";
-import { isInteger, isMultipleOf, isNumber, typeName } from "./numbers.ts";
+import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
 import type { SchemaFinding } from "./schema-error.ts";
 
 /**
@@ -97,8 +98,8 @@ class Validation {
     const found = typeName(value);
     if (expected === "") {
       // A format is a type of its own where a part of a schema (`anyOf`) says nothing else.
-      const { format } = node.keywords;
-      if (typeof format !== "string" || value === null || formatCheck(format) === undefined) return;
+      const { format } = node;
+      if (value === null || formatCheck(format) === undefined) return;
       this.#passed++;
       if (found === "string" || found === "array") this.#passed++;
       else this.#fail("Type", `must be of type ${format}`, found);
@@ -191,7 +192,7 @@ class Validation {
   }
 
   #string(node: SchemaNode, value: string): void {
-    const { maxLength, minLength, pattern, format } = node.keywords;
+    const { maxLength, minLength, pattern } = node.keywords;
     this.#passed++;
     if (isNumber(maxLength) || isNumber(minLength)) {
       const length = codePoints(value);
@@ -203,9 +204,9 @@ class Validation {
     if (typeof pattern === "string" && this.#patterns.get(node)?.test(value) !== true) {
       this.#fail("Invalid", `should match '${pattern}'`, value);
     }
-    const inFormat = typeof format === "string" ? formatCheck(format)?.(value) : undefined;
+    const inFormat = formatCheck(node.format)?.(value);
     if (inFormat !== undefined) this.#passed++;
-    if (inFormat === false) this.#fail("Format", `must be of type ${format}`, value);
+    if (inFormat === false) this.#fail("Format", `must be of type ${node.format}`, value);
   }
 
   #number(node: SchemaNode, value: number | bigint): void {
@@ -252,12 +253,11 @@ class Validation {
 
   /** x-kubernetes-list-type: the items of a set differ, those of a map differ in their keys. */
   #keyed(node: SchemaNode, value: readonly JsonValue[]): void {
-    const type = node.keywords["x-kubernetes-list-type"];
-    const keys = node.keywords["x-kubernetes-list-map-keys"];
-    if (type !== "set" && (type !== "map" || !Array.isArray(keys))) return;
+    const { listType: type, listKeys: keys } = node;
+    if (type !== "set" && type !== "map") return;
     // Items of another type were reported as such; they have no keys to compare.
     if (type === "map" && !value.every((item) => item === null || isObject(item))) return;
-    const identities = type === "set" ? value : value.map((item) => identityOf(item, keys as string[]));
+    const identities = type === "set" ? value : value.map((item) => identityOf(item, keys));
     for (const index of duplicatesOf(identities)) {
       this.#path.push(index);
       this.#add("Duplicate", "", identities[index]);
@@ -269,7 +269,7 @@ class Validation {
     const choices = node.keywords["enum"];
     if (!Array.isArray(choices)) return;
     if (!choices.some((choice) => sameJson(choice, value))) {
-      const texts = choices.map((choice) => JSON.stringify(typeof choice === "string" ? choice : String(choice)));
+      const texts = choices.map((choice) => JSON.stringify(typeof choice === "string" ? choice : printGoJson(choice)));
       this.#add("Unsupported", `supported values: ${texts.join(", ").slice(0, 1000)}`, value);
     }
   }

@@ -32,7 +32,9 @@ export function compileExpression(
   options: { readonly type: "bool" | "string"; readonly optionalOldSelf: boolean },
   report: (finding: SchemaFinding) => void,
 ): Expression | undefined {
-  const wrong = (message: string): undefined => void report({ path: formatPath(at), at, message });
+  const wrong = (message: string): undefined => {
+    report({ path: formatPath(at), at, message });
+  };
   if (text.length > MAX_RULE_LENGTH) return wrong(`is longer than ${MAX_RULE_LENGTH} characters`);
   const environment = ruleEnvironment(options.optionalOldSelf);
   try {

@@ -1,4 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { isNumber, sameNumber } from "../numbers.ts";
 import { CelFunctionError } from "./failure.ts";
 
 type Comparable = bigint | number | string | boolean | Date;
@@ -40,6 +41,5 @@ function extreme(list: Comparable[], better: (a: Comparable, b: Comparable) => b
 /** Scalars by value; the language has `in` and `==` for the rest. */
 function same(a: unknown, b: unknown): boolean {
   if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
-  // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of one value are equal in CEL
-  return typeof a === "bigint" || typeof b === "bigint" ? a == b : a === b;
+  return isNumber(a) && isNumber(b) ? sameNumber(a, b) : a === b;
 }

@@ -84,7 +84,7 @@ class RuleRun {
 
   #object(node: SchemaNode, value: JsonObject, old: JsonObject | undefined): void {
     // The fields of an atomic map are not compared one by one.
-    const comparable = node.keywords["x-kubernetes-map-type"] !== "atomic";
+    const comparable = node.mapType !== "atomic";
     for (const key of Object.keys(value)) {
       const part = node.properties.get(key) ?? (typeof node.additional === "object" ? node.additional : undefined);
       if (part === undefined) continue;
@@ -163,11 +163,8 @@ function counterparts(
   node: SchemaNode,
   old: readonly JsonValue[] | undefined,
 ): (item: JsonValue) => JsonValue | undefined {
-  const keys = node.keywords["x-kubernetes-list-map-keys"];
-  if (old === undefined || node.keywords["x-kubernetes-list-type"] !== "map" || !Array.isArray(keys)) {
-    return () => undefined;
-  }
-  const identity = (item: JsonValue): string => canonical(identityOf(item, keys as string[]));
+  if (old === undefined || node.listType !== "map") return () => undefined;
+  const identity = (item: JsonValue): string => canonical(identityOf(item, node.listKeys));
   const byIdentity = new Map(old.map((item) => [identity(item), item]));
   return (item) => byIdentity.get(identity(item));
 }

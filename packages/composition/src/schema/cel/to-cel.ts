@@ -32,7 +32,7 @@ function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
     return isInteger(value) ? BigInt(value) : Number(value);
   }
   if (typeof value !== "string") return value;
-  switch (String(node?.keywords["format"] ?? "").replaceAll("-", "")) {
+  switch ((node?.format ?? "").replaceAll("-", "")) {
     case "datetime":
       return isDateTime(value) ? new Date(value) : value;
     case "date":
