@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
+import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
 import { ANNOTATION_RESOURCE_NAME } from "./names.ts";
 import { PipelineError } from "./pipeline-error.ts";
 
@@ -23,13 +24,16 @@ export function asComposite(value: JsonValue): CompositeResource {
 
 /**
  * Observed composed resources as the entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
- * annotation. All that is wrong is reported at once.
+ * annotation. A Secret that one of them names as its `spec.writeConnectionSecretToRef` gives that one's connection
+ * details. All that is wrong is reported at once.
  *
  * @throws {PipelineError} `InvalidObserved`
  */
 export function observedEntries(objects: readonly JsonValue[], composite: CompositeResource): ObservedResource[] {
   const problems: string[] = [];
   const entries = new Map<string, ObservedResource>();
+  const secrets = new Map<string, KubernetesObject>();
+  const unnamed: KubernetesObject[] = [];
   for (const [index, object] of objects.entries()) {
     const problem = isObject(object) ? objectProblem(object) : "it is not an object";
     if (problem !== undefined) {
@@ -38,12 +42,10 @@ export function observedEntries(objects: readonly JsonValue[], composite: Compos
     }
     const resource = object as KubernetesObject;
     const title = `observed ${describe(resource)}`;
+    if (isSecret(resource)) secrets.set(namespacedName(resource), resource);
     const name = resource.metadata?.annotations?.[ANNOTATION_RESOURCE_NAME];
-    if (typeof name !== "string" || name === "") {
-      problems.push(
-        `${title}: has no annotation ${ANNOTATION_RESOURCE_NAME}; give it the name of its entry in desired.resources`,
-      );
-    } else if (entries.has(name)) {
+    if (typeof name !== "string" || name === "") unnamed.push(resource);
+    else if (entries.has(name)) {
       problems.push(
         `${title}: ${describe(entries.get(name)?.resource)} already stands for the entry ${JSON.stringify(name)}`,
       );
@@ -51,8 +53,23 @@ export function observedEntries(objects: readonly JsonValue[], composite: Compos
       problems.push(`${title}: is controlled by another owner than the composite resource ${composite.metadata.name}`);
     } else entries.set(name, { name, resource });
   }
+  const written = new Set<string>();
+  const observed = [...entries.values()].map((entry): ObservedResource => {
+    const reference = connectionSecretOf(entry.resource);
+    if (reference === undefined) return entry;
+    written.add(reference);
+    const secret = secrets.get(reference);
+    return secret === undefined ? entry : { ...entry, connectionDetails: secretDetails(secret) };
+  });
+  for (const resource of unnamed) {
+    if (isSecret(resource) && written.has(namespacedName(resource))) continue;
+    problems.push(
+      `observed ${describe(resource)}: has no annotation ${ANNOTATION_RESOURCE_NAME}; give it the name of its entry in ` +
+        `desired.resources${isSecret(resource) ? ", or to a resource as its spec.writeConnectionSecretToRef" : ""}`,
+    );
+  }
   if (problems.length > 0) throw new PipelineError("InvalidObserved", problems.join("\n"));
-  return [...entries.values()];
+  return observed;
 }
 
 /** Whether another object than the XR controls a resource. Without a UID there is no telling, as with a file that was written by hand. */

@@ -269,6 +269,40 @@ describe("render", () => {
     expect((error as Error).message.split("\n")).toHaveLength(3);
   });
 
+  test("a Secret that an observed resource writes gives its connection details", async () => {
+    const secret = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "a-conn", namespace: "system" },
+      data: { password: Buffer.from("hunter2").toString("base64"), blob: Buffer.from([0xff, 0xfe]).toString("base64") },
+      stringData: { user: "admin" },
+    };
+    const writer = observedBucket("a", {
+      spec: { writeConnectionSecretToRef: { name: "a-conn", namespace: "system" } },
+    });
+    const details = [{ fromConnectionSecretKey: "password" }, { fromConnectionSecretKey: "user" }];
+    const composition = compositionOf([], {
+      resources: [
+        {
+          name: "a",
+          base: bucket(),
+          connectionDetails: [...details, { fromConnectionSecretKey: "blob" }],
+        },
+      ],
+    });
+    const input = { ...runOf(), composition };
+    const result = await render({ ...input, observed: [secret, writer] });
+    expect([...result.connectionDetails]).toEqual([
+      ["password", "hunter2"],
+      ["user", "admin"],
+    ]);
+    expect(printRender(result, { includeFullXR: true, includeFunctionResults: true })).not.toContain("hunter2");
+    await expect(render({ ...input, observed: [secret, observedBucket("a")] })).rejects.toMatchObject({
+      code: "InvalidObserved",
+      message: expect.stringContaining("writeConnectionSecretToRef"),
+    });
+  });
+
   test("an XR without a UID may have observed resources of any owner: there is no telling", async () => {
     const owned = observedBucket("a");
     (owned["metadata"] as Record<string, JsonValue>)["ownerReferences"] = [{ uid: "live", controller: true }];

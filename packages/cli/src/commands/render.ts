@@ -9,6 +9,7 @@ XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COM
 FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function takes the place of
 the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
 oci:DIR layouts, relative to the file that names them. A Composition of templates alone is rendered without any container.
+A Secret that an observed resource names (spec.writeConnectionSecretToRef) may stand beside it: its connection details.
 
 Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
 result: the XR, whose condition Synced says why, and results (-r). When the run fails, nothing.

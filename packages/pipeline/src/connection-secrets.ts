@@ -1,0 +1,50 @@
+import type { ExplicitConnectionDetail, JsonObject, KubernetesObject } from "@xfn/functionio";
+import { isObject } from "@xfn/functionio";
+
+/** `namespace/name` of the Secret that a resource writes its connection details to (`spec.writeConnectionSecretToRef`). */
+export function connectionSecretOf(resource: KubernetesObject): string | undefined {
+  const { spec } = resource;
+  const reference = isObject(spec) ? spec["writeConnectionSecretToRef"] : undefined;
+  if (!isObject(reference)) return undefined;
+  const { name, namespace = resource.metadata?.namespace ?? "" } = reference;
+  return typeof name === "string" && typeof namespace === "string" ? `${namespace}/${name}` : undefined;
+}
+
+/** Whether an object is a Secret. */
+export function isSecret(object: KubernetesObject): boolean {
+  return object.apiVersion === "v1" && object.kind === "Secret";
+}
+
+/** `namespace/name` of an object. */
+export function namespacedName({ metadata }: KubernetesObject): string {
+  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
+}
+
+/**
+ * What a Secret says, sorted by key: `stringData`, as a person writes it, over `data`, as an API server gives it. What is
+ * not text is left out: a FunctionIO has no room for it.
+ */
+export function secretDetails(secret: KubernetesObject): ExplicitConnectionDetail[] {
+  const details = new Map<string, string>();
+  for (const [key, value] of texts(secret["data"])) {
+    const text = decoded(value);
+    if (text !== undefined) details.set(key, text);
+  }
+  for (const [key, value] of texts(secret["stringData"])) details.set(key, value);
+  return [...details]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]): ExplicitConnectionDetail => ({ name, value }));
+}
+
+function texts(map: JsonObject[string] | undefined): [key: string, value: string][] {
+  const entries = Object.entries(isObject(map) ? map : {});
+  return entries.filter((entry): entry is [string, string] => typeof entry[1] === "string");
+}
+
+function decoded(base64: string): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, "base64"));
+  } catch {
+    return undefined;
+  }
+}
