@@ -4,7 +4,7 @@ export interface Figure {
   name: string;
   /** The median of ours, in `unit`. */
   value: number;
-  unit: "ms" | "MB" | "MB/s";
+  unit: "ms" | "us" | "MB" | "MB/s";
   /** How many runs the median is of. */
   runs: number;
   /** What it is measured against, in the same run. */

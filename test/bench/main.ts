@@ -1,5 +1,6 @@
 // npm run bench [-- NAME...]: one JSON line per figure on stdout; what it is doing on stderr.
 const suites = {
+  compose: () => import("./compose.bench.ts"),
   call: () => import("./call.bench.ts"),
   render: () => import("./render.bench.ts"),
   sdk: () => import("./sdk.bench.ts"),

@@ -1,0 +1,23 @@
+// What crossplane-peer/main.go does, with our engine: compose-child.ts COMPOSITION XR, both JSON; for each line of stdin, a
+// count, it renders that often and prints the nanoseconds.
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { compileTemplates, documentOf, parseComposition } from "@xfn/composition";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+
+const [composition = "", xr = ""] = process.argv.slice(2);
+const { resources, patchSets } = parseComposition(documentOf(read(composition))).spec;
+const composite = read(xr) as unknown as KubernetesObject;
+// A Composition is compiled once for all its XRs and all their runs.
+const compiled = compileTemplates({ resources, patchSets });
+const observed = new Map<string, KubernetesObject>();
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const began = process.hrtime.bigint();
+  for (let run = Number(line); run > 0; run--) compiled.render({ composite, observed });
+  console.log(String(process.hrtime.bigint() - began));
+}
+
+function read(path: string): JsonObject {
+  return JSON.parse(readFileSync(path, "utf8")) as JsonObject;
+}
