@@ -30,7 +30,7 @@ export function checkConnectionKeys(
       // Without a name it is published as nothing; `parseComposition` says so.
       if (name === undefined) continue;
       const path = ["spec", field, index, "connectionDetails", detailIndex];
-      const title = JSON.stringify(name);
+      const title = JSON.stringify(name.slice(0, 64));
       const first = exposed.get(name);
       if (!known.has(name)) {
         findings.warning(
@@ -40,7 +40,7 @@ export function checkConnectionKeys(
         );
       } else if (first !== undefined) {
         findings.error("Duplicate", path, `${title} is exposed by the template ${first} already; expose it once`);
-      } else exposed.set(name, JSON.stringify(template.name));
+      } else exposed.set(name, JSON.stringify(template.name.slice(0, 64)));
     }
   }
   for (const key of known) {

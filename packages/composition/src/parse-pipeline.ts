@@ -33,7 +33,7 @@ function readSteps(readers: readonly FieldReader[]): PipelineStep[] {
       reader.error(
         "Duplicate",
         "step",
-        `${JSON.stringify(step)} is also the name of an earlier step; names are unique`,
+        `${JSON.stringify(step.slice(0, 64))} is also the name of an earlier step; names are unique`,
       );
     }
     if (step !== undefined) names.add(step);

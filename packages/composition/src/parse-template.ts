@@ -72,7 +72,7 @@ class TemplateNames {
       reader.error(
         "Duplicate",
         "name",
-        `${JSON.stringify(name)} is also the name of template ${first}; names are unique`,
+        `${JSON.stringify(name.slice(0, 64))} is also the name of template ${first}; names are unique`,
       );
     } else if (index > 0 && this.#seen.size === 0) {
       reader.error("Invalid", "name", "either all templates have names or none has, and those before have none");

@@ -3,6 +3,7 @@ import type { GoValue } from "../go-value.ts";
 import type { MergeOptions, Patch } from "../template.ts";
 import { compileCombine } from "../transform/combine.ts";
 import { compileTransforms } from "../transform/compile-transforms.ts";
+import { itemsOf, textOrNone } from "./items-of.ts";
 
 /** What a patch copies between. `composed` is the resource that is rendered, or, on the way to the XR, the one that exists. */
 export type PatchDirection = "toComposed" | "toComposite" | "environmentToComposed" | "composedToEnvironment";
@@ -47,39 +48,62 @@ const DIRECTIONS: { readonly [type: string]: PatchDirection } = {
  * them (its API server, like our parser, fills in the type that is the default).
  */
 export function compilePatch(patch: Patch, source: string): CompiledPatch | undefined {
-  const type: string = patch.type ?? "";
+  const type = textOrNone(patch.type) ?? "";
   const direction = Object.hasOwn(DIRECTIONS, type) ? DIRECTIONS[type] : undefined;
   if (direction === undefined) return undefined;
-  const combines = type.startsWith("Combine");
-  const variables = combines ? (patch.combine?.variables ?? []).map((variable) => variable.fromFieldPath) : [];
-  const froms = combines ? variables : [patch.fromFieldPath ?? ""];
-  const to = patch.toFieldPath ?? (combines ? "" : (patch.fromFieldPath ?? ""));
-  const transforms = patch.transforms ?? [];
-  const policy = patch.policy?.fromFieldPath ?? "Optional";
+  const place = { direction, source };
+  return type.startsWith("Combine") ? compileCombinePatch(patch, type, place) : compileFieldPatch(patch, type, place);
+}
+
+type Place = Pick<CompiledPatch, "direction" | "source">;
+
+function compileFieldPatch(patch: Patch, type: string, place: Place): CompiledPatch {
+  const from = textOrNone(patch.fromFieldPath);
+  const to = textOrNone(patch.toFieldPath) ?? from ?? "";
   return {
-    direction,
-    from: froms.map(pathOf),
-    combine: combines && patch.combine ? compileCombine(patch.combine) : undefined,
-    transform: transforms.length === 0 ? undefined : compileTransforms(transforms),
+    ...place,
+    from: [pathOf(from ?? "")],
+    combine: undefined,
+    transform: transformOf(patch),
     to: pathOf(to),
-    // A combine does not expand wildcards: there `*` is a field.
-    wildcards: !combines && to.includes("[*]"),
-    required: policy !== "Optional",
-    merge: combines ? undefined : (patch.policy?.mergeOptions ?? undefined),
-    problem: problemOf(patch, type, combines),
-    source,
-    origin: `${type} ${froms.join(", ")}`,
+    wildcards: to.includes("[*]"),
+    required: isRequired(patch),
+    merge: patch.policy?.mergeOptions ?? undefined,
+    problem: from === undefined ? `a ${type} patch needs fromFieldPath` : undefined,
+    origin: `${type} ${from ?? ""}`,
   };
 }
 
-function problemOf(patch: Patch, type: string, combines: boolean): string | undefined {
-  if (!combines) {
-    return (patch.fromFieldPath ?? undefined) === undefined ? `a ${type} patch needs fromFieldPath` : undefined;
-  }
-  if ((patch.combine ?? undefined) === undefined) return `a ${type} patch needs combine`;
-  if ((patch.toFieldPath ?? undefined) === undefined) return `a ${type} patch needs toFieldPath`;
-  if ((patch.combine?.variables ?? []).length === 0) return "combine.variables is empty; name at least one field";
-  return undefined;
+/** A combine knows neither wildcards, `*` is a field to it, nor merge options. */
+function compileCombinePatch(patch: Patch, type: string, place: Place): CompiledPatch {
+  const combine = patch.combine ?? undefined;
+  const to = textOrNone(patch.toFieldPath);
+  const variables = itemsOf(combine?.variables).map(([, variable]) => textOrNone(variable.fromFieldPath) ?? "");
+  let problem: string | undefined;
+  if (combine === undefined) problem = `a ${type} patch needs combine`;
+  else if (to === undefined) problem = `a ${type} patch needs toFieldPath`;
+  else if (variables.length === 0) problem = "combine.variables is empty; name at least one field";
+  return {
+    ...place,
+    from: variables.map(pathOf),
+    combine: combine && compileCombine(combine),
+    transform: transformOf(patch),
+    to: pathOf(to ?? ""),
+    wildcards: false,
+    required: isRequired(patch),
+    merge: undefined,
+    problem,
+    origin: `${type} ${variables.join(", ")}`,
+  };
+}
+
+function transformOf(patch: Patch): CompiledPatch["transform"] {
+  const transforms = patch.transforms ?? [];
+  return transforms.length === 0 ? undefined : compileTransforms(transforms);
+}
+
+function isRequired(patch: Patch): boolean {
+  return (patch.policy?.fromFieldPath ?? "Optional") !== "Optional";
 }
 
 function pathOf(text: string): PathOrError {

@@ -5,6 +5,7 @@ import { emptyObject, isObject } from "../json.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "../template.ts";
 import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
 import { inlinePatchSets } from "./inline-patch-sets.ts";
+import { itemsOf, textOrNone } from "./items-of.ts";
 import { hasKind } from "./object-kind.ts";
 import { RenderRun } from "./render-run.ts";
 import { TemplateError } from "./template-error.ts";
@@ -98,26 +99,29 @@ export function compileTemplates(spec: TemplatesSpec): CompiledTemplates {
 
 function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
   try {
-    const resources = spec.resources ?? [];
+    const resources = itemsOf(spec.resources);
     const field = `spec.${spec.resourcesField ?? "resources"}`;
-    const inlined = inlinePatchSets(resources, spec.patchSets ?? [], field);
-    const templates = resources.map((template, index): CompiledTemplate => {
+    const inlined = inlinePatchSets(
+      resources.map(([, template]) => template),
+      spec.patchSets,
+      field,
+    );
+    const templates = resources.map(([index, template], position): CompiledTemplate => {
       const source = `${field}[${index}]`;
-      const name = template.name ?? undefined;
+      const name = textOrNone(template.name);
       if (name === undefined) throw new TemplateError("Unnamed", source, "the template has no name");
-      const patches = (inlined[index] ?? []).map(({ patch, source: place }) => compilePatch(patch, place));
-      const known = patches.filter((patch) => patch !== undefined);
+      const patches = inlined[position] ?? [];
       return {
         name,
         index,
         source,
         base: compileBase(template.base, source),
-        patches: known.filter((patch) => patch.direction !== "toComposite"),
-        toComposite: known.filter((patch) => patch.direction === "toComposite"),
+        patches: patches.filter((patch) => patch.direction !== "toComposite"),
+        toComposite: patches.filter((patch) => patch.direction === "toComposite"),
       };
     });
-    const environment = (spec.environment?.patches ?? [])
-      .map((patch, index) => compilePatch(patch, `spec.environment.patches[${index}]`))
+    const environment = itemsOf(spec.environment?.patches)
+      .map(([index, patch]) => compilePatch(patch, `spec.environment.patches[${index}]`))
       // Between the XR and the environment only: other types are passed over, as in Crossplane.
       .filter((patch) => patch?.direction === "toComposed" || patch?.direction === "toComposite")
       .filter((patch) => patch !== undefined);

@@ -117,6 +117,38 @@ describe("depth and size", () => {
   });
 });
 
+test("a large patch set that is used over and over ends in an error, not in a full memory", () => {
+  const patches = Array.from({ length: 10_000 }, () => copy("spec.a", "spec.b"));
+  const uses = Array.from({ length: 10_000 }, (): Patch => ({ type: "PatchSet", patchSetName: "p" }));
+  expect(outcome(() => render({ ...template(uses), patchSets: [{ name: "p", patches }] }))).toBe("TooLarge");
+});
+
+describe("any JSON for a spec", () => {
+  test("compiles, and renders or fails with a TemplateError", () => {
+    const field =
+      "resources patchSets environment patches name base kind type fromFieldPath toFieldPath combine variables";
+    const key = fc.constantFrom(
+      ...`${field} transforms policy mergeOptions patchSetName string map metadata`.split(" "),
+    );
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "medium" },
+        fc.constantFrom(null, "", "a", "K", "PatchSet", "FromCompositeFieldPath", "CombineFromComposite", 1, true),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(key, tie("value"), { maxKeys: 6, noNullPrototype: false }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(value, fc.array(value, { maxLength: 3 }), value, (resources, patches, environment) => {
+        const spec = { resources, patchSets: patches, environment } as unknown as TemplatesSpec;
+        outcome(() => render(spec));
+        outcome(() => render({ ...template(patches as Patch[]), patchSets: resources } as unknown as TemplatesSpec));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
 describe("any patch", () => {
   test("gives a resource or a TemplateError, and leaves its input as it was", () => {
     const path = fc.constantFrom(

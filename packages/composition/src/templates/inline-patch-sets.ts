@@ -1,43 +1,58 @@
 import type { Patch, PatchSet, ResourceTemplate } from "../template.ts";
+import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
+import { itemsOf, textOrNone } from "./items-of.ts";
 import { TemplateError } from "./template-error.ts";
 
-/** A patch, and where its author wrote it. */
-export interface PlacedPatch {
-  patch: Patch;
-  source: string;
-}
+/**
+ * How many patches all templates may have together. A thousand templates with two hundred patches each are beyond what
+ * anybody writes; a large patch set that ten thousand patches refer to would fill any memory.
+ */
+const MAX_PATCHES = 200_000;
 
 /**
- * The patches of each template with those of its patch sets in their place. Of patch sets with one name the last counts.
+ * The patches of each template, compiled, with those of its patch sets in their place. Of patch sets with one name the
+ * last counts.
  *
  * @param field where the templates are written
  * @throws {TemplateError} `InvalidPatch`: a patch set within a patch set, used or not; or one that does not exist
  */
 export function inlinePatchSets(
   templates: readonly ResourceTemplate[],
-  patchSets: readonly PatchSet[],
+  patchSets: readonly PatchSet[] | undefined,
   field: string,
-): readonly PlacedPatch[][] {
-  const sets = new Map<string, PlacedPatch[]>();
-  for (const [setIndex, set] of patchSets.entries()) {
-    const patches = (set.patches ?? []).map((patch, index) => {
+): CompiledPatch[][] {
+  const sets = new Map<string, CompiledPatch[]>();
+  for (const [setIndex, set] of itemsOf(patchSets)) {
+    const compiled = itemsOf(set.patches).map(([index, patch]) => {
       const source = `spec.patchSets[${setIndex}].patches[${index}]`;
-      if (patch.type !== "PatchSet") return { patch, source };
+      if (patch.type !== "PatchSet") return compilePatch(patch, source);
       throw new TemplateError("InvalidPatch", source, "a patch set cannot contain a patch of type PatchSet");
     });
-    sets.set(set.name, patches);
+    sets.set(
+      set.name,
+      compiled.filter((patch) => patch !== undefined),
+    );
   }
-  return templates.map((template, templateIndex) =>
-    (template.patches ?? []).flatMap((patch, index) => {
+  let count = 0;
+  return templates.map((template, templateIndex) => {
+    const inlined: CompiledPatch[] = [];
+    for (const [index, patch] of itemsOf(template.patches)) {
       const source = `${field}[${templateIndex}].patches[${index}]`;
-      if (patch.type !== "PatchSet") return [{ patch, source }];
-      const name = patch.patchSetName ?? undefined;
-      if (name === undefined) {
-        throw new TemplateError("InvalidPatch", source, "a PatchSet patch needs patchSetName");
+      const patches = patch.type === "PatchSet" ? setOf(sets, patch, source) : [compilePatch(patch, source)];
+      count += patches.length;
+      if (count > MAX_PATCHES) {
+        throw new TemplateError("TooLarge", source, `the templates have more than ${MAX_PATCHES} patches in all`);
       }
-      const set = sets.get(name);
-      if (set !== undefined) return set;
-      throw new TemplateError("InvalidPatch", source, `there is no patch set ${JSON.stringify(name)}`);
-    }),
-  );
+      for (const one of patches) if (one !== undefined) inlined.push(one);
+    }
+    return inlined;
+  });
+}
+
+function setOf(sets: ReadonlyMap<string, CompiledPatch[]>, patch: Patch, source: string): CompiledPatch[] {
+  const name = textOrNone(patch.patchSetName);
+  if (name === undefined) throw new TemplateError("InvalidPatch", source, "a PatchSet patch needs patchSetName");
+  const set = sets.get(name);
+  if (set !== undefined) return set;
+  throw new TemplateError("InvalidPatch", source, `there is no patch set ${JSON.stringify(name.slice(0, 64))}`);
 }
