@@ -104,7 +104,9 @@ function checkAuthorSchema(schema: FieldReader, offersClaim: boolean): void {
   if (findings.errors > before || !isObject(shaped)) return;
   const node = nodeOf(shaped, schema.path);
   warnDropped(schema, shaped, offersClaim);
-  for (const { at, message } of [...checkStructure(node), ...checkSchemaValues(node)]) {
+  const structure = checkStructure(node);
+  // Whether a default fits a schema that is wrong itself says nothing.
+  for (const { at, message } of structure.length > 0 ? structure : checkSchemaValues(node)) {
     findings.error("Invalid", at, message);
   }
 }

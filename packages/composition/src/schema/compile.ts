@@ -58,6 +58,7 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
  */
 export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): void {
   const node = readSchema(openAPIV3Schema, at);
-  const findings = [...checkStructure(node), ...checkSchemaValues(node)];
+  const structure = checkStructure(node);
+  const findings = structure.length > 0 ? structure : checkSchemaValues(node);
   if (findings.length > 0) throw new SchemaError(findings);
 }

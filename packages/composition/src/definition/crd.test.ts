@@ -1,0 +1,185 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { describe, expect, test } from "vitest";
+import { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
+
+const xrd = (schema: JsonValue, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "xthings.example.org", uid: "u", ...metadata },
+  spec: {
+    group: "example.org",
+    names: { kind: "XThing", plural: "xthings" },
+    claimNames: { kind: "Thing", plural: "things", categories: ["mine"] },
+    versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: schema } }],
+    ...spec,
+  },
+});
+
+function schemaOf(crd: JsonObject): JsonObject {
+  const { versions } = crd["spec"] as { versions: { schema: { openAPIV3Schema: JsonObject } }[] };
+  return versions[0]?.schema.openAPIV3Schema ?? {};
+}
+
+function partOf(crd: JsonObject, part: "spec" | "status"): JsonObject {
+  return (schemaOf(crd)["properties"] as JsonObject)[part] as JsonObject;
+}
+
+test("a composite resource is cluster-scoped, a claim namespaced; both are owned by the definition", () => {
+  const composite = compositeCrd(xrd({}));
+  const claim = claimCrd(xrd({}));
+  expect(composite).toMatchObject({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "xthings.example.org", ownerReferences: [{ uid: "u", controller: true }] },
+    spec: { scope: "Cluster", names: { kind: "XThing", categories: ["composite"] } },
+  });
+  expect(claim).toMatchObject({
+    metadata: { name: "things.example.org", ownerReferences: [{ name: "xthings.example.org" }] },
+    spec: { scope: "Namespaced", names: { kind: "Thing", categories: ["mine", "claim"] } },
+  });
+});
+
+test("the machinery's fields win over the author's, and claims have others than composite resources", () => {
+  const schema = {
+    properties: {
+      spec: {
+        properties: { size: { type: "integer" }, claimRef: { type: "string" }, resourceRef: { type: "string" } },
+      },
+      status: { properties: { conditions: { type: "string" }, ip: { type: "string" } } },
+    },
+  };
+  const composite = partOf(compositeCrd(xrd(schema)), "spec")["properties"] as JsonObject;
+  expect(composite["size"]).toEqual({ type: "integer" });
+  expect(composite["claimRef"]).toMatchObject({ type: "object" });
+  expect(composite["resourceRef"]).toEqual({ type: "string" });
+  const claim = partOf(claimCrd(xrd(schema)), "spec")["properties"] as JsonObject;
+  expect(claim["resourceRef"]).toMatchObject({ type: "object" });
+  expect(Object.hasOwn(claim, "resourceRefs")).toBe(false);
+  expect(partOf(claimCrd(xrd(schema)), "status")["properties"]).toMatchObject({
+    conditions: { type: "array" },
+    ip: { type: "string" },
+  });
+});
+
+test("what an author says at the root of spec and status is kept, though Crossplane drops it", () => {
+  const kept: JsonObject = {
+    default: { a: "x" },
+    oneOf: [{ required: ["a"] }],
+    minProperties: 1,
+    nullable: true,
+    "x-kubernetes-preserve-unknown-fields": true,
+  };
+  const author = { type: "object", description: "d", ...kept, properties: { a: { type: "string" } } };
+  for (const make of [compositeCrd, claimCrd]) {
+    const crd = make(xrd({ properties: { spec: author, status: author } }));
+    expect(partOf(crd, "spec")).toMatchObject({ type: "object", description: "d", ...kept });
+    expect(partOf(crd, "status")).toMatchObject(kept);
+  }
+  expect(KEPT_KEYWORDS).toEqual(expect.arrayContaining(Object.keys(kept)));
+});
+
+test("what a schema with properties cannot have is left out", () => {
+  const spec = {
+    type: "array",
+    items: { type: "string" },
+    additionalProperties: true,
+    "x-kubernetes-preserve-unknown-fields": false,
+  };
+  const part = partOf(compositeCrd(xrd({ type: "string", properties: { spec, other: {} } })), "spec");
+  expect(Object.keys(part)).toEqual(["type", "properties"]);
+  expect(part["type"]).toBe("object");
+});
+
+test("schemas come out in an API server's form: nothing unknown, nothing empty, null as absent", () => {
+  const field = {
+    type: "string",
+    description: "",
+    unknownKeyword: 1,
+    enum: [],
+    nullable: false,
+    minLength: 0,
+    default: null,
+    maximum: null,
+    "x-kubernetes-preserve-unknown-fields": false,
+    "x-kubernetes-validations": [{ rule: "true", message: "", reason: "FieldValueInvalid" }],
+  };
+  const part = partOf(compositeCrd(xrd({ properties: { spec: { properties: { field, empty: null } } } })), "spec");
+  expect((part["properties"] as JsonObject)["field"]).toEqual({
+    type: "string",
+    minLength: 0,
+    "x-kubernetes-preserve-unknown-fields": false,
+    "x-kubernetes-validations": [{ rule: "true", reason: "FieldValueInvalid" }],
+  });
+  expect((part["properties"] as JsonObject)["empty"]).toEqual({});
+});
+
+test("labels come from the definition and from spec.metadata, annotations from spec.metadata only", () => {
+  const { metadata } = compositeCrd(
+    xrd(
+      {},
+      { metadata: { labels: { a: "2", b: "3" }, annotations: { c: "4" } } },
+      { labels: { a: "1", d: "5" }, annotations: { e: "6" } },
+    ),
+  );
+  expect(metadata).toMatchObject({ labels: { a: "2", b: "3", d: "5" }, annotations: { c: "4" } });
+});
+
+test("properties named like parts of objects are data", () => {
+  const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}') as JsonObject;
+  const crd = compositeCrd(xrd({ properties: { spec: { properties } } }));
+  const result = partOf(crd, "spec")["properties"] as JsonObject;
+  expect(Object.hasOwn(result, "__proto__")).toBe(true);
+  expect(result["constructor"]).toEqual({ type: "string" });
+  expect(Object.hasOwn(Object.prototype, "type")).toBe(false);
+});
+
+describe("unusable definitions", () => {
+  test.each([
+    ["no schema", undefined, "spec.versions[0].schema.openAPIV3Schema"],
+    ["a schema that is a list", [], "spec.versions[0].schema.openAPIV3Schema"],
+    [
+      "a keyword of the wrong type",
+      { properties: { spec: { required: "a" } } },
+      "spec.versions[0].schema.openAPIV3Schema.properties.spec.required",
+    ],
+    [
+      "an items that is neither",
+      { properties: { spec: { properties: { a: { items: 5 } } } } },
+      "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.a.items",
+    ],
+    [
+      "a length that is no integer",
+      { properties: { a: { maxLength: 1.5 } } },
+      "spec.versions[0].schema.openAPIV3Schema.properties.a.maxLength",
+    ],
+  ])("%s is named with its field", (_, schema, path) => {
+    expect(() => compositeCrd(xrd(schema as JsonValue))).toThrow(
+      expect.objectContaining({
+        name: "DefinitionError",
+        code: "Invalid",
+        issues: [expect.objectContaining({ path })],
+      }),
+    );
+  });
+
+  test("all errors at once", () => {
+    const definition = xrd({ type: 5 }, { group: 7, names: { kind: [], plural: "x" } });
+    expect(() => compositeCrd(definition)).toThrow(
+      expect.objectContaining({ issues: [expect.anything(), expect.anything(), expect.anything()] }),
+    );
+  });
+
+  test("a claim that is not offered, or that has the names of the composite resource", () => {
+    expect(() => claimCrd(xrd({}, { claimNames: null }))).toThrow(expect.objectContaining({ code: "NotOffered" }));
+    expect(() => claimCrd(xrd({}, { claimNames: { kind: "XThing", plural: "xthings" } }))).toThrow(
+      expect.objectContaining({ code: "Invalid", issues: [expect.anything(), expect.anything()] }),
+    );
+    expect(() => compositeCrd(xrd({}, { claimNames: { kind: "XThing", plural: "xthings" } }))).not.toThrow();
+  });
+
+  test("a schema without end is refused, not followed", () => {
+    let schema: JsonObject = {};
+    for (let depth = 0; depth < 100_000; depth++) schema = { properties: { a: schema } };
+    expect(() => compositeCrd(xrd(schema))).toThrow(expect.objectContaining({ code: "Invalid" }));
+  });
+});

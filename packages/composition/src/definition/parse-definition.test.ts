@@ -1,0 +1,203 @@
+import { readDocuments } from "@xfn/functionio/document";
+import { describe, expect, test } from "vitest";
+import { checkDefinition, parseDefinition } from "./parse-definition.ts";
+
+const GOOD = `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata:
+  name: xthings.example.org
+spec:
+  group: example.org
+  names:
+    kind: XThing
+    plural: xthings
+  claimNames:
+    kind: Thing
+    plural: things
+  connectionSecretKeys: [user, password]
+  defaultCompositionRef: {name: small}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, default: 1}
+`;
+
+function check(text: string): string[] {
+  const [document] = readDocuments(text, { source: "f.yaml" });
+  if (document === undefined) throw new Error("no document");
+  return checkDefinition(document).findings.map(
+    ({ severity, path, line, column, message }) => `${severity} ${path} ${line}:${column} ${message}`,
+  );
+}
+
+/** GOOD with a text in place of another. */
+const changed = (from: string, to: string): string => {
+  expect(GOOD).toContain(from);
+  return GOOD.replace(from, to);
+};
+
+test("a definition is typed, with the API's defaults", () => {
+  const [document] = readDocuments(GOOD);
+  if (document === undefined) throw new Error("no document");
+  const warnings: unknown[] = [];
+  expect(parseDefinition(document, { onWarning: (finding) => warnings.push(finding) })).toMatchObject({
+    kind: "CompositeResourceDefinition",
+    metadata: { name: "xthings.example.org" },
+    spec: {
+      group: "example.org",
+      names: { kind: "XThing", plural: "xthings", shortNames: [], categories: [] },
+      claimNames: { kind: "Thing" },
+      connectionSecretKeys: ["user", "password"],
+      defaultCompositionRef: { name: "small" },
+      defaultCompositeDeletePolicy: "Background",
+      defaultCompositionUpdatePolicy: "Automatic",
+      versions: [{ name: "v1", served: true, referenceable: true, deprecated: false, additionalPrinterColumns: [] }],
+    },
+  });
+  expect(warnings).toEqual([]);
+});
+
+test("all errors come at once, in the order of the file", () => {
+  const text = GOOD.replace("group: example.org", "group: Example")
+    .replace("plural: things", "plural: xthings")
+    .replace("served: true", "served: yes please")
+    .replace("type: integer, default: 1", "type: integer, default: x");
+  expect(check(text)).toEqual([
+    expect.stringMatching(/^error metadata\.name 4:3 /),
+    expect.stringMatching(/^error spec\.group 6:3 /),
+    expect.stringMatching(/^error spec\.claimNames\.plural 12:5 /),
+    expect.stringMatching(/^error spec\.versions\[0\]\.served 17:5 /),
+    expect.stringMatching(
+      /^error .*properties\.size\.default 26:37 is not valid for its own schema: must be of type integer$/,
+    ),
+  ]);
+});
+
+test.each([
+  ["another name", ["name: xthings.example.org", "name: things"], /metadata\.name .*xthings\.example\.org/],
+  ["a kind that is no name", ["kind: XThing", "kind: X Thing"], /spec\.names\.kind/],
+  [
+    "a short name in capitals",
+    ["plural: xthings", "plural: xthings\n    shortNames: [X]"],
+    /spec\.names\.shortNames\[0\]/,
+  ],
+  ["a key twice", ["[user, password]", "[user, user]"], /spec\.connectionSecretKeys\[1\] .*already/],
+  ["no referenceable version", ["referenceable: true", "referenceable: false"], /spec\.versions .*referenceable/],
+  ["no versions", [GOOD.slice(GOOD.indexOf("  versions:")), "  versions: []\n"], /spec\.versions .*empty/],
+  ["a reference without a name", ["{name: small}", "{}"], /defaultCompositionRef\.name/],
+  ["an unknown policy", ["  versions:", "  defaultCompositeDeletePolicy: Now\n  versions:"], /Background, Foreground/],
+  [
+    "a webhook conversion without webhook",
+    ["  versions:", "  conversion: {strategy: Webhook}\n  versions:"],
+    /conversion\.webhook/,
+  ],
+  [
+    "a warning for what is not deprecated",
+    ["served: true", "served: true\n    deprecationWarning: x"],
+    /deprecationWarning/,
+  ],
+  [
+    "a column without path",
+    ["served: true", "served: true\n    additionalPrinterColumns: [{name: A, type: string}]"],
+    /jsonPath/,
+  ],
+  ["no schema", [GOOD.slice(GOOD.indexOf("    schema:")), ""], /versions\[0\]\.schema .*missing/],
+  ["an unknown type", ["type: integer", "type: int"], /size\.type .*did you mean integer/],
+  ["no type", ["{type: integer, default: 1}", "{}"], /size\.type .*is missing/],
+  ["a list without items", ["{type: integer, default: 1}", "{type: array}"], /size\.items/],
+  [
+    "both properties and additionalProperties",
+    [
+      "{type: integer, default: 1}",
+      "{type: object, properties: {a: {type: string}}, additionalProperties: {type: string}}",
+    ],
+    /additionalProperties .*together/,
+  ],
+  ["a reference", ["{type: integer, default: 1}", "{$ref: x, type: string}"], /\$ref/],
+  ["a pattern that is none", ["{type: integer, default: 1}", "{type: string, pattern: '(?=a)'}"], /pattern .*RE2/],
+  [
+    "a type in an alternative",
+    ["{type: integer, default: 1}", "{type: object, anyOf: [{type: object}]}"],
+    /anyOf\[0\]\.type/,
+  ],
+  [
+    "an alternative with other properties",
+    ["{type: integer, default: 1}", "{type: object, anyOf: [{properties: {a: {minLength: 1}}}]}"],
+    /anyOf\[0\]\.properties\.a/,
+  ],
+  [
+    "keys that are no properties",
+    [
+      "{type: integer, default: 1}",
+      "{type: array, items: {type: object, properties: {b: {type: string}}}, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a]}",
+    ],
+    /list-map-keys\[0\]/,
+  ],
+  [
+    "a default with an unknown field",
+    ["{type: integer, default: 1}", "{type: object, default: {b: 1}, properties: {a: {type: string}}}"],
+    /default\.b .*no field/,
+  ],
+])("%s is an error", (_, [from = "", to = ""], message) => {
+  expect(check(changed(from, to)).filter((line) => line.startsWith("error"))).toEqual([expect.stringMatching(message)]);
+});
+
+describe("what is dropped without an error elsewhere is a warning", () => {
+  test.each([
+    ["a misspelt field", ["group:", "grupo: a\n  group:"], /spec\.grupo .*did you mean group/],
+    [
+      "a misspelt keyword",
+      ["{type: integer, default: 1}", "{type: integer, minimun: 1}"],
+      /minimun .*did you mean minimum/,
+    ],
+    [
+      "other parts than spec and status",
+      ["          spec:\n", "          data: {type: object}\n          spec:\n"],
+      /properties\.data .*spec and status only/,
+    ],
+    [
+      "rules for the whole resource",
+      [
+        "        type: object\n        properties:\n          spec",
+        "        type: object\n        x-kubernetes-validations: [{rule: 'true'}]\n        properties:\n          spec",
+      ],
+      /x-kubernetes-validations has no effect|only spec and status/,
+    ],
+    [
+      "a field that every composite resource has",
+      ["size:", "compositionRef: {type: object}\n              size:"],
+      /compositionRef .*already/,
+    ],
+    [
+      "additionalProperties of spec",
+      [
+        "            type: object\n            properties",
+        "            type: object\n            items: {type: string}\n            properties",
+      ],
+      /spec\.items .*no effect/,
+    ],
+  ])("%s", (_, [from = "", to = ""], message) => {
+    expect(check(changed(from, to))).toEqual([expect.stringMatching(message)]);
+    expect(check(changed(from, to))[0]).toMatch(/^warning/);
+  });
+});
+
+test.each([
+  ["another kind", "apiVersion: v1\nkind: ConfigMap\n", /expected CompositeResourceDefinition/],
+  ["no object", "- 1\n", /found a list/],
+  ["another version", "apiVersion: apiextensions.crossplane.io/v9\nkind: CompositeResourceDefinition\n", /apiVersion/],
+])("%s is refused", (_, text, message) => {
+  const [document] = readDocuments(text, { source: "f.yaml" });
+  if (document === undefined) throw new Error("no document");
+  expect(() => parseDefinition(document)).toThrow(
+    expect.objectContaining({ name: "DefinitionError", source: "f.yaml", message: expect.stringMatching(message) }),
+  );
+});
