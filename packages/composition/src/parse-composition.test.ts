@@ -292,22 +292,43 @@ describe("warnings", () => {
 describe("any JSON", () => {
   test("gives a composition or at least one error, never a crash", () => {
     const fields = "apiVersion kind metadata labels spec functions name type container image resources limits memory";
-    const field = fc.constantFrom(...`${fields} network timeout compositeTypeRef config __proto__`.split(" "));
+    const templates =
+      "resources to patchSets patches base transforms map match math string convert regexp patterns combine";
+    const more =
+      "variables policy environment environmentConfigs selector matchLabels ref key pipeline step functionRef mode";
+    const rest =
+      "connectionDetails readinessChecks matchCondition fieldPath network timeout compositeTypeRef config __proto__";
+    const field = fc.constantFrom(...`${fields} ${templates} ${more} ${rest}`.split(" "));
     const value = fc.letrec((tie) => ({
       value: fc.oneof(
         { depthSize: "medium" },
         fc.constantFrom(null, "", "Container", "Composition", "apiextensions.crossplane.io/v1", 1, true, "10s"),
+        fc.constantFrom(
+          "PatchSet",
+          "CombineFromComposite",
+          "match",
+          "convert",
+          "Selector",
+          "MatchInteger",
+          "Pipeline",
+          "(",
+        ),
         fc.array(tie("value"), { maxLength: 3 }),
         fc.dictionary(field, tie("value"), { maxKeys: 6, noNullPrototype: false }),
       ),
     })).value;
     fc.assert(
-      fc.property(value, value, (spec, functions) => {
+      fc.property(value, value, value, fc.array(value, { maxLength: 2 }), (spec, functions, patches, transforms) => {
         const base = typeof spec === "object" && spec !== null && !Array.isArray(spec) ? spec : {};
         const root = {
           apiVersion: "apiextensions.crossplane.io/v1",
           kind: "Composition",
-          spec: { ...base, functions },
+          spec: {
+            ...base,
+            functions,
+            patchSets: [{ name: "p", patches }],
+            resources: [{ base: {}, patches: [{ fromFieldPath: "a", transforms }] }, spec],
+          },
         };
         const { composition, findings } = checkComposition(documentOf(JSON.parse(JSON.stringify(root))));
         expect(composition === undefined).toBe(findings.some((finding) => finding.severity === "error"));
