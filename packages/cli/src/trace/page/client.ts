@@ -96,7 +96,8 @@ export function tracePage(page: PageDocument, data: PageData): void {
       make("span", "step-head", make("span", "number", String(index + 1)), make("span", "step-name", step.name)),
       make("span", "step-line", status, make("span", "time", step.time)),
       bar,
-      make("span", "step-line", counts, make("span", "origin-mark", "set this field")),
+      make("span", "step-line", counts),
+      make("span", "origin-mark", "set this field"),
     );
     const did =
       step.status === "NotRun" ? "" : `, ${step.time}, ${added} added, ${changed} changed, ${removed} removed`;
@@ -191,8 +192,7 @@ export function tracePage(page: PageDocument, data: PageData): void {
       who,
     ];
     if (field.origin.length > 0) answer.push(pairs(field.origin));
-    // One change is what the line above says.
-    if (field.history.length > 1) {
+    if (field.history.length > 0) {
       const steps = field.history.map(({ stepIndex, text }) =>
         make("li", "", `${data.steps[stepIndex]?.name ?? ""} ${text}`),
       );

@@ -60,7 +60,7 @@ export interface PageField {
   stepIndex: number;
   /** Names and values of what else is known: template, patch, source. */
   origin: [name: string, value: string][];
-  /** What steps did at this path, in order. */
+  /** What steps did at this path, in order, if several did something. */
   history: { stepIndex: number; text: string }[];
 }
 
@@ -154,7 +154,7 @@ function pageField({ part, path, value, origin }: TraceField, history: PageField
     value: escapeControls(valueText(value)),
     stepIndex: origin.stepIndex,
     origin: originRows(origin),
-    history,
+    history: history.length > 1 ? history : [],
   };
 }
 

@@ -26,9 +26,9 @@ ul, ol { margin: 0; padding: 0; list-style: none; }
 .facts { display: flex; flex-wrap: wrap; gap: 2px 0; margin-top: 4px; color: var(--soft); }
 .facts li:not(:last-child)::after { content: "\\00b7" / ""; margin: 0 8px; }
 .facts .ok { color: var(--added); } .facts .bad { color: var(--removed); font-weight: 600; }
-.steps { display: flex; flex-wrap: wrap; gap: 12px 28px; }
+.steps { display: flex; flex-wrap: wrap; gap: 14px 24px; }
 .steps > li { position: relative; flex: 1 1 210px; max-width: 340px; min-width: 0; }
-.steps > li:not(:last-child)::after { content: "\\2192" / ""; position: absolute; right: -21px; top: 50%; translate: 0 -50%; color: var(--soft); }
+.steps > li:not(:last-child)::after { content: "\\2192" / ""; position: absolute; right: -19px; top: 50%; translate: 0 -50%; color: var(--soft); }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; text-align: left; cursor: pointer; }
 button:focus-visible, summary:focus-visible, input:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .step { display: block; width: 100%; height: 100%; padding: 12px 14px; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; }
@@ -45,8 +45,8 @@ button:focus-visible, summary:focus-visible, input:focus-visible { outline: 2px 
 .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 8px 0 0; font-size: 0.82rem; color: var(--soft); }
 .legend span::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 5px; border-radius: 2px; background: var(--c); }
 .legend .l-pull { --c: var(--pull); } .legend .l-start { --c: var(--start); } .legend .l-run { --c: var(--run); } .legend .l-other { --c: var(--other); }
-.origin-mark { visibility: hidden; color: var(--accent); font-weight: 600; }
-.origin-of-field .origin-mark { visibility: visible; }
+.step > .origin-mark { display: none; position: absolute; top: -10px; right: 10px; padding: 0 8px; font-size: 0.8rem; font-weight: 600; color: var(--accent); background: var(--panel); border: 1px solid var(--accent); border-radius: 999px; }
+.origin-of-field > .origin-mark { display: block; }
 .added { color: var(--added); } .changed { color: var(--changed); } .removed, .deleted { color: var(--removed); }
 .panels { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 16px; align-items: start; margin-top: 16px; }
 .panel { min-width: 0; padding: 16px; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; }
@@ -68,7 +68,7 @@ ins.value { color: var(--added); text-decoration: none; } del.value { color: var
 label { display: block; margin-bottom: 4px; }
 input { width: 100%; padding: 7px 10px; font: inherit; color: inherit; background: var(--back); border: 1px solid var(--soft); border-radius: 6px; }
 #found { margin: 4px 0 8px; color: var(--soft); font-size: 0.85rem; }
-#answer { padding: 10px 12px; margin-bottom: 10px; background: var(--chosen); border-radius: 6px; }
+#answer { max-height: 45vh; overflow: auto; padding: 10px 12px; margin-bottom: 10px; background: var(--chosen); border-radius: 6px; }
 #answer h3 { margin-top: 0; } #answer > .value { max-height: 12em; overflow: auto; }
 .open-step, .more { color: var(--accent); text-decoration: underline; }
 .field { display: flex; justify-content: space-between; width: 100%; gap: 0 8px; align-items: baseline; border-radius: 4px; }
@@ -85,7 +85,7 @@ ${Array.from({ length: 12 }, (_, index) => `.tree .depth-${index + 1} { --depth:
 }
 @media (max-width: 860px) {
   .panels { grid-template-columns: minmax(0, 1fr); }
-  #answer { position: sticky; top: 0; max-height: 45vh; overflow: auto; border-bottom: 1px solid var(--line); }
+  #answer { position: sticky; top: 0; border-bottom: 1px solid var(--line); }
 }
 @media (max-width: 560px) {
   .tree li { padding-left: calc(var(--depth) * 6px); }
