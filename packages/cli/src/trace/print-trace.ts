@@ -74,11 +74,15 @@ function printEntries({ entries, added, changed, removed }: TraceStep, paint: Pa
   for (const entry of entries) {
     // The fields of what goes are of little use to a reader; JSON has them.
     const isGone = entry.change === "removed" || entry.change === "deleted";
-    const fields = isGone ? [] : entry.fields.slice(0, Math.max(0, left));
-    isCut ||= left <= 0 || (!isGone && fields.length < entry.fields.length);
+    // Names, labels and owners are the same for every resource, and would fill the screen.
+    const told = entry.fields.filter(({ origin }) => origin?.from !== "identity");
+    const fields = isGone ? [] : told.slice(0, Math.max(0, left));
+    isCut ||= left <= 0 || (!isGone && fields.length < told.length);
     if (left <= 0) break;
     lines.push(`   ${sign(entry.change, paint)} ${oneLine(entryTitle(entry), MAX_NAME)}${entryNote(entry)}`);
     for (const field of fields) lines.push(`     ${printField(field, paint)}`);
+    const identity = entry.fields.length - told.length;
+    if (identity > 0) lines.push(paint.dim(`     + ${count(identity, "field")} of its identity: names, labels, owner`));
     left -= Math.max(1, fields.length);
   }
   if (isCut) {

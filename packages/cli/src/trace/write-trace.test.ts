@@ -104,6 +104,14 @@ describe("as text", () => {
    x bucket: to be deleted`);
   });
 
+  test("what ties a resource to its XR takes one line", () => {
+    const metadata = { generateName: "store-", labels: { "crossplane.io/composite": "store", team: "a" } };
+    const text = plain(traced([templates({ resources: [{ name: "bucket", resource: { metadata } }] })]));
+    expect(text).toContain(`   + bucket: added, 3 fields
+     + metadata.labels.team: a  <- base, spec.resources[0].base
+     + 2 fields of its identity: names, labels, owner`);
+  });
+
   test("where the run ended, and what did not run", () => {
     const error = { code: "RunFailed", message: "it could not\nbe run" };
     const text = plain(traced([templates(first), step("one", first, first, { error })]));
