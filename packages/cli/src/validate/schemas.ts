@@ -55,11 +55,17 @@ export function checkDefinitionFully(document: ParsedDocument): {
 } {
   const { definition, findings } = checkDefinition(document);
   if (definition === undefined) return { findings };
-  const rules = definition.spec.versions.flatMap(({ schema }, index) => {
-    const at = ["spec", "versions", index, "schema", "openAPIV3Schema"];
-    return findingsOf(document, () => void compileSchema(schema.openAPIV3Schema, at));
+  // Composite resources and claims have different fields, which rules may read.
+  const rules = [compositeCrd, claimCrd].flatMap((make, index) => {
+    if (index === 1 && definition.spec.claimNames === undefined) return [];
+    return crdVersions(make(document.value as JsonObject)).flatMap(({ schema, path }) =>
+      findingsOf(document, () => void compileSchema(schema, path)),
+    );
   });
-  return rules.length === 0 ? { definition, findings } : { findings: [...findings, ...rules] };
+  const different = rules.filter(
+    (rule, index) => rules.findIndex(({ path, message }) => path === rule.path && message === rule.message) === index,
+  );
+  return different.length === 0 ? { definition, findings } : { findings: [...findings, ...different] };
 }
 
 /** The schemas of a definition, as far as there are any: one with errors still tells much about its resources. */

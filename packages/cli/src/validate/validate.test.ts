@@ -179,6 +179,31 @@ describe("definitions and compositions", () => {
     );
   });
 
+  test("CEL rules of a definition see the fields of its CRDs, and failures of rules are told as such", async () => {
+    const rules = (...texts: string[]): string =>
+      write(
+        "rules.yaml",
+        DEFINITION.replace(
+          "required: [size, region]",
+          `required: [size]\n            x-kubernetes-validations: [${texts.map((rule) => `{rule: "${rule}"}`).join(", ")}]`,
+        ),
+      );
+    const good = join(dir, "good.yaml");
+    const failing = await run(rules("!has(self.compositionRef)", "self.size > 5"), good);
+    expect(failing.stdout).toMatch(
+      /^\[x\] CEL validation error example\.org\/v1, Kind=XThing, good : spec: Invalid value: "object": failed rule: self\.size > 5 \(.*:4:1\)$/m,
+    );
+    const broken = await run(rules("self.sise > 5", "self.size >", "has(self.resourceRefs)"), good);
+    expect(broken.stdout.split("\n").filter((line) => line.startsWith("[x]"))).toEqual([
+      expect.stringMatching(
+        /validations\[0\]\.rule: is not valid CEL: undefined field 'sise'; did you mean size\?.*:20:41\)/,
+      ),
+      expect.stringMatching(/validations\[1\]\.rule: is not valid CEL: unexpected token/),
+      // A claim has no such field.
+      expect.stringMatching(/validations\[2\]\.rule: is not valid CEL: undefined field 'resourceRefs'/),
+    ]);
+  });
+
   test("a Composition is checked as an extension and as a resource", async () => {
     const composition = write(
       "composition.yaml",

@@ -21,6 +21,7 @@ const PROPERTIES: JsonObject = {
   du: { type: "string", format: "duration" },
   by: { type: "string", format: "byte" },
   big: { type: "integer", format: "int64" },
+  list: { type: "array", items: { type: "object", properties: { v: { type: "integer" } } } },
   open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
 };
 
@@ -54,7 +55,7 @@ test.each([
   "self.a > 3 && self.a < 5.5",
   "self.d == 2.0 && self.d + 0.5 == 2.5",
   "self.big == 9007199254740993",
-  "has(self.a) && !has(self.o.y)",
+  "has(self.a) && !has(self.m.y)",
   "self.o.foo__dash__bar == 3",
   "self.o.__namespace__ == 'ns'",
   "self.m.k1 == 'v1' && self.m['constructor'] == 'c' && self.m['__proto__'] == 'p'",
@@ -85,7 +86,7 @@ test.each([
   "ip('10.0.0.1').isGlobalUnicast() && ip('fe80::1').isLinkLocalUnicast() && ip('::') == ip('0::0') && ip('::').isUnspecified()",
   "cidr('10.0.0.0/8').containsIP('10.1.2.3') && !cidr('10.0.0.0/8').containsCIDR('10.0.0.0/7') && isCIDR('::/0')",
   "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.1.2.3/8').prefixLength() == 8 && cidr('10.1.2.3/8').ip() == ip('10.1.2.3')",
-  "self.?o.?x.orValue('z') == 'q' && self.?o.?y.orValue('z') == 'z'",
+  "self.?o.?x.orValue('z') == 'q' && self.?m.?y.orValue('z') == 'z'",
   "self.a in [1, 5] && self.l + [4] == [1, 2, 3, 4]",
 ])("%s holds", (rule) => {
   expect(validate({ rule })).toEqual([]);
@@ -195,12 +196,10 @@ describe("rules that compare with the object before the update", () => {
 test("a rule at the root sees names, but no other metadata", () => {
   const schema: JsonObject = {
     type: "object",
-    properties: { metadata: { type: "object" } },
-    "x-kubernetes-validations": [
-      { rule: "self.metadata.name == 'n' && self.kind == 'K' && !has(self.metadata.labels)" },
-    ],
+    properties: { metadata: { type: "object" }, spec: { type: "object" } },
+    "x-kubernetes-validations": [{ rule: "self.metadata.name == 'n' && self.kind == 'K' && has(self.spec)" }],
   };
-  const value = { apiVersion: "a/v1", kind: "K", metadata: { name: "n", labels: { a: "b" } } };
+  const value = { apiVersion: "a/v1", kind: "K", metadata: { name: "n", labels: { a: "b" } }, spec: {} };
   expect(compileSchema(schema).validate(value)).toEqual([]);
 });
 
@@ -226,6 +225,11 @@ test.each([
   ["1 + 'a' == 2", /no such overload/],
   ["'a'", /must evaluate to a bool/],
   ["self.a.nope()", /no matching overload/],
+  ["self.nope == 1", /undefined field 'nope'/],
+  ["!has(self.o.namespce)", /undefined field 'namespce'; did you mean namespace\?/],
+  ["self.m.k.all(x, true) || self.o.all(k, self.o.z == k)", /undefined field 'z'/],
+  ["self.items.all(i, i.nope == 1)", /undefined field 'items'/],
+  ["self.list.exists(i, i.vv == 1)", /undefined field 'vv'/],
   [" ", /is empty/],
   [`self.s == '${"x".repeat(10_000)}'`, /longer than 10000/],
   [`${"(".repeat(500)}true${")".repeat(500)}`, /is not valid CEL/],

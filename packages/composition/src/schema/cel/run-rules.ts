@@ -18,7 +18,7 @@ export function compileAllRules(root: SchemaNode, report: (finding: SchemaFindin
   const rules = new Map<SchemaNode, readonly Rule[]>();
   const nodes = allNodes(root);
   for (const node of nodes) {
-    const compiled = compileRules(node.keywords, node.path, report);
+    const compiled = compileRules({ schema: node, resource: node === root || node.embedded }, report);
     if (compiled.length > 0) rules.set(node, compiled);
   }
   if (rules.size === 0) return () => [];

@@ -1,0 +1,84 @@
+import { closest } from "../../closest.ts";
+import type { SchemaNode } from "../node.ts";
+import type { Node } from "./syntax.ts";
+import { celName } from "./to-cel.ts";
+
+/** What is known of a value in an expression: its schema, and whether it is a whole resource. */
+export interface Known {
+  readonly schema: SchemaNode;
+  readonly resource: boolean;
+}
+
+type Variables = ReadonlyMap<string, Known | undefined>;
+
+const RESOURCE_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
+
+/**
+ * The fields that an expression reads though their schema does not have them, in words. Without this such a rule would be
+ * accepted here, and the CRD refused by an API server. The library itself knows no types of `self`.
+ *
+ * @param self - the schema that the rule stands in
+ * @param optionalOldSelf - whether `oldSelf` is an optional, of which nothing is known
+ */
+export function undefinedFields(root: Node, self: Known, optionalOldSelf: boolean): string[] {
+  const problems: string[] = [];
+  const variables = new Map<string, Known | undefined>([["self", self]]);
+  if (!optionalOldSelf) variables.set("oldSelf", self);
+  knownOf(root, variables, problems);
+  return problems;
+}
+
+function knownOf(node: Node, variables: Variables, problems: string[]): Known | undefined {
+  const { op, args, meta } = node;
+  if (meta.alternate !== undefined) return knownOf(meta.alternate, variables, problems);
+  if (op === "comprehension") return ofComprehension(args, variables, problems);
+  if (op === "id") return variables.get(String(args));
+  if (!Array.isArray(args)) {
+    if (isNode(args)) knownOf(args, variables, problems);
+    return undefined;
+  }
+  const parts: readonly unknown[] = args;
+  if (op === "." || op === ".?") {
+    const [left, field] = parts;
+    const known = isNode(left) ? knownOf(left, variables, problems) : undefined;
+    return known && typeof field === "string" ? fieldOf(known, field, problems) : undefined;
+  }
+  const inner = parts.flat(2).map((part) => (isNode(part) ? knownOf(part, variables, problems) : undefined));
+  if (op !== "[]" && op !== "[?]") return undefined;
+  const list = inner[0]?.schema;
+  return partOf(list?.items ?? (typeof list?.additional === "object" ? list.additional : undefined));
+}
+
+/** `all`, `map` and their like: the variable is an item of the list, or a key of the map. */
+function ofComprehension(args: unknown, variables: Variables, problems: string[]): undefined {
+  if (typeof args !== "object" || args === null) return undefined;
+  const { iterable, iterVarName, init, step } = args as Record<string, unknown>;
+  const range = isNode(iterable) ? knownOf(iterable, variables, problems) : undefined;
+  const inner = new Map(variables).set(String(iterVarName), partOf(range?.schema.items));
+  if (isNode(init)) knownOf(init, variables, problems);
+  if (isNode(step)) knownOf(step, inner, problems);
+  return undefined;
+}
+
+function fieldOf({ schema, resource }: Known, field: string, problems: string[]): Known | undefined {
+  for (const [name, property] of schema.properties) {
+    if (celName(name) !== field) continue;
+    // What the schema says of the metadata does not count.
+    return resource && name === "metadata" ? undefined : partOf(property);
+  }
+  if (resource && RESOURCE_FIELDS.includes(field)) return undefined;
+  if (typeof schema.additional === "object") return partOf(schema.additional);
+  // Without properties it is open, or no object; the library says the rest.
+  if (schema.properties.size === 0 || schema.additional !== undefined) return undefined;
+  const meant = closest(field, [...schema.properties.keys(), ...(resource ? RESOURCE_FIELDS : [])]);
+  problems.push(`undefined field '${field.slice(0, 64)}'${meant === undefined ? "" : `; did you mean ${meant}?`}`);
+  return undefined;
+}
+
+function partOf(schema: SchemaNode | undefined): Known | undefined {
+  return schema && { schema, resource: schema.embedded };
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "op" in value && "args" in value && "meta" in value;
+}
