@@ -42,6 +42,7 @@ async function worker(): Promise<void> {
     totals.runs += result.runs;
     const refused = Math.round((100 * result.refused) / Math.max(1, result.runs));
     console.log(`${target}: ${result.runs} runs, ${refused}% refused, slowest ${result.slowestMs.toFixed(1)} ms`);
+    if (result.slowestMs > 20) console.log(`  ${result.slowest.slice(0, 200)}`);
     if (result.failure === undefined) continue;
     totals.failures++;
     console.log(
