@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath, getFieldPath } from "../field-path.ts";
+import { type FieldPath, FieldPathError, findFieldPath, getFieldPath } from "../field-path.ts";
 import { mergeFieldPath } from "../field-path-merge.ts";
 import { setFieldPath } from "../field-path-set.ts";
 import { expandWildcards } from "../field-path-wildcards.ts";
@@ -38,7 +38,7 @@ export function applyPatch(patch: CompiledPatch, from: JsonObject, target: Patch
   }
   const paths = expandWildcards(object, to);
   if (paths.length === 0) {
-    throw new TemplateError("PatchFailed", patch.source, `toFieldPath ${formatFieldPath(to)} matches no field`);
+    throw new TemplateError("PatchFailed", patch.source, `toFieldPath ${patch.toText} matches no field`);
   }
   for (const path of paths) write(object, path, value, patch, target);
 }

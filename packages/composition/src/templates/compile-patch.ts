@@ -1,4 +1,4 @@
-import { type FieldPath, FieldPathError, parseFieldPath } from "../field-path.ts";
+import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path.ts";
 import type { GoValue } from "../go-value.ts";
 import type { MergeOptions, Patch } from "../template.ts";
 import { compileCombine } from "../transform/combine.ts";
@@ -17,6 +17,8 @@ export interface CompiledPatch {
   combine: ((inputs: readonly GoValue[]) => GoValue) | undefined;
   transform: ((input: GoValue) => GoValue) | undefined;
   to: PathOrError;
+  /** {@link to} as text: those who watch writes want it each time. */
+  toText: string;
   /** Whether `*` in {@link to} stands for every field and element. */
   wildcards: boolean;
   required: boolean;
@@ -65,7 +67,7 @@ function compileFieldPatch(patch: Patch, type: string, place: Place): CompiledPa
     from: [pathOf(from ?? "")],
     combine: undefined,
     transform: transformOf(patch),
-    to: pathOf(to),
+    ...target(to),
     wildcards: to.includes("[*]"),
     required: isRequired(patch),
     merge: patch.policy?.mergeOptions ?? undefined,
@@ -88,7 +90,7 @@ function compileCombinePatch(patch: Patch, type: string, place: Place): Compiled
     from: variables.map(pathOf),
     combine: combine && compileCombine(combine),
     transform: transformOf(patch),
-    to: pathOf(to ?? ""),
+    ...target(to ?? ""),
     wildcards: false,
     required: isRequired(patch),
     merge: undefined,
@@ -104,6 +106,11 @@ function transformOf(patch: Patch): CompiledPatch["transform"] {
 
 function isRequired(patch: Patch): boolean {
   return (patch.policy?.fromFieldPath ?? "Optional") !== "Optional";
+}
+
+function target(text: string): Pick<CompiledPatch, "to" | "toText"> {
+  const to = pathOf(text);
+  return { to, toText: to instanceof FieldPathError ? text : formatFieldPath(to) };
 }
 
 function pathOf(text: string): PathOrError {

@@ -18,6 +18,7 @@ import { CompositeOverlay } from "./composite-overlay.ts";
 import { copyBase } from "./copy-base.ts";
 import { kindOfObject } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
+import type { TemplateWrite } from "./template-write.ts";
 import { WriteBudget } from "./write-budget.ts";
 
 /** One run of all templates for one XR: the state that later patches see. */
@@ -155,13 +156,12 @@ export class RenderRun {
   }
 
   #tell(resource: string | null, template: string | undefined, path: FieldPath, patch: CompiledPatch): void {
-    this.#input.onWrite?.({
-      resource,
-      path: formatFieldPath(path),
-      source: patch.source,
-      from: patch.origin,
-      ...(template !== undefined && { template }),
-    });
+    const { onWrite } = this.#input;
+    if (onWrite === undefined) return;
+    const text = patch.wildcards ? formatFieldPath(path) : patch.toText;
+    const write: TemplateWrite = { resource, path: text, source: patch.source, from: patch.origin };
+    if (template !== undefined) write.template = template;
+    onWrite(write);
   }
 }
 
