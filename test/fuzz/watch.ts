@@ -12,6 +12,8 @@ export interface Work {
   target: string;
   runs: number;
   seed: number;
+  /** The time that an input may take, in milliseconds. */
+  maxMs?: number;
   /** Of fast-check: repeats one failure. */
   path?: string | undefined;
 }

@@ -10,9 +10,9 @@ parentPort?.on("message", (work: Work) => {
   void answer(work);
 });
 
-async function answer({ target, runs, seed, path }: Work): Promise<void> {
+async function answer({ target, runs, seed, path, maxMs }: Work): Promise<void> {
   const load = TARGETS[target];
   if (load === undefined) throw new Error(`there is no target ${target}`);
-  const result = fuzz(await load(), { runs, seed, path, onRun: (run) => Atomics.store(counter, 0, run) });
+  const result = fuzz(await load(), { runs, seed, path, maxMs, onRun: (run) => Atomics.store(counter, 0, run) });
   parentPort?.postMessage(result); // oxlint-disable-line unicorn/require-post-message-target-origin
 }

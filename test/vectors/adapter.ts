@@ -1,8 +1,5 @@
 import type { Expected, VectorCase } from "./vector-file.ts";
 
-/** What our engine made of a case: a value, or what it threw. */
-export type Outcome = { output: unknown } | { thrown: unknown };
-
 /** How the cases of one kind of file are run through our packages. */
 export interface Adapter {
   /** What our engine makes of a case. */
