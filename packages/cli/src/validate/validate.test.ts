@@ -166,6 +166,10 @@ test("names that no label can hold are refused for XRs and claims only", async (
   expect(stdout).toMatch(/XThing.*metadata\.name: Too long.*:3:12\)\n\[✓\].*Bucket/);
 });
 
+test("help has an example", async () => {
+  expect((await run("--help")).stdout).toMatch(/^Usage: xfn validate .*Example:\n {2}\$ xfn validate /s);
+});
+
 describe("definitions and compositions", () => {
   test("what is wrong with a definition among the extensions fails, and its warnings do not", async () => {
     const bad = write(

@@ -109,9 +109,6 @@ const FIELDS: ReadonlyMap<string, FieldShape> = new Map<string, FieldShape>(
   ).map(([field, shape]) => [field, { shape }]),
 );
 
-/** Every keyword that a schema may have. */
-export const SCHEMA_KEYWORDS: readonly string[] = [...FIELDS.keys()];
-
 function schemaOr(expected: string, value: JsonValue, path: JsonPath, reader: ShapeReader): JsonValue | undefined {
   if (value === null || isObject(value)) return schemaProps(value, path, reader);
   reader.wrong(path, `expected ${expected}, found ${kindOf(value)}`);

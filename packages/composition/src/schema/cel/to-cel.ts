@@ -87,7 +87,7 @@ export function resourceToCel(node: SchemaNode, value: JsonObject, cache: Map<ob
   return result;
 }
 
-const RESERVED: readonly string[] = [
+const RESERVED: ReadonlySet<string> = new Set([
   "true",
   "false",
   "null",
@@ -106,14 +106,16 @@ const RESERVED: readonly string[] = [
   "package",
   "namespace",
   "return",
-];
+]);
 
 /**
  * The name of a property in expressions; undefined if it can have none.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 export function celName(property: string): string | undefined {
-  if (RESERVED.includes(property)) return `__${property}__`;
+  if (RESERVED.has(property)) return `__${property}__`;
+  // Nearly all properties.
+  if (/^[A-Za-z][A-Za-z0-9]*$/.test(property)) return property;
   if (!/^[A-Za-z_][A-Za-z0-9_./-]*$/.test(property)) return undefined;
   return property
     .replaceAll("__", "__underscores__")
