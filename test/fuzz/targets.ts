@@ -16,6 +16,7 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   templates: async () => (await import("./targets/composition.ts")).templates,
   definition: async () => (await import("./targets/definition.ts")).definition,
   schema: async () => (await import("./targets/schema.ts")).schema,
+  cel: async () => (await import("./targets/schema.ts")).cel,
 };
 
 /** How often each is run, in proportion: the cheap ones more often. */
@@ -34,4 +35,5 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   templates: 4,
   definition: 2,
   schema: 3,
+  cel: 3,
 };

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { compileSchema } from "@xfn/composition/schema";
+import { checkSchema, compileSchema } from "@xfn/composition/schema";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import fc from "fast-check";
+import { isTypedError } from "../../vectors/adapter.ts";
 import { child, list } from "../../vectors/rule.ts";
 import { copy, value } from "../generators.ts";
-import { mutatedValue, vectorInputs } from "../mutate.ts";
+import { mutatedText, mutatedValue, vectorInputs } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 import { assertClean } from "./field-path.ts";
 
@@ -86,10 +87,46 @@ export const schema: Target = target<{ schema: JsonObject; value: JsonValue; old
   run: (input) => {
     try {
       const compiled = compileSchema(input.schema);
+      checked(input.schema);
       const given = copy(input.value);
       const defaulted = compiled.default(given);
       assert.ok(Array.isArray(compiled.validate(defaulted, input.old)));
       if (isObject(input.value)) compiled.prune(defaulted);
+    } finally {
+      assertClean();
+    }
+  },
+});
+
+/** What an API server would refuse in the schema, which does not keep it from being used here. */
+function checked(schema: JsonObject): void {
+  try {
+    checkSchema(schema);
+  } catch (error) {
+    if (!isTypedError(error)) throw error;
+  }
+}
+
+const FUNCTIONS = [
+  "self.name.split('a').map(x, size(x)).sum() < 3",
+  "self.name.replace('a', 'aa', 3).lowerAscii().trim() != ''",
+  "self.items.map(x, x.name).isSorted() || self.items.filter(x, x.name.contains('a')).size() == 1",
+  "url(self.name).getHost() == '' && isQuantity(self.name) && quantity('1Gi').isLessThan(quantity('2G'))",
+  "ip('10.0.0.1').family() == 4 && cidr('10.0.0.0/8').containsIP(self.name)",
+  "timestamp('2023-01-01T00:00:00Z') - duration('1h') < timestamp('2024-01-01T00:00:00Z')",
+  "self.a / self.a == 1 && self.a % 2 == 0 && -self.a < 9223372036854775807",
+  "'%s %d'.format([self.name, self.a]) == 'x' && self.name.find('[0-9]+') == '' && self.name.findAll('a').size() == 0",
+];
+
+/** Rules in CEL, of which something may be wrong, on any value: also those that an author made to take long. */
+export const cel: Target = target<{ rule: string; value: JsonObject }>({
+  input: fc.record({ rule: mutatedText([...RULES, ...FUNCTIONS]), value: mutatedValue(VALUES) }),
+  run: (input) => {
+    try {
+      const own = child(OWN.at(-1), "properties");
+      const rules = [{ rule: input.rule, messageExpression: "'not ' + self.name" }];
+      const compiled = compileSchema({ type: "object", "x-kubernetes-validations": rules, properties: own });
+      assert.ok(Array.isArray(compiled.validate(input.value, VALUES[0])));
     } finally {
       assertClean();
     }
