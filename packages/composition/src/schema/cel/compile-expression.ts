@@ -99,9 +99,9 @@ const WITHOUT_VALUE: ReadonlyMap<string, string> = new Map([
 function summaryOf(error: unknown): string {
   if (error instanceof CelFunctionError) return error.message;
   if (!(error instanceof Error)) return "it failed";
-  const text =
-    WITHOUT_VALUE.get("code" in error ? String(error.code) : "") ??
-    ("summary" in error && typeof error.summary === "string" ? error.summary : error.message);
+  // JavaScript's own errors quote what a function was given, such as the name of a time zone.
+  if (!("summary" in error && typeof error.summary === "string")) return "invalid argument";
+  const text = WITHOUT_VALUE.get("code" in error ? String(error.code) : "") ?? error.summary;
   const [first = ""] = text.split("\n");
   // Literals of the rule may be quoted here, and keys; never more of the value than that.
   const line = first.slice(0, 300);

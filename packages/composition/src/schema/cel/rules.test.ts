@@ -120,6 +120,7 @@ test("no failure quotes a value of the object", () => {
     "int(self.s) == 1",
     "timestamp(self.s) == timestamp(self.s)",
     "url(self.s) == url(self.s)",
+    "timestamp('2024-01-01T00:00:00Z').getHours(self.s) == 1",
   ]) {
     const [issue] = validate({ rule: `${call} && true` }, value);
     expect(issue?.message).toMatch(/evaluating rule/);
