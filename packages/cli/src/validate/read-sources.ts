@@ -39,7 +39,7 @@ function filesOf(root: string): string[] {
   const visited = new Set<string>();
   const folders = [root];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const real = realpathSync(next);
+    const real = realPath(next);
     if (visited.has(real)) continue;
     visited.add(real);
     if (visited.size > MAX_FOLDERS) throw tooMany(root);
@@ -52,6 +52,14 @@ function filesOf(root: string): string[] {
   }
   if (files.length === 0) throw inputError(`no YAML files in the folder ${sourceName(root)} (.yaml, .yml or .json)`);
   return files.toSorted();
+}
+
+function realPath(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
 }
 
 function entriesOf(folder: string): Dirent[] {
