@@ -1,5 +1,5 @@
-// What crossplane-peer/main.go does, with our engine: compose-child.ts COMPOSITION XR, both JSON; for each line of stdin, a
-// count, it renders that often and prints the nanoseconds.
+// compose-child.ts COMPOSITION XR, both JSON: for each line of stdin, a count, it renders that often and prints the
+// nanoseconds that this took. XFN_BENCH_COMPOSE_PEER names a program of another engine that does the same.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { compileTemplates, documentOf, parseComposition } from "@xfn/composition";
