@@ -21,6 +21,8 @@ const KEPT = [
   "x-kubernetes-map-type",
 ];
 
+const EMPTY = ["false", '""', "[]", "null"];
+
 /** Parts of a schema that the reference drops without a word. */
 export const keptSchema: Rule = {
   name: "schema-keywords-kept",
@@ -50,7 +52,7 @@ function schemas(xrd: unknown): JsonObject[] {
 function kept(schema: JsonObject, part: string): [string, unknown][] {
   const given = child(child(schema, "properties"), part);
   // An API server leaves out what says nothing.
-  return KEPT.filter(
-    (keyword) => given[keyword] !== undefined && given[keyword] !== false && given[keyword] !== "",
-  ).map((keyword) => [keyword, given[keyword]]);
+  return KEPT.filter((keyword) => given[keyword] !== undefined && !EMPTY.includes(JSON.stringify(given[keyword]))).map(
+    (keyword) => [keyword, given[keyword]],
+  );
 }
