@@ -1,34 +1,15 @@
-import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import type { CompositionSpec } from "./composition.ts";
-import type { Finding } from "./composition-error.ts";
-import { checkComposition } from "./parse-composition.ts";
-
-const head = `apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: c}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: XDatabase}
-`;
-
-function check(spec: string): { spec: CompositionSpec | undefined; errors: string[]; warnings: string[] } {
-  const [document] = readDocuments(`${head}${spec.replace(/^/gm, "  ")}\n`);
-  if (document === undefined) throw new Error("no document");
-  const { composition, findings } = checkComposition(document);
-  const of = (severity: Finding["severity"]): string[] =>
-    findings.filter((finding) => finding.severity === severity).map(({ path, code }) => `${path}: ${code}`);
-  return { spec: composition?.spec, errors: of("error"), warnings: of("warning") };
-}
+import { type CheckedSpec, checkSpec } from "../test/check-spec.ts";
 
 const place = "spec.environment.environmentConfigs[0]";
 
-function source(text: string): ReturnType<typeof check> {
-  return check(`resources: []\nenvironment: {environmentConfigs: [${text}]}`);
+function source(text: string): CheckedSpec {
+  return checkSpec(`resources: []\nenvironment: {environmentConfigs: [${text}]}`);
 }
 
 describe("environment", () => {
   test("is read, with the types of its patches filled in", () => {
-    const { spec, errors, warnings } = check(`
+    const { spec, errors, warnings } = checkSpec(`
 resources: []
 environment:
   defaultData: {region: eu}
@@ -90,6 +71,6 @@ environment:
     ["environment: {defaultData: []}", "spec.environment.defaultData: Invalid"],
     ["environment: x", "spec.environment: Invalid"],
   ])("%s is refused", (text, expected) => {
-    expect(check(text).errors).toEqual([expected]);
+    expect(checkSpec(text).errors).toEqual([expected]);
   });
 });

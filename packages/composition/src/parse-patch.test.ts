@@ -1,29 +1,10 @@
-import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import type { CompositionSpec } from "./composition.ts";
-import type { Finding } from "./composition-error.ts";
-import { checkComposition } from "./parse-composition.ts";
-
-const head = `apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: c}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: XDatabase}
-`;
-
-function check(spec: string): { spec: CompositionSpec | undefined; errors: string[]; warnings: string[] } {
-  const [document] = readDocuments(`${head}${spec.replace(/^/gm, "  ")}\n`);
-  if (document === undefined) throw new Error("no document");
-  const { composition, findings } = checkComposition(document);
-  const of = (severity: Finding["severity"]): string[] =>
-    findings.filter((finding) => finding.severity === severity).map(({ path, code }) => `${path}: ${code}`);
-  return { spec: composition?.spec, errors: of("error"), warnings: of("warning") };
-}
+import { type CheckedSpec, checkSpec } from "../test/check-spec.ts";
 
 const place = "spec.resources[0].patches[0]";
 
-function patch(text: string): ReturnType<typeof check> {
-  return check(`environment: {}\nresources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`);
+function patch(text: string): CheckedSpec {
+  return checkSpec(`environment: {}\nresources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`);
 }
 
 describe("patches", () => {
@@ -69,11 +50,11 @@ describe("patches", () => {
   test("of an environment that is not there are warned about", () => {
     const text = "{type: FromEnvironmentFieldPath, fromFieldPath: a}";
     const resources = `resources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`;
-    expect(check(resources)).toMatchObject({ errors: [], warnings: [`${place}.type: Ignored`] });
+    expect(checkSpec(resources)).toMatchObject({ errors: [], warnings: [`${place}.type: Ignored`] });
   });
 
   test("each patch that is wrong is reported, in patch sets too", () => {
-    const { errors } = check(`
+    const { errors } = checkSpec(`
 patchSets:
 - name: p
   patches: [{}, {type: PatchSet, patchSetName: p}]
@@ -92,7 +73,7 @@ resources:
 });
 
 describe("transforms", () => {
-  const transform = (text: string): ReturnType<typeof check> => patch(`{fromFieldPath: a, transforms: [${text}]}`);
+  const transform = (text: string): CheckedSpec => patch(`{fromFieldPath: a, transforms: [${text}]}`);
 
   test.each([
     "{type: map, map: {a: b, c: [1]}}",

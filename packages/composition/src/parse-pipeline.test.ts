@@ -1,28 +1,9 @@
-import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import type { CompositionSpec } from "./composition.ts";
-import type { Finding } from "./composition-error.ts";
-import { checkComposition } from "./parse-composition.ts";
-
-const head = `apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: c}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: XDatabase}
-`;
-
-function check(spec: string): { spec: CompositionSpec | undefined; errors: string[]; warnings: string[] } {
-  const [document] = readDocuments(`${head}${spec.replace(/^/gm, "  ")}\n`);
-  if (document === undefined) throw new Error("no document");
-  const { composition, findings } = checkComposition(document);
-  const of = (severity: Finding["severity"]): string[] =>
-    findings.filter((finding) => finding.severity === severity).map(({ path, code }) => `${path}: ${code}`);
-  return { spec: composition?.spec, errors: of("error"), warnings: of("warning") };
-}
+import { checkSpec } from "../test/check-spec.ts";
 
 describe("mode: Pipeline", () => {
   test("is read with its steps", () => {
-    const { spec, errors, warnings } = check(`
+    const { spec, errors, warnings } = checkSpec(`
 mode: Pipeline
 pipeline:
 - step: first
@@ -55,18 +36,18 @@ pipeline:
       "spec.pipeline[1].step: Duplicate",
     ],
   ])("%j is refused", (text, expected) => {
-    expect(check(text).errors).toEqual([expected]);
+    expect(checkSpec(text).errors).toEqual([expected]);
   });
 
   test("what the mode leaves without effect is warned about", () => {
     const step = "[{step: s, functionRef: {name: f}}]";
     expect(
-      check(`mode: Pipeline\npipeline: ${step}\nresources: [{name: a, base: {apiVersion: v1, kind: K}}]`),
+      checkSpec(`mode: Pipeline\npipeline: ${step}\nresources: [{name: a, base: {apiVersion: v1, kind: K}}]`),
     ).toMatchObject({
       errors: [],
       warnings: ["spec.resources: Ignored"],
     });
-    expect(check(`resources: []\npipeline: ${step}`)).toMatchObject({
+    expect(checkSpec(`resources: []\npipeline: ${step}`)).toMatchObject({
       errors: [],
       warnings: ["spec.pipeline: Ignored"],
     });

@@ -1,31 +1,14 @@
 import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import type { CompositionSpec } from "./composition.ts";
-import type { Finding } from "./composition-error.ts";
+import { type CheckedSpec, checkSpec } from "../test/check-spec.ts";
 import { checkComposition } from "./parse-composition.ts";
-
-const head = `apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: c}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: XDatabase}
-`;
-
-function check(spec: string): { spec: CompositionSpec | undefined; errors: string[]; warnings: string[] } {
-  const [document] = readDocuments(`${head}${spec.replace(/^/gm, "  ")}\n`);
-  if (document === undefined) throw new Error("no document");
-  const { composition, findings } = checkComposition(document);
-  const of = (severity: Finding["severity"]): string[] =>
-    findings.filter((finding) => finding.severity === severity).map(({ path, code }) => `${path}: ${code}`);
-  return { spec: composition?.spec, errors: of("error"), warnings: of("warning") };
-}
 
 const base = "base: {apiVersion: v1, kind: K}";
 const fn = "functions: [{name: f, type: Container, container: {image: i}}]";
 
 describe("resources", () => {
   test("are read with their patches, details and checks", () => {
-    const { spec, errors, warnings } = check(`
+    const { spec, errors, warnings } = checkSpec(`
 patchSets:
 - name: common
   patches:
@@ -102,12 +85,14 @@ spec:
   });
 
   test("places of seed 004's to are named as they were written", () => {
-    expect(check(`to: [{${base}, patches: [{}]}]`).errors).toEqual(["spec.to[0].patches[0].fromFieldPath: Required"]);
-    expect(check(`to: []\nresources: []`).errors).toEqual(["spec.to: Invalid"]);
+    expect(checkSpec(`to: [{${base}, patches: [{}]}]`).errors).toEqual([
+      "spec.to[0].patches[0].fromFieldPath: Required",
+    ]);
+    expect(checkSpec(`to: []\nresources: []`).errors).toEqual(["spec.to: Invalid"]);
   });
 
   test("the document is left as it was", () => {
-    const [document] = readDocuments(`${head}  resources: [{${base}, patches: [{fromFieldPath: a}]}]`);
+    const [document] = readDocuments(`${HEAD}  resources: [{${base}, patches: [{fromFieldPath: a}]}]`);
     if (document === undefined) throw new Error("no document");
     const before = JSON.stringify(document.value);
     checkComposition(document);
@@ -132,7 +117,7 @@ spec:
     ["a text for a template", "resources: [a]", "spec.resources[0]: Invalid"],
     ["a patch set without a name", "patchSets: [{patches: []}]", "spec.patchSets[0].name: Required"],
   ])("with %s are refused", (_, spec, expected) => {
-    expect(check(spec).errors).toEqual([expected]);
+    expect(checkSpec(spec).errors).toEqual([expected]);
   });
 
   test.each([
@@ -153,13 +138,13 @@ spec:
     ],
     ["an unknown field", `resources: [{name: a, ${base}, patch: []}]`, "spec.resources[0].patch: Unknown"],
   ])("with %s are accepted, as by Crossplane, with a warning", (_, spec, expected) => {
-    expect(check(spec)).toMatchObject({ errors: [], warnings: [expected] });
+    expect(checkSpec(spec)).toMatchObject({ errors: [], warnings: [expected] });
   });
 });
 
 describe("readiness checks", () => {
-  const checks = (text: string): ReturnType<typeof check> =>
-    check(`resources: [{name: a, ${base}, readinessChecks: [${text}]}]`);
+  const checks = (text: string): CheckedSpec =>
+    checkSpec(`resources: [{name: a, ${base}, readinessChecks: [${text}]}]`);
   const place = "spec.resources[0].readinessChecks[0]";
 
   test.each([
@@ -199,8 +184,8 @@ describe("readiness checks", () => {
 });
 
 describe("connection details", () => {
-  const details = (text: string): ReturnType<typeof check> =>
-    check(`resources: [{name: a, ${base}, connectionDetails: [${text}]}]`);
+  const details = (text: string): CheckedSpec =>
+    checkSpec(`resources: [{name: a, ${base}, connectionDetails: [${text}]}]`);
   const place = "spec.resources[0].connectionDetails[0]";
 
   test.each([
