@@ -1,6 +1,6 @@
 import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import { type CheckedSpec, checkSpec } from "../test/check-spec.ts";
+import { checkSpec, HEAD } from "../test/check-spec.ts";
 import { checkComposition } from "./parse-composition.ts";
 
 const base = "base: {apiVersion: v1, kind: K}";
