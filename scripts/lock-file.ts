@@ -26,6 +26,7 @@ const OS = new Map([
 const CPU = new Map([
   ...["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"].map(same),
   ["64", "x64"] as const,
+  ["armv7", "arm"] as const,
 ]);
 const LIBC = new Map([
   ["gnu", "glibc"],

@@ -1,0 +1,24 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+
+/**
+ * Reads a small regular file that somebody else may replace at any time.
+ *
+ * @throws an error of node:fs, or one that says why the file is not read
+ */
+export function readBoundedFile(path: string, maxBytes: number): Buffer {
+  // A pipe would wait for its writer; with O_NONBLOCK it opens, and is refused below.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile()) throw new Error(`${path} is not a regular file`);
+    const buffer = Buffer.alloc(maxBytes + 1);
+    let length = 0;
+    for (;;) {
+      const read = readSync(fd, buffer, length, buffer.length - length, null);
+      if (read === 0) return buffer.subarray(0, length);
+      length += read;
+      if (length > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,135 @@
+import { createSecureContext } from "node:tls";
+import type { experimental } from "@grpc/grpc-js";
+import { readBoundedFile } from "./bounded-file.ts";
+import { RunnerSetupError } from "./setup-error.ts";
+
+// A bundle of a few hundred CA certificates has half of that.
+const MAX_PEM_BYTES = 1024 * 1024;
+
+// A certificate that has been replaced is used within this time.
+const DEFAULT_REFRESH_MS = 10_000;
+
+/** PEM files. They are read again every few seconds: connections made after a change use the new ones. */
+export interface CertificateFiles {
+  /** Certificates of the authorities that the other side's certificate must come from. */
+  caFile?: string;
+  /** The own certificate, followed by intermediate ones. */
+  certFile?: string;
+  /** The own private key. */
+  keyFile?: string;
+}
+
+type CaListener = experimental.CaCertificateUpdateListener;
+type IdentityListener = experimental.IdentityCertificateUpdateListener;
+
+/**
+ * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. A half-written or ill-fitting set (a new
+ * certificate beside the old key) is passed over: the last good one stays in use until the files fit again.
+ *
+ * @throws RunnerSetupError `CertificateUnusable` if the files are not usable at the start
+ */
+export class CertificateWatcher implements experimental.CertificateProvider {
+  readonly #files: CertificateFiles;
+  readonly #refreshMs: number;
+  readonly #caListeners = new Set<CaListener>();
+  readonly #identityListeners = new Set<IdentityListener>();
+  #pems: Pems;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(files: CertificateFiles, refreshMs: number = DEFAULT_REFRESH_MS) {
+    if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
+      throw new RunnerSetupError(
+        "CertificateUnusable",
+        "a certificate needs its key, and a key its certificate: give both files",
+      );
+    }
+    this.#files = files;
+    this.#refreshMs = refreshMs;
+    this.#pems = readPems(files);
+  }
+
+  /** Reads the files again, now. */
+  refresh(): void {
+    let pems: Pems;
+    try {
+      pems = readPems(this.#files);
+    } catch {
+      return;
+    }
+    if (samePems(pems, this.#pems)) return;
+    this.#pems = pems;
+    for (const listener of this.#identityListeners) this.#tellIdentity(listener);
+    for (const listener of this.#caListeners) this.#tellCa(listener);
+  }
+
+  addCaCertificateListener(listener: CaListener): void {
+    this.#caListeners.add(listener);
+    this.#tellCa(listener);
+    this.#watch();
+  }
+
+  removeCaCertificateListener(listener: CaListener): void {
+    this.#caListeners.delete(listener);
+    this.#watch();
+  }
+
+  addIdentityCertificateListener(listener: IdentityListener): void {
+    this.#identityListeners.add(listener);
+    this.#tellIdentity(listener);
+    this.#watch();
+  }
+
+  removeIdentityCertificateListener(listener: IdentityListener): void {
+    this.#identityListeners.delete(listener);
+    this.#watch();
+  }
+
+  #tellCa(listener: CaListener): void {
+    listener(this.#pems.ca === undefined ? null : { caCertificate: this.#pems.ca });
+  }
+
+  #tellIdentity(listener: IdentityListener): void {
+    const { cert, key } = this.#pems;
+    listener(cert === undefined || key === undefined ? null : { certificate: cert, privateKey: key });
+  }
+
+  #watch(): void {
+    const wanted = this.#caListeners.size + this.#identityListeners.size > 0;
+    if (wanted && this.#timer === undefined) {
+      this.#timer = setInterval(() => this.refresh(), this.#refreshMs);
+      this.#timer.unref();
+    } else if (!wanted) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+}
+
+interface Pems {
+  readonly ca: Buffer | undefined;
+  readonly cert: Buffer | undefined;
+  readonly key: Buffer | undefined;
+}
+
+function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems {
+  try {
+    const [ca, cert, key] = [caFile, certFile, keyFile].map((file) =>
+      file === undefined ? undefined : readBoundedFile(file, MAX_PEM_BYTES),
+    );
+    // Throws where the key is not that of the certificate, or something is no PEM.
+    createSecureContext({ ca, cert, key });
+    if (ca !== undefined && !ca.includes("-----BEGIN")) throw new Error(`${caFile} has no certificate`);
+    return { ca, cert, key };
+  } catch (cause) {
+    const names = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(", ");
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new RunnerSetupError("CertificateUnusable", `the files ${names} are not usable together: ${why}`, cause);
+  }
+}
+
+function samePems(a: Pems, b: Pems): boolean {
+  return (["ca", "cert", "key"] as const).every((name) => {
+    const [one, other] = [a[name], b[name]];
+    return one === undefined || other === undefined ? one === other : one.equals(other);
+  });
+}

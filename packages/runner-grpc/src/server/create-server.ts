@@ -1,0 +1,257 @@
+import { experimental, type Metadata, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { type CertificateFiles, CertificateWatcher } from "../certificate-files.ts";
+import { RUNNER_SERVICE } from "../contract.ts";
+import { type Endpoint, parseEndpoint } from "../endpoint.ts";
+import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import { RunnerSetupError } from "../setup-error.ts";
+import { openTokenFile } from "../token-file.ts";
+import { Admission, type AdmissionCounts, type Ticket } from "./admission.ts";
+import { failureOf } from "./failure.ts";
+import { gate } from "./gate.ts";
+import { type Authentication, authenticationOf } from "./listener-policy.ts";
+import { listenOnPath, type SocketFile } from "./path-socket.ts";
+import { type CallContext, type CallOutcome, type ServedRunOptions, serveCall } from "./run-call.ts";
+import { type Health, loadHealth, loadReflection } from "./services.ts";
+
+/** What to serve, where, and to whom. */
+export interface RunnerServerOptions {
+  /** Runs one function to its end. Errors with a `code` that the contract knows keep it on their way to the caller. */
+  run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
+  /** Where to listen: any spelling that `parseEndpoint` reads. */
+  addresses: readonly string[];
+  /** Tokens of callers on abstract and TCP sockets, one a line. Read again for each call. */
+  tokenFile?: string;
+  /** TLS on TCP sockets. With `caFile` it is mTLS: callers need a certificate of that CA, and no token. */
+  tls?: CertificateFiles & { certFile: string; keyFile: string };
+  /** Lets anybody in on abstract and TCP sockets. No function is then given the runner's network. */
+  insecureNoAuth?: boolean;
+  /** Takes tokens without TLS over TCP from other machines. For networks that encrypt by themselves. */
+  insecurePlaintext?: boolean;
+  /** Runs at a time. */
+  maxConcurrent: number;
+  /** Calls that may wait for a run to end; over it, `QueueFull` at once. */
+  maxQueued: number;
+  /** How long a caller may take to send its message, in milliseconds. Default 60,000. */
+  messageTimeoutMs?: number;
+  /** The health service of gRPC, and what it says at first. None by default. */
+  health?: { serving: boolean };
+  /** The reflection service of gRPC. */
+  reflection?: boolean;
+  /** How often certificate files are read again, in milliseconds. Default 10,000. */
+  refreshMs?: number;
+  /** Told what became of each call that was let in. */
+  onCall?: (outcome: CallOutcome) => void;
+  /** Told of each call that was turned away: no token, a full queue. */
+  onRefused?: (error: RunnerGrpcError) => void;
+}
+
+/** A server of the runner contract. */
+export interface RunnerServer {
+  /**
+   * Listens on all addresses, or on none.
+   *
+   * @returns the addresses, with the port that was chosen where it was 0
+   * @throws RunnerSetupError
+   */
+  start(): Promise<string[]>;
+  /** What the health service says. */
+  setServing(serving: boolean): void;
+  /** Calls that run, and calls that wait for that. */
+  counts(): AdmissionCounts;
+  /**
+   * Takes no more calls, waits for those that there are, ends what is left after `graceMs` (`Closed`), and goes away. Once `run`
+   * has settled for all of them, or not within a few seconds of its signal, this resolves.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
+
+// Streams of one connection beyond those that can be let in: they are turned away with a hint, instead of waiting at the caller.
+const SPARE_STREAMS = 128;
+
+// With the 64 KiB that HTTP/2 starts with, a large message waits for its receiver every 64 KiB.
+const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
+
+// What a runner needs to kill and reap a container, with a margin: the tests of design section 4 give it 2 s.
+const SETTLE_MS = 5_000;
+
+interface Listener {
+  readonly endpoint: Endpoint;
+  readonly authentication: Authentication;
+}
+
+/** Makes a server of anything that can run functions. @throws RunnerSetupError */
+export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
+  checkNumbers(options);
+  const token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
+  const tls = options.tls === undefined ? undefined : new CertificateWatcher(options.tls, options.refreshMs);
+  const listeners = options.addresses.map((text): Listener => {
+    const endpoint = parseEndpoint(text);
+    const authentication = authenticationOf(endpoint, {
+      token: token !== undefined,
+      tls: tls !== undefined,
+      clientCa: options.tls?.caFile !== undefined,
+      insecureNoAuth: options.insecureNoAuth === true,
+      insecurePlaintext: options.insecurePlaintext === true,
+    });
+    return { endpoint, authentication };
+  });
+  if (listeners.length === 0)
+    throw new RunnerSetupError("InvalidOption", "addresses is empty: a runner listens somewhere");
+  const admission = new Admission(options.maxConcurrent, options.maxQueued);
+  const active = new Set<AbortController>();
+  // A function in the runner's network reaches the open listener even if it was called for through another.
+  const networkAllowed = listeners.every(({ authentication }) => authentication !== "none");
+  const servers: Server[] = [];
+  const files: SocketFile[] = [];
+  let health: Health | undefined;
+  let idle: (() => void) | undefined;
+
+  const serverFor = ({ endpoint, authentication }: Listener): Server => {
+    const tickets = new WeakMap<Metadata, Ticket>();
+    const caller = { socket: endpoint.kind, authentication, address: endpoint.text };
+    const context: CallContext = { run: options.run, caller, networkAllowed, active, onCall: options.onCall };
+    const server = new Server({
+      ...serverOptions(options),
+      interceptors: [
+        gate(
+          {
+            admission,
+            token: authentication === "token" ? token : undefined,
+            messageTimeoutMs: options.messageTimeoutMs ?? DEFAULT_MESSAGE_TIMEOUT_MS,
+            onRefused: (error) => options.onRefused?.(error),
+          },
+          tickets,
+        ),
+      ],
+    });
+    server.addService(RUNNER_SERVICE, {
+      runFunction: (call: Parameters<typeof serveCall>[0], answer: Parameters<typeof serveCall>[3]) => {
+        const ticket = tickets.get(call.metadata);
+        // Every call has passed the gate; one that has not is not served.
+        if (ticket === undefined) return answer(failureOf(new RunnerGrpcError("Internal", "the call was not let in")));
+        void serveCall(call, ticket, context, answer).finally(() => {
+          if (active.size === 0) idle?.();
+        });
+      },
+    });
+    return server;
+  };
+
+  const close = async (): Promise<void> => {
+    for (const server of servers.splice(0)) server.forceShutdown();
+    await Promise.all(files.splice(0).map((file) => file.remove()));
+  };
+
+  return {
+    async start() {
+      const reflection = options.reflection === true ? await loadReflection() : undefined;
+      if (options.health !== undefined) health = await loadHealth(options.health.serving);
+      const bound: string[] = [];
+      try {
+        for (const listener of listeners) {
+          const server = serverFor(listener);
+          health?.addTo(server);
+          reflection?.addTo(server);
+          servers.push(server);
+          const { endpoint } = listener;
+          const secure = endpoint.kind === "tcp" && tls !== undefined;
+          const listen = (target: string): Promise<number> =>
+            bind(server, endpoint, target, secure ? tlsCredentials(tls, options) : undefined);
+          if (endpoint.kind === "path") files.push(await listenOnPath(endpoint.path, listen));
+          const port = endpoint.kind === "path" ? 0 : await listen(endpoint.target);
+          bound.push(
+            endpoint.kind === "tcp" && endpoint.port === 0
+              ? endpoint.text.replace(/\d+$/, String(port))
+              : endpoint.text,
+          );
+        }
+        return bound;
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    setServing: (serving) => health?.set(serving),
+    counts: () => admission.counts,
+    async stop(graceMs) {
+      health?.set(false);
+      admission.close(
+        new RunnerGrpcError("Closed", "this runner is stopping; use another one, or try again", {
+          retryAfterMs: 1_000,
+        }),
+      );
+      // Says GOAWAY on every connection and stops listening; that all calls are over is seen by `active`, because a stream that
+      // watches the health would keep the server's own count from reaching nothing.
+      for (const server of servers) server.tryShutdown(() => undefined);
+      await allGone(active, graceMs, (callback) => {
+        idle = callback;
+      });
+      for (const aborter of active)
+        aborter.abort(new RunnerGrpcError("Closed", "this runner was stopped while the function ran"));
+      await allGone(active, SETTLE_MS, (callback) => {
+        idle = callback;
+      });
+      // Lets the last answers leave.
+      await new Promise((resolve) => setImmediate(resolve));
+      await close();
+    },
+  };
+}
+
+// Resolves when no call is left, or after so many milliseconds.
+async function allGone(
+  active: ReadonlySet<unknown>,
+  ms: number,
+  onIdle: (callback: () => void) => void,
+): Promise<void> {
+  if (active.size === 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  onIdle(resolve);
+  await promise;
+  clearTimeout(timer);
+}
+
+function bind(
+  server: Server,
+  endpoint: Endpoint,
+  target: string,
+  secure: ServerCredentials | undefined,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(target, secure ?? ServerCredentials.createInsecure(), (cause, port) => {
+      if (cause === null) return resolve(port);
+      const code = cause.message.includes("EADDRINUSE") ? "AddressInUse" : "ListenFailed";
+      reject(new RunnerSetupError(code, `${endpoint.text} cannot be listened on: ${cause.message}`, cause));
+    });
+  });
+}
+
+function tlsCredentials(watcher: CertificateWatcher, { tls }: RunnerServerOptions): ServerCredentials {
+  const mutual = tls?.caFile !== undefined;
+  // The declaration names the parameters the other way round; the identity comes first.
+  const create = experimental.createCertificateProviderServerCredentials;
+  return create(watcher, mutual ? watcher : null, mutual);
+}
+
+function serverOptions({ maxConcurrent, maxQueued }: RunnerServerOptions): ServerOptions {
+  return {
+    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
+    "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
+  };
+}
+
+function checkNumbers({ maxConcurrent, maxQueued, messageTimeoutMs = 1 }: RunnerServerOptions): void {
+  if (!Number.isSafeInteger(maxConcurrent) || maxConcurrent < 1) {
+    throw new RunnerSetupError("InvalidOption", "maxConcurrent is to be an integer of at least 1");
+  }
+  if (!Number.isSafeInteger(maxQueued) || maxQueued < 0) {
+    throw new RunnerSetupError("InvalidOption", "maxQueued is to be an integer of at least 0");
+  }
+  if (!(messageTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "messageTimeoutMs is to be more than 0");
+}

@@ -1,0 +1,52 @@
+import { Metadata, type ServerErrorResponse, type status } from "@grpc/grpc-js";
+import { firstBytes } from "../bounded-text.ts";
+import { MAX_STATUS_TEXT_BYTES } from "../limits.ts";
+import { RunnerGrpcError, type RunnerGrpcErrorDetails, type RunnerPhase, statusOf } from "../runner-grpc-error.ts";
+import { statusNumber } from "../status-codes.ts";
+import { encodeStatusDetails, STATUS_DETAILS_KEY } from "../status-details.ts";
+
+/** A failed call as gRPC sends it. */
+export interface Failure {
+  code: status;
+  details: string;
+  metadata: Metadata;
+}
+
+/** An error as the status and details that it travels as. */
+export function failureOf(error: RunnerGrpcError): Failure & Partial<ServerErrorResponse> {
+  const metadata = new Metadata();
+  metadata.set(STATUS_DETAILS_KEY, encodeStatusDetails(error));
+  return {
+    name: error.name,
+    message: error.message,
+    code: statusNumber(error.status),
+    details: firstBytes(error.message, MAX_STATUS_TEXT_BYTES),
+    metadata,
+  };
+}
+
+const PHASES: ReadonlySet<unknown> = new Set<RunnerPhase>(["pull", "unpack", "start", "run", "timeout", "output"]);
+
+/**
+ * What `run` threw as an error of the contract. Errors with a `code` that the contract knows keep it, with what else they have.
+ * Of any other error the caller learns nothing: its text may have anything in it, and is the operator's to read.
+ */
+export function errorOfRun(thrown: unknown, image: string, step: string | undefined): RunnerGrpcError {
+  if (thrown instanceof RunnerGrpcError) return thrown;
+  const known: RunnerGrpcErrorDetails = { image, cause: thrown };
+  if (step !== undefined) known.step = step;
+  if (!(thrown instanceof Error)) return unknown(known);
+  const { message, code, phase, stderr, exitCode, retryable } = thrown as Error & Readonly<Record<string, unknown>>;
+  const expected = typeof code === "string" && statusOf(code) !== undefined;
+  if (!expected) return unknown(known);
+  if (PHASES.has(phase)) known.phase = phase as RunnerPhase;
+  if (typeof stderr === "string") known.stderr = stderr;
+  if (typeof exitCode === "number") known.exitCode = exitCode;
+  if (typeof retryable === "boolean") known.retryable = retryable;
+  return new RunnerGrpcError(code, message, known);
+}
+
+function unknown(known: RunnerGrpcErrorDetails): RunnerGrpcError {
+  const message = `${known.image}: the runner failed in a way that it did not expect; its log says how`;
+  return new RunnerGrpcError("Internal", message, known);
+}

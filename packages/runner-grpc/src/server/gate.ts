@@ -1,0 +1,94 @@
+import {
+  type Metadata,
+  ResponderBuilder,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  ServerListenerBuilder,
+} from "@grpc/grpc-js";
+import { RUN_FUNCTION } from "../contract.ts";
+import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import type { TokenFile } from "../token-file.ts";
+import type { Admission, Ticket } from "./admission.ts";
+import { failureOf } from "./failure.ts";
+
+/** What a call must have to get past the gate of its listener. */
+export interface GateOptions {
+  readonly admission: Admission;
+  /** Asked of every call but health checks. */
+  readonly token: TokenFile | undefined;
+  /** How long a caller may take to send its message, in milliseconds. */
+  readonly messageTimeoutMs: number;
+  /** Told of each call that was turned away. */
+  readonly onRefused: (error: RunnerGrpcError) => void;
+}
+
+// Probes of Kubernetes cannot send a token, and the answer says no more than whether anybody is there.
+const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check"]);
+
+/** Tickets of calls that are past the gate, by the metadata object that the handler is given as well. */
+export type Tickets = WeakMap<Metadata, Ticket>;
+
+/** Turns callers away by their headers alone: before a byte of a message, which may be 100 MiB, is taken in. */
+export function gate(options: GateOptions, tickets: Tickets): ServerInterceptor {
+  return (method, call) => {
+    const isRun = method.path === RUN_FUNCTION.path;
+    let ticket: Ticket | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const listener = new ServerListenerBuilder()
+      .withOnReceiveMetadata((metadata, next) => {
+        try {
+          if (options.token !== undefined && !OPEN_METHODS.has(method.path)) authenticate(metadata, options.token);
+          metadata.remove("authorization");
+          if (isRun) {
+            ticket = options.admission.admit();
+            tickets.set(metadata, ticket);
+            timer = messageTimer(call, options.messageTimeoutMs);
+          }
+        } catch (thrown) {
+          const error = asError(thrown);
+          call.sendStatus(failureOf(error));
+          if (isRun) options.onRefused(error);
+          return;
+        }
+        next(metadata);
+      })
+      .withOnReceiveMessage((message, next) => {
+        clearTimeout(timer);
+        next(message);
+      })
+      // Comes at the end of every call, however it ended.
+      .withOnCancel(() => {
+        clearTimeout(timer);
+        ticket?.leave();
+      })
+      .build();
+    return new ServerInterceptingCall(call, new ResponderBuilder().withStart((next) => next(listener)).build());
+  };
+}
+
+function authenticate(metadata: Metadata, token: TokenFile): void {
+  const [header, ...others] = metadata.get("authorization");
+  const given = typeof header === "string" ? /^Bearer +(\S+)$/i.exec(header)?.[1] : undefined;
+  if (given === undefined || others.length > 0) {
+    throw new RunnerGrpcError(
+      "Unauthenticated",
+      'this runner wants a token: send the header "authorization: Bearer TOKEN"',
+    );
+  }
+  if (!token.accepts(given)) throw new RunnerGrpcError("Unauthenticated", "this runner does not know the token");
+}
+
+// Whoever holds a place without sending what is to be run keeps others out of it.
+function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS.Timeout {
+  return setTimeout(() => {
+    const message = `the request did not arrive within ${ms} ms of its headers`;
+    call.sendStatus(failureOf(new RunnerGrpcError("Timeout", message, { phase: "start" })));
+  }, ms);
+}
+
+function asError(thrown: unknown): RunnerGrpcError {
+  if (thrown instanceof RunnerGrpcError) return thrown;
+  // The token file cannot be read now: nobody is let in. Its path is the operator's business.
+  return new RunnerGrpcError("Unavailable", "this runner cannot check tokens at the moment", { cause: thrown });
+}

@@ -1,0 +1,77 @@
+import { chmod, lstat, mkdtemp, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { basename, dirname, join } from "node:path";
+import { parseEndpoint } from "../endpoint.ts";
+import { RunnerSetupError } from "../setup-error.ts";
+
+/** The file of a socket that is listened on. */
+export interface SocketFile {
+  /** Removes the file, unless another one has taken its place. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Listens on a socket that only its owner can open (mode 0600), from its first moment: it is bound in a folder that nobody else may
+ * enter, given its mode there, and then moved to its place. A file that a killed process left is replaced.
+ *
+ * @param listen binds a gRPC target
+ * @throws RunnerSetupError `AddressInUse`, `ListenFailed`
+ */
+export async function listenOnPath(path: string, listen: (target: string) => Promise<unknown>): Promise<SocketFile> {
+  await checkFree(path);
+  let folder: string;
+  try {
+    // In the same folder, thus in the same filesystem; mkdtemp makes it 0700.
+    folder = await mkdtemp(join(dirname(path), ".xfn"));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new RunnerSetupError("ListenFailed", `no socket can be made in ${dirname(path)}: ${why}`, cause);
+  }
+  try {
+    const temporary = join(folder, "s");
+    await listen(parseEndpoint(`unix:${temporary}`).target);
+    await chmod(temporary, 0o600);
+    const { ino, dev } = await lstat(temporary);
+    await rename(temporary, path);
+    return {
+      remove: async () => {
+        const there = await lstat(path).catch(() => undefined);
+        if (there?.ino === ino && there.dev === dev) await unlink(path).catch(() => undefined);
+      },
+    };
+  } catch (cause) {
+    if (cause instanceof RunnerSetupError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new RunnerSetupError("ListenFailed", `the socket ${path} cannot be made: ${why}`, cause);
+  } finally {
+    await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
+  }
+}
+
+async function checkFree(path: string): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there === undefined) return;
+  if (!there.isSocket()) {
+    throw new RunnerSetupError("ListenFailed", `${path} exists and is no socket: remove it, or choose another path`);
+  }
+  if (await answers(path)) {
+    throw new RunnerSetupError(
+      "AddressInUse",
+      `something listens on ${path} already: is another ${basename(path)} running?`,
+    );
+  }
+}
+
+// The file of a dead process refuses connections. Anything else, a full backlog too, is alive.
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== "ECONNREFUSED" && error.code !== "ENOENT"),
+    );
+  });
+}

@@ -1,0 +1,155 @@
+import { Metadata, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import { type CallReport, STEP_KEY, writeReport } from "../call-trailers.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
+import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../limits.ts";
+import { decodeRequest, type RequestedRun } from "../request.ts";
+import type { RunOptions } from "../run-options.ts";
+import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import type { Ticket } from "./admission.ts";
+import { errorOfRun, failureOf } from "./failure.ts";
+import type { Authentication } from "./listener-policy.ts";
+
+/** Who calls: through which kind of socket, and by which proof. */
+export interface Caller {
+  readonly socket: Endpoint["kind"];
+  readonly authentication: Authentication;
+  /** The address that was listened on, as the operator wrote it. */
+  readonly address: string;
+}
+
+/** What a served `run` is given besides image and input. `signal`, `onPhase` and `onStderr` are always there. */
+export interface ServedRunOptions extends RunOptions {
+  signal: AbortSignal;
+  onPhase: NonNullable<RunOptions["onPhase"]>;
+  onStderr: NonNullable<RunOptions["onStderr"]>;
+  /** For rules of the operator's that depend on it: `oci:DIR` images only from path sockets. */
+  caller: Caller;
+}
+
+/** What became of a call. */
+export interface CallOutcome {
+  /** Empty where the request could not be read. */
+  readonly image: string;
+  readonly step: string | undefined;
+  readonly caller: Caller;
+  /** Undefined if there is an output. */
+  readonly error: RunnerGrpcError | undefined;
+  /** Milliseconds in the queue. */
+  readonly queuedMs: number;
+  /** Milliseconds from request to answer, those in the queue included. */
+  readonly totalMs: number;
+}
+
+/** What calls of one listener have in common. */
+export interface CallContext {
+  readonly run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
+  readonly caller: Caller;
+  /** Whether functions may have the runner's network: not if such a function could call the runner. */
+  readonly networkAllowed: boolean;
+  /** Calls that are under way, to end them. */
+  readonly active: Set<AbortController>;
+  readonly onCall: ((outcome: CallOutcome) => void) | undefined;
+}
+
+/** Serves one call. */
+export async function serveCall(
+  call: ServerUnaryCall<Uint8Array, Uint8Array>,
+  ticket: Ticket,
+  context: CallContext,
+  answer: sendUnaryData<Uint8Array>,
+): Promise<void> {
+  const started = performance.now();
+  const aborter = new AbortController();
+  const report: CallReport = { phases: new Map(), stderr: "" };
+  let request: RequestedRun | undefined;
+  let step: string | undefined;
+  let queuedMs = 0;
+  let error: RunnerGrpcError | undefined;
+  // Emitted when the caller cancels, when its deadline has passed, and when its connection is lost.
+  call.on("cancelled", () => aborter.abort(gone(call)));
+  context.active.add(aborter);
+  try {
+    if (call.cancelled) throw gone(call);
+    request = decodeRequest(call.request);
+    step = stepOf(call.metadata);
+    checkNetwork(request, context);
+    const free = await ticket.slot(aborter.signal);
+    queuedMs = performance.now() - started;
+    let output: Uint8Array;
+    try {
+      output = await context.run(
+        request.image,
+        request.input,
+        served(request, step, report, aborter.signal, context.caller),
+      );
+    } finally {
+      free();
+    }
+    // A run that pays no heed to the signal may still be right, but nobody waits for it.
+    aborter.signal.throwIfAborted();
+    checkOutput(output, request.image, step);
+    const trailers = new Metadata();
+    writeReport(report, trailers);
+    answer(null, RunFunctionResponse.encode({ output }).finish(), trailers);
+  } catch (thrown) {
+    const cause: unknown = aborter.signal.aborted ? aborter.signal.reason : thrown;
+    error = errorOfRun(cause, request?.image ?? "", step);
+    answer(failureOf(error));
+  } finally {
+    context.active.delete(aborter);
+    const totalMs = performance.now() - started;
+    context.onCall?.({ image: request?.image ?? "", step, caller: context.caller, error, queuedMs, totalMs });
+  }
+}
+
+function served(
+  { options }: RequestedRun,
+  step: string | undefined,
+  report: CallReport,
+  signal: AbortSignal,
+  caller: Caller,
+): ServedRunOptions {
+  return {
+    ...options,
+    ...(step === undefined ? {} : { step }),
+    signal,
+    onPhase: (phase, ms) => report.phases.set(phase, ms),
+    onStderr: (tail) => {
+      report.stderr = tail;
+    },
+    caller,
+  };
+}
+
+function stepOf(metadata: Metadata): string | undefined {
+  const [value] = metadata.get(STEP_KEY);
+  if (!Buffer.isBuffer(value) || value.length === 0) return undefined;
+  // It goes into messages and logs, where a line break would forge a line.
+  return value
+    .subarray(0, MAX_STEP_BYTES)
+    .toString("utf8")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+}
+
+function checkNetwork({ image, options }: RequestedRun, { networkAllowed }: CallContext): void {
+  if (options.network !== "Accessible" || networkAllowed) return;
+  const why = "a function in its network could call it, because it listens without authentication";
+  throw new RunnerGrpcError("PermissionDenied", `${image}: this runner gives no function its network: ${why}`, {
+    image,
+  });
+}
+
+function checkOutput(output: Uint8Array, image: string, step: string | undefined): void {
+  if (output.length <= MAX_PAYLOAD_BYTES) return;
+  const message = `${image}: the output has ${output.length} bytes, and may have ${MAX_PAYLOAD_BYTES}`;
+  const details = { phase: "output" as const, image, ...(step === undefined ? {} : { step }) };
+  throw new RunnerGrpcError("OutputTooLarge", message, details);
+}
+
+function gone(call: ServerUnaryCall<Uint8Array, Uint8Array>): RunnerGrpcError {
+  const deadline = call.getDeadline();
+  return Number(deadline) <= Date.now()
+    ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })
+    : new RunnerGrpcError("Aborted", "the caller cancelled the call, or its connection was lost");
+}

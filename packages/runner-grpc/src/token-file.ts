@@ -1,0 +1,69 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readBoundedFile } from "./bounded-file.ts";
+import { RunnerSetupError } from "./setup-error.ts";
+
+// A few tokens of usual length.
+const MAX_TOKEN_FILE_BYTES = 16 * 1024;
+
+// What 16 characters of base64 hold, 96 bits, cannot be guessed through a socket.
+const MIN_TOKEN_LENGTH = 16;
+
+// RFC 6750, section 2.1.
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The tokens of a file. It is read each time, so that a new token counts at once. */
+export interface TokenFile {
+  /** The first token of the file, which a client sends. @throws RunnerSetupError `TokenUnusable` */
+  current(): string;
+  /**
+   * Whether a token is one of the file's, in a time that says nothing about them. A server takes any: to change a token, put
+   * the new one above the old one, and remove the old one when all clients have the new one.
+   * @throws RunnerSetupError `TokenUnusable`
+   */
+  accepts(token: string): boolean;
+}
+
+/** Opens a file of tokens, one a line, and reads it once to see that it is usable. @throws RunnerSetupError `TokenUnusable` */
+export function openTokenFile(path: string): TokenFile {
+  readTokens(path);
+  return {
+    current: () => readTokens(path)[0],
+    accepts: (token) => {
+      const given = digest(token);
+      let found = false;
+      // All are compared, whichever matches. Digests have one length, which timingSafeEqual asks for.
+      for (const known of readTokens(path)) found = timingSafeEqual(given, digest(known)) || found;
+      return found;
+    },
+  };
+}
+
+function readTokens(path: string): [string, ...string[]] {
+  const [first, ...others] = read(path)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (first === undefined) throw unusable(path, "it is empty");
+  for (const token of [first, ...others]) {
+    if (token.length < MIN_TOKEN_LENGTH) throw unusable(path, `a token has fewer than ${MIN_TOKEN_LENGTH} characters`);
+    if (!TOKEN.test(token)) throw unusable(path, "a token has characters that RFC 6750 does not allow");
+  }
+  return [first, ...others];
+}
+
+function read(path: string): string {
+  try {
+    return readBoundedFile(path, MAX_TOKEN_FILE_BYTES).toString("utf8");
+  } catch (cause) {
+    throw unusable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}
+
+function unusable(path: string, why: string, cause?: unknown): RunnerSetupError {
+  const way = "it is to have one token a line, as `openssl rand -hex 32` makes them";
+  return new RunnerSetupError("TokenUnusable", `the token file ${path} is not usable: ${why}; ${way}`, cause);
+}
