@@ -32,14 +32,21 @@ export class Admission {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
   readonly #waiting = new Set<() => void>();
+  readonly #onLeave: () => void;
   #inside = 0;
   #running = 0;
   #averageMs = FIRST_GUESS_MS;
   #closed: RunnerGrpcError | undefined;
 
-  constructor(maxConcurrent: number, maxQueued: number) {
+  constructor(maxConcurrent: number, maxQueued: number, onLeave: () => void = () => undefined) {
     this.#maxConcurrent = maxConcurrent;
     this.#maxQueued = maxQueued;
+    this.#onLeave = onLeave;
+  }
+
+  /** Whether no call is in the house, not even one whose message is on its way. */
+  get empty(): boolean {
+    return this.#inside === 0;
   }
 
   get counts(): AdmissionCounts {
@@ -60,8 +67,10 @@ export class Admission {
     return {
       slot: (signal) => this.#slot(signal),
       leave: () => {
-        if (!left) this.#inside--;
+        if (left) return;
         left = true;
+        this.#inside--;
+        this.#onLeave();
       },
     };
   }

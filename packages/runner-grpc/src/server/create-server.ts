@@ -77,6 +77,9 @@ const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 // What a runner needs to kill and reap a container, with a margin: the tests of design section 4 give it 2 s.
 const SETTLE_MS = 5_000;
 
+// What the last answers need to leave, and callers to hang up.
+const LAST_ANSWERS_MS = 1_000;
+
 interface Listener {
   readonly endpoint: Endpoint;
   readonly authentication: Authentication;
@@ -100,14 +103,17 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   });
   if (listeners.length === 0)
     throw new RunnerSetupError("InvalidOption", "addresses is empty: a runner listens somewhere");
-  const admission = new Admission(options.maxConcurrent, options.maxQueued);
   const active = new Set<AbortController>();
+  let idle: (() => void) | undefined;
+  const admission: Admission = new Admission(options.maxConcurrent, options.maxQueued, () => checkIdle());
+  const checkIdle = (): void => {
+    if (admission.empty && active.size === 0) idle?.();
+  };
   // A function in the runner's network reaches the open listener even if it was called for through another.
   const networkAllowed = listeners.every(({ authentication }) => authentication !== "none");
   const servers: Server[] = [];
   const files: SocketFile[] = [];
   let health: Health | undefined;
-  let idle: (() => void) | undefined;
 
   const serverFor = ({ endpoint, authentication }: Listener): Server => {
     const tickets = new WeakMap<Metadata, Ticket>();
@@ -132,9 +138,7 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
         const ticket = tickets.get(call.metadata);
         // Every call has passed the gate; one that has not is not served.
         if (ticket === undefined) return answer(failureOf(new RunnerGrpcError("Internal", "the call was not let in")));
-        void serveCall(call, ticket, context, answer).finally(() => {
-          if (active.size === 0) idle?.();
-        });
+        void serveCall(call, ticket, context, answer).finally(checkIdle);
       },
     });
     return server;
@@ -183,35 +187,29 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
           retryAfterMs: 1_000,
         }),
       );
-      // Says GOAWAY on every connection and stops listening; that all calls are over is seen by `active`, because a stream that
-      // watches the health would keep the server's own count from reaching nothing.
-      for (const server of servers) server.tryShutdown(() => undefined);
-      await allGone(active, graceMs, (callback) => {
-        idle = callback;
-      });
-      for (const aborter of active)
-        aborter.abort(new RunnerGrpcError("Closed", "this runner was stopped while the function ran"));
-      await allGone(active, SETTLE_MS, (callback) => {
-        idle = callback;
-      });
-      // Lets the last answers leave.
-      await new Promise((resolve) => setImmediate(resolve));
+      // Says GOAWAY on every connection, and listens no more. A stream that watches the health would keep a connection for ever, so
+      // that it is not this which says when all calls are over.
+      const closed = Promise.all(servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));
+      const over = async (ms: number): Promise<void> => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        idle = resolve;
+        checkIdle();
+        await within(ms, promise);
+      };
+      await over(graceMs);
+      const reason = new RunnerGrpcError("Closed", "this runner was stopped while the function ran");
+      for (const aborter of active) aborter.abort(reason);
+      await over(SETTLE_MS);
+      await within(LAST_ANSWERS_MS, closed);
       await close();
     },
   };
 }
 
-// Resolves when no call is left, or after so many milliseconds.
-async function allGone(
-  active: ReadonlySet<unknown>,
-  ms: number,
-  onIdle: (callback: () => void) => void,
-): Promise<void> {
-  if (active.size === 0) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  onIdle(resolve);
-  await promise;
+  await Promise.race([promise, late]);
   clearTimeout(timer);
 }
 

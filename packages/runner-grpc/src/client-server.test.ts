@@ -1,0 +1,369 @@
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { abstractName, endless, Serving, TOKEN } from "../test/serving.ts";
+import {
+  createRunnerClient,
+  MAX_PAYLOAD_BYTES,
+  type RunnerGrpcError,
+  type RunnerServerOptions,
+  type RunOptions,
+  type ServedRunOptions,
+} from "./index.ts";
+
+const INPUT = Buffer.from("input");
+
+describe.each([
+  ["a path socket", (serving: Serving) => `unix:${serving.path("a.sock")}`],
+  ["an abstract socket", () => `unix:///${abstractName()}`],
+  ["TCP", () => "dns:///localhost:0"],
+  ["an IPv4 address", () => "127.0.0.1:0"],
+])("over %s", (_, where) => {
+  test("input, options and output come through", async () => {
+    await using serving = new Serving();
+    const calls: [string, string, ServedRunOptions][] = [];
+    const { address } = await serving.server({
+      addresses: [where(serving)],
+      tokenFile: serving.file("token", TOKEN),
+      run: async (image, input, options) => {
+        calls.push([image, Buffer.from(input).toString(), options]);
+        return Buffer.from("output");
+      },
+    });
+    const client = serving.client(address, { tokenFile: serving.path("token") });
+    await client.ready(5_000);
+    const options: RunOptions = {
+      step: "über\nstep",
+      timeoutMs: 1_234,
+      network: "Accessible",
+      memoryBytes: 64,
+      cpus: 0.5,
+      pullPolicy: "Always",
+      auth: { username: "u", password: "p" },
+    };
+    const output = await client.run("registry.example.org/x:1", INPUT, options);
+    expect(Buffer.from(output).toString()).toBe("output");
+    expect(calls).toEqual([
+      ["registry.example.org/x:1", "input", expect.objectContaining({ ...options, step: "über\ufffdstep" })],
+    ]);
+  });
+});
+
+test("a run learns how its caller came in", async () => {
+  await using serving = new Serving();
+  const callers: unknown[] = [];
+  const abstract = abstractName();
+  await serving.server({
+    addresses: [`unix:${serving.path("a.sock")}`, abstract],
+    tokenFile: serving.file("token", TOKEN),
+    run: async (_image, input, { caller }) => {
+      callers.push(caller);
+      return input;
+    },
+  });
+  await serving.client(`unix:${serving.path("a.sock")}`).run("x", INPUT);
+  await serving.client(abstract, { tokenFile: serving.path("token") }).run("x", INPUT);
+  expect(callers).toEqual([
+    { socket: "path", authentication: "socket", address: `unix:${serving.path("a.sock")}` },
+    { socket: "abstract", authentication: "token", address: abstract },
+  ]);
+});
+
+test("20 MB come back byte for byte", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server();
+  const input = Buffer.alloc(20_000_000, "0123456789abcdefg");
+  const output = await serving.client(address).run("x", input);
+  expect(Buffer.compare(input, output)).toBe(0);
+});
+
+test("input and output of the largest size pass, both at once", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server();
+  const output = await serving.client(address).run("x", new Uint8Array(MAX_PAYLOAD_BYTES));
+  expect(output.length).toBe(MAX_PAYLOAD_BYTES);
+});
+
+test("an output of one byte more is an error, never a truncated success", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({ run: async () => new Uint8Array(MAX_PAYLOAD_BYTES + 1) });
+  const client = serving.client(address);
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({
+    code: "OutputTooLarge",
+    status: "RESOURCE_EXHAUSTED",
+    phase: "output",
+  });
+});
+
+test("phases and the end of stderr reach the caller before the output does", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({
+    run: async (_image, input, { onPhase, onStderr }) => {
+      onPhase("pull", 12.5);
+      onPhase("run", 3);
+      onStderr(`${"x".repeat(100_000)}a warning\nüber\n`);
+      return input;
+    },
+  });
+  const phases: unknown[] = [];
+  let stderr = "";
+  await serving.client(address).run("x", INPUT, {
+    onPhase: (...phase) => phases.push(phase),
+    onStderr: (tail) => {
+      stderr = tail;
+    },
+  });
+  expect(phases).toEqual([
+    ["pull", 12.5],
+    ["run", 3],
+  ]);
+  expect(stderr).toMatch(/a warning\nüber\n$/);
+});
+
+describe("errors of a run", () => {
+  async function failure(thrown: unknown, options?: RunOptions): Promise<RunnerGrpcError> {
+    await using serving = new Serving();
+    const { address } = await serving.server({ run: () => Promise.reject(thrown as Error) });
+    return await serving
+      .client(address)
+      .run("registry.example.org/x:1", INPUT, options)
+      .then(
+        () => expect.unreachable(),
+        (error: RunnerGrpcError) => error,
+      );
+  }
+
+  test("keep their code, phase, step, stderr, exit code and whether a retry helps", async () => {
+    const details = { code: "NonZeroExit", phase: "run", stderr: "boom\n", exitCode: 3, retryable: false };
+    const error = await failure(Object.assign(new Error("x ended with 3"), details), { step: "compose" });
+    expect(error).toMatchObject({
+      name: "RunnerGrpcError",
+      message: "x ended with 3",
+      status: "UNKNOWN",
+      image: "registry.example.org/x:1",
+      step: "compose",
+      ...details,
+    });
+  });
+
+  test.each([
+    [{ code: "PullFailed", retryable: true }, "UNAVAILABLE"],
+    [{ code: "PullFailed", retryable: false }, "FAILED_PRECONDITION"],
+    [{ code: "LimitUnavailable", retryable: false }, "FAILED_PRECONDITION"],
+    [{ code: "Timeout", retryable: true }, "DEADLINE_EXCEEDED"],
+    [{ code: "OutOfMemory", retryable: true }, "RESOURCE_EXHAUSTED"],
+    [{ code: "Killed", retryable: true }, "ABORTED"],
+    [{ code: "PermissionDenied", retryable: false }, "PERMISSION_DENIED"],
+  ])("%j has the status %s", async (details, status) => {
+    expect(await failure(Object.assign(new Error("m"), details))).toMatchObject({ ...details, message: "m", status });
+  });
+
+  test.each([
+    ["an error without a code", new Error("password=hunter2")],
+    ["a code of somebody else", Object.assign(new Error("password=hunter2"), { code: "ENOENT" })],
+    ["no error at all", "password=hunter2"],
+  ])("say nothing of what was not expected: %s", async (_, thrown) => {
+    const error = await failure(thrown);
+    expect(error).toMatchObject({ code: "Internal", status: "INTERNAL", retryable: false });
+    expect(`${error.message}${JSON.stringify(error)}`).not.toContain("hunter2");
+  });
+
+  test("with texts that gRPC could not send are sent all the same", async () => {
+    const error = await failure(Object.assign(new Error("\ud800 100%\n\0 ü"), { code: "Killed", stderr: "\udfff" }));
+    expect(error).toMatchObject({ code: "Killed", message: "\ufffd 100%\n\0 ü", stderr: "\ufffd" });
+  });
+});
+
+describe("an aborted call", () => {
+  test("ends the run", async () => {
+    await using serving = new Serving();
+    const { run, started, ended } = endless();
+    const { address, server } = await serving.server({ run });
+    const aborter = new AbortController();
+    const call = serving.client(address).run("x", INPUT, { signal: aborter.signal });
+    await started;
+    aborter.abort(new Error("enough"));
+    await expect(call).rejects.toMatchObject({ code: "Aborted", retryable: false, cause: aborter.signal.reason });
+    expect(await ended).toMatchObject({ code: "Aborted" });
+    await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  test("that waits leaves the queue, and is never run", async () => {
+    await using serving = new Serving();
+    const first = endless();
+    let runs = 0;
+    const run: RunnerServerOptions["run"] = (...call) => (++runs === 1 ? first.run(...call) : Promise.resolve(INPUT));
+    const { address, server } = await serving.server({ run, maxConcurrent: 1 });
+    const client = serving.client(address);
+    const [one, two] = [new AbortController(), new AbortController()];
+    const running = client.run("x", INPUT, { signal: one.signal });
+    await first.started;
+    const waiting = client.run("x", INPUT, { signal: two.signal });
+    await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
+    two.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "Aborted" });
+    await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 0 });
+    one.abort();
+    await expect(running).rejects.toMatchObject({ code: "Aborted" });
+    await client.run("x", INPUT);
+    expect(runs).toBe(2);
+  });
+
+  test("that was aborted before is not sent", async () => {
+    const client = createRunnerClient({ endpoint: abstractName() });
+    await expect(client.run("x", INPUT, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "Aborted" });
+    client.close();
+  });
+});
+
+test("a deadline ends the run, and both sides say so", async () => {
+  await using serving = new Serving();
+  const { run, ended } = endless();
+  const { address } = await serving.server({ run });
+  const call = serving.client(address, { marginMs: 50 }).run("x", INPUT, { timeoutMs: 50 });
+  await expect(call).rejects.toMatchObject({
+    code: "Timeout",
+    status: "DEADLINE_EXCEEDED",
+    phase: "timeout",
+    retryable: true,
+  });
+  expect(await ended).toMatchObject({ code: "Timeout" });
+});
+
+test("a lost connection ends the run", async () => {
+  await using serving = new Serving();
+  const { run, started, ended } = endless();
+  const { address } = await serving.server({ run });
+  const client = serving.client(address);
+  const call = client.run("x", INPUT);
+  await started;
+  client.close();
+  await expect(call).rejects.toMatchObject({ code: "Closed", retryable: true });
+  expect(await ended).toMatchObject({ code: "Aborted" });
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "Closed" });
+});
+
+test("a client finds a server that was started again, or later than itself", async () => {
+  await using serving = new Serving();
+  const client = serving.client(`unix:${serving.path("runner.sock")}`);
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({
+    code: "Unavailable",
+    status: "UNAVAILABLE",
+    retryable: true,
+  });
+  const { server } = await serving.server();
+  await client.ready(10_000);
+  await client.run("x", INPUT);
+  await server.stop(0);
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "Unavailable" });
+  await serving.server();
+  await client.ready(10_000);
+  expect(await client.run("x", INPUT)).toEqual(INPUT);
+});
+
+test("calls of one client share one connection", async () => {
+  await using serving = new Serving();
+  const gate = Promise.withResolvers<void>();
+  const { server } = await serving.server({
+    run: async (_image, input) => {
+      await gate.promise;
+      return input;
+    },
+  });
+  let connections = 0;
+  const proxy = createServer((socket) => {
+    connections++;
+    socket.pipe(connect(serving.path("runner.sock"))).pipe(socket);
+  });
+  await once(proxy.listen(serving.path("proxy.sock")), "listening");
+  const client = serving.client(`unix:${serving.path("proxy.sock")}`);
+  const calls = Array.from({ length: 4 }, () => client.run("x", INPUT));
+  await expect.poll(() => server.counts().running).toBe(4);
+  gate.resolve();
+  await Promise.all(calls);
+  await client.run("x", INPUT);
+  expect(connections).toBe(1);
+  proxy.close();
+});
+
+describe("a server that stops", () => {
+  test("waits for what runs, takes nothing new, and removes its socket", async () => {
+    await using serving = new Serving();
+    const gate = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const { address, server } = await serving.server({
+      run: async (_image, input) => {
+        started.resolve();
+        await gate.promise;
+        return input;
+      },
+    });
+    const call = serving.client(address).run("x", INPUT);
+    await started.promise;
+    const stopped = server.stop(60_000);
+    await expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject({
+      status: "UNAVAILABLE",
+      retryable: true,
+    });
+    gate.resolve();
+    expect(await call).toEqual(INPUT);
+    await stopped;
+    expect(readdirSync(serving.folder)).toEqual([]);
+  });
+
+  test("ends what has not ended in time, with an error that a retry elsewhere may mend", async () => {
+    await using serving = new Serving();
+    const { run, started, ended } = endless();
+    const { address, server } = await serving.server({ run });
+    const call = serving.client(address).run("x", INPUT);
+    const failed = expect(call).rejects.toMatchObject({ code: "Closed", status: "UNAVAILABLE", retryable: true });
+    await started;
+    await server.stop(10);
+    await failed;
+    expect(await ended).toMatchObject({ code: "Closed" });
+  });
+});
+
+test("over the queue a call is refused at once, with a hint, and without reading its message", async () => {
+  await using serving = new Serving();
+  const { run, started } = endless();
+  const refused: string[] = [];
+  const { address, server } = await serving.server({
+    run,
+    maxConcurrent: 1,
+    maxQueued: 1,
+    onRefused: ({ code }) => refused.push(code),
+  });
+  const client = serving.client(address);
+  const calls = [client.run("x", INPUT)];
+  await started;
+  calls.push(client.run("x", INPUT));
+  for (const call of calls) call.catch(() => undefined);
+  await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
+  const full = client.run("x", new Uint8Array(50_000_000));
+  await expect(full).rejects.toMatchObject({
+    code: "QueueFull",
+    status: "RESOURCE_EXHAUSTED",
+    retryable: true,
+    retryAfterMs: expect.any(Number),
+  });
+  expect(refused).toEqual(["QueueFull"]);
+});
+
+test("what became of each call is told", async () => {
+  await using serving = new Serving();
+  const outcomes: unknown[] = [];
+  const { address } = await serving.server({
+    run: async (image, input) =>
+      image === "good" ? input : Promise.reject(Object.assign(new Error("m"), { code: "PullFailed" })),
+    onCall: ({ image, step, error }) => outcomes.push([image, step, error?.code]),
+  });
+  const client = serving.client(address);
+  await client.run("good", INPUT, { step: "one" });
+  await client.run("bad", INPUT).catch(() => undefined);
+  expect(outcomes).toEqual([
+    ["good", "one", undefined],
+    ["bad", undefined, "PullFailed"],
+  ]);
+});
