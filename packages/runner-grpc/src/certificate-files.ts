@@ -1,3 +1,4 @@
+import process from "node:process";
 import { createSecureContext } from "node:tls";
 import type { experimental } from "@grpc/grpc-js";
 import { readBoundedFile } from "./bounded-file.ts";
@@ -62,9 +63,10 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     for (const listener of this.#caListeners) this.#tellCa(listener);
   }
 
+  // grpc-js forgets what it is told while it adds a listener: the first news come a tick later.
   addCaCertificateListener(listener: CaListener): void {
     this.#caListeners.add(listener);
-    this.#tellCa(listener);
+    process.nextTick(() => this.#tellCa(listener));
     this.#watch();
   }
 
@@ -75,7 +77,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
 
   addIdentityCertificateListener(listener: IdentityListener): void {
     this.#identityListeners.add(listener);
-    this.#tellIdentity(listener);
+    process.nextTick(() => this.#tellIdentity(listener));
     this.#watch();
   }
 

@@ -6,9 +6,9 @@ import { MAX_MESSAGE_BYTES } from "../limits.ts";
 import { RunnerGrpcError } from "../runner-grpc-error.ts";
 import { RunnerSetupError } from "../setup-error.ts";
 import { openTokenFile } from "../token-file.ts";
-import { Admission, type AdmissionCounts, type Ticket } from "./admission.ts";
+import { Admission, type AdmissionCounts } from "./admission.ts";
 import { failureOf } from "./failure.ts";
-import { gate } from "./gate.ts";
+import { type AdmittedCalls, gate } from "./gate.ts";
 import { type Authentication, authenticationOf } from "./listener-policy.ts";
 import { listenOnPath, type SocketFile } from "./path-socket.ts";
 import { type CallContext, type CallOutcome, type ServedRunOptions, serveCall } from "./run-call.ts";
@@ -116,7 +116,7 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   let health: Health | undefined;
 
   const serverFor = ({ endpoint, authentication }: Listener): Server => {
-    const tickets = new WeakMap<Metadata, Ticket>();
+    const admitted: AdmittedCalls = new WeakMap();
     const caller = { socket: endpoint.kind, authentication, address: endpoint.text };
     const context: CallContext = { run: options.run, caller, networkAllowed, active, onCall: options.onCall };
     const server = new Server({
@@ -129,16 +129,16 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
             messageTimeoutMs: options.messageTimeoutMs ?? DEFAULT_MESSAGE_TIMEOUT_MS,
             onRefused: (error) => options.onRefused?.(error),
           },
-          tickets,
+          admitted,
         ),
       ],
     });
     server.addService(RUNNER_SERVICE, {
       runFunction: (call: Parameters<typeof serveCall>[0], answer: Parameters<typeof serveCall>[3]) => {
-        const ticket = tickets.get(call.metadata);
+        const found = admitted.get(call.metadata);
         // Every call has passed the gate; one that has not is not served.
-        if (ticket === undefined) return answer(failureOf(new RunnerGrpcError("Internal", "the call was not let in")));
-        void serveCall(call, ticket, context, answer).finally(checkIdle);
+        if (found === undefined) return answer(failureOf(new RunnerGrpcError("Internal", "the call was not let in")));
+        void serveCall(call, found, context, answer).finally(checkIdle);
       },
     });
     return server;

@@ -26,13 +26,24 @@ export interface GateOptions {
 // Probes of Kubernetes cannot send a token, and the answer says no more than whether anybody is there.
 const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check"]);
 
-/** Tickets of calls that are past the gate, by the metadata object that the handler is given as well. */
-export type Tickets = WeakMap<Metadata, Ticket>;
+/** A call that is past the gate. */
+export interface Admitted {
+  readonly ticket: Ticket;
+  /**
+   * Aborted when the caller cancels, when its deadline has passed, when its connection is lost - and when the call is over. The
+   * handler's own `cancelled` event is not emitted where that happens before the handler is called.
+   */
+  readonly aborter: AbortController;
+}
+
+/** Calls that are past the gate, by the metadata object that the handler is given as well. */
+export type AdmittedCalls = WeakMap<Metadata, Admitted>;
 
 /** Turns callers away by their headers alone: before a byte of a message, which may be 100 MiB, is taken in. */
-export function gate(options: GateOptions, tickets: Tickets): ServerInterceptor {
+export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInterceptor {
   return (method, call) => {
     const isRun = method.path === RUN_FUNCTION.path;
+    const aborter = new AbortController();
     let ticket: Ticket | undefined;
     let timer: NodeJS.Timeout | undefined;
     const listener = new ServerListenerBuilder()
@@ -42,7 +53,7 @@ export function gate(options: GateOptions, tickets: Tickets): ServerInterceptor 
           metadata.remove("authorization");
           if (isRun) {
             ticket = options.admission.admit();
-            tickets.set(metadata, ticket);
+            admitted.set(metadata, { ticket, aborter });
             timer = messageTimer(call, options.messageTimeoutMs);
           }
         } catch (thrown) {
@@ -60,7 +71,9 @@ export function gate(options: GateOptions, tickets: Tickets): ServerInterceptor 
       // Comes at the end of every call, however it ended.
       .withOnCancel(() => {
         clearTimeout(timer);
-        ticket?.leave();
+        if (ticket === undefined) return;
+        aborter.abort(gone(call));
+        ticket.leave();
       })
       .build();
     return new ServerInterceptingCall(call, new ResponderBuilder().withStart((next) => next(listener)).build());
@@ -85,6 +98,12 @@ function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS
     const message = `the request did not arrive within ${ms} ms of its headers`;
     call.sendStatus(failureOf(new RunnerGrpcError("Timeout", message, { phase: "start" })));
   }, ms);
+}
+
+function gone(call: ServerInterceptingCallInterface): RunnerGrpcError {
+  return Number(call.getDeadline()) <= Date.now()
+    ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })
+    : new RunnerGrpcError("Aborted", "the caller cancelled the call, or its connection was lost");
 }
 
 function asError(thrown: unknown): RunnerGrpcError {

@@ -6,8 +6,8 @@ import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../limits.ts";
 import { decodeRequest, type RequestedRun } from "../request.ts";
 import type { RunOptions } from "../run-options.ts";
 import { RunnerGrpcError } from "../runner-grpc-error.ts";
-import type { Ticket } from "./admission.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
+import type { Admitted } from "./gate.ts";
 import type { Authentication } from "./listener-policy.ts";
 
 /** Who calls: through which kind of socket, and by which proof. */
@@ -55,22 +55,19 @@ export interface CallContext {
 /** Serves one call. */
 export async function serveCall(
   call: ServerUnaryCall<Uint8Array, Uint8Array>,
-  ticket: Ticket,
+  { ticket, aborter }: Admitted,
   context: CallContext,
   answer: sendUnaryData<Uint8Array>,
 ): Promise<void> {
   const started = performance.now();
-  const aborter = new AbortController();
   const report: CallReport = { phases: new Map(), stderr: "" };
   let request: RequestedRun | undefined;
   let step: string | undefined;
   let queuedMs = 0;
   let error: RunnerGrpcError | undefined;
-  // Emitted when the caller cancels, when its deadline has passed, and when its connection is lost.
-  call.on("cancelled", () => aborter.abort(gone(call)));
   context.active.add(aborter);
   try {
-    if (call.cancelled) throw gone(call);
+    aborter.signal.throwIfAborted();
     request = decodeRequest(call.request);
     step = stepOf(call.metadata);
     checkNetwork(request, context);
@@ -78,6 +75,8 @@ export async function serveCall(
     queuedMs = performance.now() - started;
     let output: Uint8Array;
     try {
+      // The caller may have gone while the slot was on its way: a signal that is aborted already tells a run nothing.
+      aborter.signal.throwIfAborted();
       output = await context.run(
         request.image,
         request.input,
@@ -145,11 +144,4 @@ function checkOutput(output: Uint8Array, image: string, step: string | undefined
   const message = `${image}: the output has ${output.length} bytes, and may have ${MAX_PAYLOAD_BYTES}`;
   const details = { phase: "output" as const, image, ...(step === undefined ? {} : { step }) };
   throw new RunnerGrpcError("OutputTooLarge", message, details);
-}
-
-function gone(call: ServerUnaryCall<Uint8Array, Uint8Array>): RunnerGrpcError {
-  const deadline = call.getDeadline();
-  return Number(deadline) <= Date.now()
-    ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })
-    : new RunnerGrpcError("Aborted", "the caller cancelled the call, or its connection was lost");
 }

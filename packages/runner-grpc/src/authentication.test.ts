@@ -1,0 +1,232 @@
+import { renameSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { testAuthority, testCertificate } from "../test/certificates.ts";
+import { abstractName, Serving, TOKEN } from "../test/serving.ts";
+import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "./index.ts";
+
+const INPUT = Buffer.from("input");
+const OTHER_TOKEN = "b3RoZXItdG9rZW4tb2YtdGVzdHM";
+const unauthenticated = { code: "Unauthenticated", status: "UNAUTHENTICATED", retryable: false };
+
+describe.each([
+  ["an abstract socket", abstractName],
+  ["TCP", () => "127.0.0.1:0"],
+])("%s with a token", (_, where) => {
+  test("lets in whoever has it, and nobody else", async () => {
+    await using serving = new Serving();
+    let runs = 0;
+    const { address } = await serving.server({
+      addresses: [where()],
+      tokenFile: serving.file("token", `${TOKEN}\n`),
+      run: async (_image, input) => {
+        runs++;
+        return input;
+      },
+    });
+    await expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject(unauthenticated);
+    const wrong = serving.client(address, { tokenFile: serving.file("wrong", OTHER_TOKEN) });
+    await expect(wrong.run("x", INPUT)).rejects.toMatchObject(unauthenticated);
+    expect(runs).toBe(0);
+    await serving.client(address, { tokenFile: serving.path("token") }).run("x", INPUT);
+    expect(runs).toBe(1);
+  });
+});
+
+test("a path socket needs no token, and says that it was the socket that let the caller in", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({ tokenFile: serving.file("token", TOKEN) });
+  await serving.client(address).run("x", INPUT);
+});
+
+test("a token is changed without a pause: both are taken while the file has both, and the old one no more when it is gone", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({ addresses: [abstractName()], tokenFile: serving.file("token", TOKEN) });
+  const client = serving.client(address, { tokenFile: serving.file("client-token", TOKEN) });
+  await client.run("x", INPUT);
+  // As Kubernetes replaces what is mounted: by a rename.
+  renameSync(serving.file("new", `${OTHER_TOKEN}\n${TOKEN}\n`), serving.path("token"));
+  await client.run("x", INPUT);
+  serving.file("client-token", OTHER_TOKEN);
+  await client.run("x", INPUT);
+  serving.file("token", OTHER_TOKEN);
+  await client.run("x", INPUT);
+  serving.file("client-token", TOKEN);
+  await expect(client.run("x", INPUT)).rejects.toMatchObject(unauthenticated);
+});
+
+test("while the token file is not readable nobody is let in, and callers are told to try again", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({ addresses: [abstractName()], tokenFile: serving.file("token", TOKEN) });
+  const client = serving.client(address, { tokenFile: serving.file("client-token", TOKEN) });
+  renameSync(serving.path("token"), serving.path("gone"));
+  const refused = client.run("x", INPUT);
+  await expect(refused).rejects.toMatchObject({ code: "Unavailable", retryable: true });
+  await expect(refused).rejects.not.toThrow(serving.folder);
+  serving.file("token", "");
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "Unavailable" });
+});
+
+test.each([
+  ["missing", undefined],
+  ["empty", "\n\n"],
+  ["too short", "short"],
+  ["of the wrong characters", "a token with spaces in it"],
+  ["far too large", "x".repeat(100_000)],
+])("a token file that is %s is refused when a client or a server is made", async (_, content) => {
+  await using serving = new Serving();
+  if (content !== undefined) serving.file("token", content);
+  const tokenFile = serving.path("token");
+  const unusable = expect.objectContaining({ code: "TokenUnusable" });
+  expect(() => createRunnerClient({ endpoint: abstractName(), tokenFile })).toThrow(unusable);
+  expect(() => server({ addresses: [abstractName()], tokenFile })).toThrow(unusable);
+});
+
+describe("what would let anybody in, or show a token to anybody, is refused", () => {
+  test.each([
+    ["an abstract socket", { addresses: ["@x"] }, "AuthenticationRequired"],
+    ["TCP", { addresses: ["127.0.0.1:0"] }, "AuthenticationRequired"],
+    ["an open socket beside a closed one", { addresses: ["unix:/tmp/x", "@x"] }, "AuthenticationRequired"],
+    ["a token on a network", { addresses: ["0.0.0.0:0"], token: true }, "PlaintextRefused"],
+    ["no address", { addresses: [] }, "InvalidOption"],
+  ])("%s", async (_, { token = false, ...options }: { addresses: string[]; token?: boolean }, code) => {
+    await using serving = new Serving();
+    const tokenFile = token ? { tokenFile: serving.file("token", TOKEN) } : {};
+    expect(() => server({ ...options, ...tokenFile })).toThrow(expect.objectContaining({ code, retryable: false }));
+  });
+
+  test("a client that would send its token in the clear", async () => {
+    await using serving = new Serving();
+    const tokenFile = serving.file("token", TOKEN);
+    const options = { endpoint: "dns:///runner.example.org:9443", tokenFile };
+    expect(() => createRunnerClient(options)).toThrow(expect.objectContaining({ code: "PlaintextRefused" }));
+    createRunnerClient({ ...options, insecurePlaintext: true }).close();
+  });
+});
+
+describe("without authentication", () => {
+  test("calls are served, but no function is given the runner's network, through whichever socket it is asked for", async () => {
+    await using serving = new Serving();
+    const abstract = abstractName();
+    let runs = 0;
+    await serving.server({
+      addresses: [abstract, `unix:${serving.path("a.sock")}`],
+      insecureNoAuth: true,
+      run: async (_image, input) => {
+        runs++;
+        return input;
+      },
+    });
+    for (const address of [abstract, `unix:${serving.path("a.sock")}`]) {
+      const client = serving.client(address);
+      await client.run("x", INPUT);
+      const accessible = client.run("x", INPUT, { network: "Accessible" });
+      await expect(accessible).rejects.toMatchObject({ code: "PermissionDenied", status: "PERMISSION_DENIED" });
+    }
+    expect(runs).toBe(2);
+  });
+
+  test("a path socket alone gives its network where it is asked for", async () => {
+    await using serving = new Serving();
+    const { address } = await serving.server({ insecureNoAuth: true });
+    await serving.client(address).run("x", INPUT, { network: "Accessible" });
+  });
+});
+
+describe("mTLS", () => {
+  const authority = testAuthority("authority");
+  const stranger = testAuthority("stranger");
+
+  function files(
+    serving: Serving,
+    name: string,
+    certificate: ReturnType<typeof testAuthority>,
+    ca = authority,
+  ): { caFile: string; certFile: string; keyFile: string } {
+    return {
+      caFile: serving.file(`${name}-ca.pem`, ca.cert),
+      certFile: serving.file(`${name}.pem`, certificate.cert),
+      keyFile: serving.file(`${name}.key`, certificate.key),
+    };
+  }
+
+  test.each(["127.0.0.1:0", "dns:///localhost:0"])(
+    "at %s lets in who has a certificate of the CA, and no others",
+    async (where) => {
+      await using serving = new Serving();
+      const tls = files(serving, "server", testCertificate("server", authority));
+      const { address } = await serving.server({ addresses: [where], tls });
+      const good = files(serving, "client", testCertificate("client", authority));
+      expect(await serving.client(address, { tls: good }).run("x", INPUT)).toEqual(INPUT);
+      const unavailable = { status: "UNAVAILABLE" };
+      const bad = files(serving, "bad", testCertificate("client", stranger));
+      await expect(serving.client(address, { tls: bad }).run("x", INPUT)).rejects.toMatchObject(unavailable);
+      await expect(serving.client(address, { tls: { caFile: good.caFile } }).run("x", INPUT)).rejects.toMatchObject(
+        unavailable,
+      );
+      await expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject(unavailable);
+      // The server is not what the client expects.
+      const misled = files(serving, "misled", testCertificate("client", authority), stranger);
+      await expect(serving.client(address, { tls: misled }).run("x", INPUT)).rejects.toMatchObject(unavailable);
+      const renamed = { ...good, serverName: "runner.example.org" };
+      await expect(serving.client(address, { tls: renamed }).run("x", INPUT)).rejects.toMatchObject(unavailable);
+    },
+  );
+
+  test("new certificates are used by the next connections, and a set that does not fit is passed over", async () => {
+    await using serving = new Serving();
+    const tls = files(serving, "server", testCertificate("server", authority));
+    const { address } = await serving.server({ addresses: ["127.0.0.1:0"], tls, refreshMs: 20 });
+    const clientTls = files(serving, "client", testCertificate("client", authority));
+    const before = serving.client(address, { tls: clientTls, refreshMs: 20 });
+    await before.run("x", INPUT);
+    // Half a change: the certificate of a new CA beside the old key.
+    const next = testCertificate("server", stranger);
+    serving.file("server.pem", next.cert);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await serving.client(address, { tls: clientTls }).run("x", INPUT);
+    // All of it.
+    serving.file("server.key", next.key);
+    serving.file("server-ca.pem", stranger.cert);
+    const nextTls = files(serving, "next", testCertificate("client", stranger), stranger);
+    await expect
+      .poll(() => serving.client(address, { tls: nextTls }).run("x", INPUT).catch(String), { timeout: 10_000 })
+      .toEqual(INPUT);
+    await expect(serving.client(address, { tls: clientTls }).run("x", INPUT)).rejects.toMatchObject({
+      status: "UNAVAILABLE",
+    });
+  });
+
+  test("TLS that asks for no certificate asks for a token", async () => {
+    await using serving = new Serving();
+    const { caFile, certFile, keyFile } = files(serving, "server", testCertificate("server", authority));
+    const tokenFile = serving.file("token", TOKEN);
+    const options = { addresses: ["127.0.0.1:0"], tls: { certFile, keyFile } };
+    expect(() => server(options)).toThrow(expect.objectContaining({ code: "AuthenticationRequired" }));
+    const { address } = await serving.server({ ...options, tokenFile });
+    await expect(serving.client(address, { tls: { caFile } }).run("x", INPUT)).rejects.toMatchObject(unauthenticated);
+    await serving.client(address, { tls: { caFile }, tokenFile }).run("x", INPUT);
+  });
+
+  test("files that do not fit together are refused at the start", async () => {
+    await using serving = new Serving();
+    const { certFile } = files(serving, "one", testCertificate("one", authority));
+    const { keyFile } = files(serving, "two", testCertificate("two", authority));
+    const unusable = expect.objectContaining({ code: "CertificateUnusable" });
+    expect(() => server({ addresses: ["127.0.0.1:0"], tls: { certFile, keyFile } })).toThrow(unusable);
+    expect(() => server({ addresses: ["127.0.0.1:0"], tls: { certFile, keyFile: serving.path("gone") } })).toThrow(
+      unusable,
+    );
+    const empty = serving.file("empty", "");
+    expect(() => createRunnerClient({ endpoint: "localhost:1", tls: { caFile: empty } })).toThrow(unusable);
+  });
+});
+
+function server(options: Partial<RunnerServerOptions>): unknown {
+  return createRunnerServer({
+    run: (_image, input) => Promise.resolve(input),
+    addresses: [],
+    maxConcurrent: 1,
+    maxQueued: 0,
+    ...options,
+  });
+}

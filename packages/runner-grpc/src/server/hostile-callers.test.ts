@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import { connect as connectSocket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect, onTestFinished, test } from "vitest";
+import { endless, Serving } from "../../test/serving.ts";
+import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
+import { MAX_MESSAGE_BYTES, SERVICE_NAME } from "../index.ts";
+
+const INPUT = Buffer.from("input");
+const PATH = `/${SERVICE_NAME}/RunFunction`;
+
+// A caller that speaks HTTP/2 and nothing else: what it sends is up to the test.
+function session(serving: Serving): ClientHttp2Session {
+  const session = connect("http://localhost", {
+    createConnection: () => connectSocket(serving.path("runner.sock")),
+    // Node's own bounds for what it sends: it is the server's that are tested.
+    maxSessionMemory: 1_000,
+    maxSendHeaderBlockLength: 10_000_000,
+  });
+  session.on("error", () => undefined);
+  onTestFinished(() => session.destroy());
+  return session;
+}
+
+function open(session: ClientHttp2Session, headers: Record<string, string> = {}): ClientHttp2Stream {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": PATH,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...headers,
+  });
+  stream.on("error", () => undefined);
+  stream.resume();
+  return stream;
+}
+
+async function statusOf(stream: ClientHttp2Stream): Promise<number> {
+  const found = (headers: IncomingHttpHeaders): void => {
+    if (headers["grpc-status"] !== undefined) status = Number(headers["grpc-status"]);
+  };
+  let status = -1;
+  stream.on("response", found);
+  stream.on("trailers", found);
+  // A caller that has not ended its side is answered, and its stream stays half open.
+  await new Promise((resolve) => stream.on("end", resolve).on("close", resolve));
+  return status;
+}
+
+function frame(message: Uint8Array, length: number = message.length, compressed = 0): Buffer {
+  const header = Buffer.alloc(5);
+  header.writeUInt8(compressed, 0);
+  header.writeUInt32BE(length, 1);
+  return Buffer.concat([header, message]);
+}
+
+async function expectHealthy(serving: Serving): Promise<void> {
+  const client = serving.client(`unix:${serving.path("runner.sock")}`);
+  await client.ready(10_000);
+  expect(await client.run("x", INPUT)).toEqual(INPUT);
+}
+
+test.each([
+  ["bytes that are no message", frame(Buffer.from("ffffffffffffffffffff", "hex")), 3],
+  ["groups nested a million deep", frame(Buffer.alloc(1_000_000, 0x33)), 3],
+  ["no image", frame(new Uint8Array()), 3],
+  ["a length beyond the bound", frame(INPUT, MAX_MESSAGE_BYTES + 1), 8],
+  ["a length of 4 GiB", frame(INPUT, 0xffffffff), 8],
+  ["a compression that there is not", frame(INPUT, undefined, 1), undefined],
+])("%s: a status, and the next call is served", async (_, bytes, status) => {
+  await using serving = new Serving();
+  await serving.server();
+  const stream = open(session(serving));
+  stream.end(bytes);
+  const answered = await statusOf(stream);
+  if (status !== undefined) expect(answered).toBe(status);
+  expect(answered).not.toBe(0);
+  await expectHealthy(serving);
+});
+
+test("a message of the maximum + 1 is RESOURCE_EXHAUSTED before it is read", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const message = RunFunctionRequest.encode({ image: "x", input: new Uint8Array(MAX_MESSAGE_BYTES) }).finish();
+  const stream = open(session(serving));
+  stream.end(frame(message));
+  expect(await statusOf(stream)).toBe(8);
+  await expectHealthy(serving);
+});
+
+test("a message that grows beyond the bound when it is unpacked is RESOURCE_EXHAUSTED", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const bomb = gzipSync(Buffer.alloc(MAX_MESSAGE_BYTES + 1));
+  const stream = open(session(serving), { "grpc-encoding": "gzip" });
+  stream.end(frame(bomb, undefined, 1));
+  expect(await statusOf(stream)).toBe(8);
+  await expectHealthy(serving);
+});
+
+test("a stream that ends before its message does not run anything", async () => {
+  await using serving = new Serving();
+  let runs = 0;
+  const { server } = await serving.server({
+    run: async (_image, input) => {
+      runs++;
+      return input;
+    },
+  });
+  const caller = session(serving);
+  open(caller).end(frame(INPUT, 1_000));
+  open(caller).end();
+  await expectHealthy(serving);
+  expect(runs).toBe(1);
+  expect(server.counts()).toEqual({ running: 0, waiting: 0 });
+});
+
+test("a caller that sends no message loses its place after a while", async () => {
+  await using serving = new Serving();
+  await serving.server({ messageTimeoutMs: 200, maxConcurrent: 1, maxQueued: 0 });
+  const stream = open(session(serving));
+  stream.write(frame(INPUT, 1_000));
+  expect(await statusOf(stream)).toBe(4);
+  await expectHealthy(serving);
+});
+
+test("10,000 metadata entries are refused, and the next call is served", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const headers = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "1"]));
+  const stream = open(session(serving), headers);
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  expect(await statusOf(stream)).not.toBe(0);
+  await expectHealthy(serving);
+});
+
+test("a metadata entry of a megabyte is refused, and the next call is served", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const stream = open(session(serving), { "xfn-step-bin": Buffer.alloc(750_000).toString("base64") });
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  expect(await statusOf(stream)).not.toBe(0);
+  await expectHealthy(serving);
+});
+
+test("a flood of streams that are reset at once (CVE-2023-44487) leaves no run and no waiting call behind", async () => {
+  await using serving = new Serving();
+  const { run } = endless();
+  let flooding = true;
+  const { server } = await serving.server({ run: (...call) => (flooding ? run(...call) : Promise.resolve(INPUT)) });
+  const bytes = frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish());
+  const caller = session(serving);
+  await once(caller, "connect");
+  for (let index = 0; index < 5_000 && !caller.destroyed; index++) {
+    const stream = open(caller);
+    stream.end(bytes);
+    stream.close(constants.NGHTTP2_CANCEL);
+    if (index % 500 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  caller.destroy();
+  await expect.poll(() => server.counts(), { timeout: 10_000 }).toEqual({ running: 0, waiting: 0 });
+  flooding = false;
+  await expectHealthy(serving);
+});
+
+test("bytes that are not HTTP/2 close their connection only", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  for (const bytes of [
+    "GET / HTTP/1.1\r\n\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    "\0".repeat(1_000),
+  ]) {
+    const socket = connectSocket(serving.path("runner.sock"));
+    socket.on("error", () => undefined);
+    socket.end(Buffer.from(bytes, "latin1"));
+    socket.resume();
+    await once(socket, "close");
+  }
+  await expectHealthy(serving);
+});
+
+test("another method of the service, or another service, is UNIMPLEMENTED", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const stream = open(session(serving), { ":path": `/${SERVICE_NAME}/Other` });
+  stream.end(frame(INPUT));
+  expect(await statusOf(stream)).toBe(12);
+});
