@@ -1,4 +1,4 @@
-import { experimental, type Metadata, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { experimental, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { type CertificateFiles, CertificateWatcher } from "../certificate-files.ts";
 import { RUNNER_SERVICE } from "../contract.ts";
 import { type Endpoint, parseEndpoint } from "../endpoint.ts";

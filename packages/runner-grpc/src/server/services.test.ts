@@ -8,7 +8,7 @@ const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 function check(address: string, service: string): Promise<unknown> {
   const client = new Client(parseEndpoint(address).target, credentials.createInsecure());
-  const { path, requestSerialize, responseDeserialize } = healthService["Check"];
+  const { path, requestSerialize, responseDeserialize } = healthService["Check"]!;
   return new Promise((resolve) => {
     client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, answer) => {
       client.close();
@@ -57,7 +57,7 @@ describe("the health service", () => {
     await using serving = new Serving();
     const { server, address } = await serving.server({ health: { serving: true } });
     const client = new Client(parseEndpoint(address).target, credentials.createInsecure());
-    const { path, requestSerialize, responseDeserialize } = healthService["Watch"];
+    const { path, requestSerialize, responseDeserialize } = healthService["Watch"]!;
     const watch = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: "" });
     const statuses: unknown[] = [];
     watch.on("data", (answer: { status: string }) => statuses.push(answer.status));

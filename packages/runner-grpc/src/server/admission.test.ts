@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import { Admission } from "./admission.ts";
+
+const never = new AbortController().signal;
+
+test("calls wait for a run to end, first come, first served", async () => {
+  const admission = new Admission(1, 3);
+  const order: number[] = [];
+  const free = await admission.admit().slot(never);
+  const waiting = [1, 2, 3].map(async (number) => {
+    const done = await admission.admit().slot(never);
+    order.push(number);
+    done();
+  });
+  expect(admission.counts).toEqual({ running: 1, waiting: 3 });
+  free();
+  await Promise.all(waiting);
+  expect(order).toEqual([1, 2, 3]);
+  expect(admission.counts).toEqual({ running: 0, waiting: 0 });
+});
+
+test("whoever leaves makes place for another; leaving or ending twice counts once", async () => {
+  const admission = new Admission(1, 1);
+  const [first, second] = [admission.admit(), admission.admit()];
+  expect(() => admission.admit()).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  second.leave();
+  second.leave();
+  const third = admission.admit();
+  expect(() => admission.admit()).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  const free = await first.slot(never);
+  free();
+  free();
+  await third.slot(never);
+  expect(admission.counts).toEqual({ running: 1, waiting: 0 });
+});
+
+test("a run that outlives its caller keeps its slot", async () => {
+  const admission = new Admission(1, 1);
+  const ticket = admission.admit();
+  await ticket.slot(never);
+  ticket.leave();
+  void admission.admit().slot(never);
+  expect(admission.counts).toEqual({ running: 1, waiting: 1 });
+});
+
+test("a call that is aborted while it waits leaves the queue with the signal's reason", async () => {
+  const admission = new Admission(1, 2);
+  const free = await admission.admit().slot(never);
+  const aborter = new AbortController();
+  const waiting = admission.admit().slot(aborter.signal);
+  aborter.abort(new Error("enough"));
+  await expect(waiting).rejects.toBe(aborter.signal.reason);
+  free();
+  expect(admission.counts).toEqual({ running: 0, waiting: 0 });
+  await expect(admission.admit().slot(AbortSignal.abort())).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("the hint is a time within bounds", () => {
+  const admission = new Admission(1, 0);
+  admission.admit();
+  try {
+    admission.admit();
+    expect.unreachable();
+  } catch (error) {
+    const { retryAfterMs = 0, retryable } = error as RunnerGrpcError;
+    expect(retryAfterMs).toBeGreaterThanOrEqual(100);
+    expect(retryAfterMs).toBeLessThanOrEqual(30_000);
+    expect(retryable).toBe(true);
+  }
+});
+
+test("a closed house lets nobody in, and says why", () => {
+  const admission = new Admission(1, 0);
+  const reason = new RunnerGrpcError("Closed", "stopping");
+  admission.close(reason);
+  expect(() => admission.admit()).toThrow(reason);
+});

@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { createRunnerServer } from "@xfn/runner-grpc";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT, ORDINARY_USER } from "../harness/places.ts";
+
+describe("a runner's path socket", needs("root", "ordinary-user"), () => {
+  test("is closed to another user, who is told PermissionDenied", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "xfn-socket-"));
+    // Everybody may look into the folder: it is the socket that is closed.
+    chmodSync(folder, 0o755);
+    const endpoint = `unix:${join(folder, "runner.sock")}`;
+    let runs = 0;
+    const server = createRunnerServer({
+      run: async (_image, input) => {
+        runs++;
+        return input;
+      },
+      addresses: [endpoint],
+      maxConcurrent: 1,
+      maxQueued: 0,
+    });
+    onTestFinished(async () => {
+      await server.stop(0);
+      rmSync(folder, { recursive: true });
+    });
+    await server.start();
+    const script = `
+      import { createRunnerClient } from "@xfn/runner-grpc";
+      const client = createRunnerClient({ endpoint: ${JSON.stringify(endpoint)} });
+      await client.run("x", new Uint8Array()).then(() => console.log("let in"), (error) => console.log(error.code, error.status));
+      client.close();`;
+    const node = [process.execPath, "--input-type=module", "-e", script];
+    const { stdout, stderr } = await run(["setpriv", ...ORDINARY_USER, ...node]);
+    expect(`${stdout}${stderr}`).toBe("PermissionDenied PERMISSION_DENIED\n");
+    expect(runs).toBe(0);
+    expect((await run(node)).stdout).toBe("let in\n");
+    expect(runs).toBe(1);
+  });
+});
+
+function run([program = "", ...args]: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(program, args, { cwd: CHECKOUT, timeout: 30_000 });
+}
