@@ -86,7 +86,7 @@ export function statusOf(code: string, retryable?: boolean): StatusName | undefi
  * A call that gave no output. The client rejects with it; a `run` that a server serves may throw one, which then travels as it is.
  *
  * `code` is a string for programs: a runner's own (`PullFailed`, `Timeout`, `NonZeroExit`, ...), or, where the server sends no
- * details, one made of the status: see docs of this package.
+ * details, one made of the status. The README of this package has all of them.
  */
 export class RunnerGrpcError extends Error {
   override readonly name = "RunnerGrpcError";
