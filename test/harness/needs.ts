@@ -14,6 +14,8 @@ export type Need =
   | "docker-registry"
   | "go"
   | "python3"
+  /** Python's gRPC, with its code generator: grpcio and grpcio-tools. */
+  | "python-grpc"
   | "skopeo"
   | "umoci"
   /** The tests run as root. */
@@ -63,6 +65,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfCgroupLimits();
     case "python3":
       return lackOfPython();
+    case "python-grpc":
+      return lackOfPythonModules("grpc", "grpc_tools");
     case "chromium":
       return browserProgram() === undefined ? "chromium is not installed" : undefined;
     default:
@@ -73,6 +77,11 @@ function lookUp(thing: Need): string | undefined {
 // A version manager's shim is on the PATH even where it has nothing to start.
 function lackOfPython(): string | undefined {
   return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
+}
+
+function lackOfPythonModules(...modules: string[]): string | undefined {
+  const { status } = spawnSync("python3", ["-c", `import ${modules.join(", ")}`], { timeout: 10_000 });
+  return status === 0 ? undefined : `python3 has no ${modules.join(", ")}`;
 }
 
 // The other user must be able to read the checkout and start this Node.
