@@ -44,7 +44,7 @@ export async function main(args: readonly string[], output: Output = processOutp
   };
   for (const add of [addRender, addRun, addBuild, addTypes, addValidate, addDoctor]) add(declaration);
   try {
-    await program.parseAsync(args.map(bareTrace), { from: "user" });
+    await program.parseAsync(withTraceForms(args), { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has said what there is to say: help and version are no errors, the rest is wrong usage.
@@ -58,9 +58,15 @@ export async function main(args: readonly string[], output: Output = processOutp
   }
 }
 
-/** `--trace XR` is a trace and an XR: without this, commander takes the XR for the form of the trace. */
-function bareTrace(argument: string): string {
-  return argument === "--trace" ? "--trace=text" : argument;
+/**
+ * `--trace XR` is a trace and an XR: without this, commander takes the XR for the form of the trace. With `--trace-file`,
+ * which asks for a trace by itself, a bare `--trace` says nothing: the name of the file chooses the form.
+ */
+function withTraceForms(args: readonly string[]): readonly string[] {
+  const hasFile = args.some((argument) => argument === "--trace-file" || argument.startsWith("--trace-file="));
+  return hasFile
+    ? args.filter((argument) => argument !== "--trace")
+    : args.map((argument) => (argument === "--trace" ? "--trace=text" : argument));
 }
 
 function version(): string {

@@ -145,9 +145,16 @@ export class FieldReader {
     if (value === undefined) return undefined;
     const choice = choices.find((one) => one === value);
     if (choice === undefined) {
-      this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}`);
+      this.notOneOf(field, value, choices);
     }
     return choice;
+  }
+
+  /** Reports a field whose value is none of those that there are; what was probably meant is named. */
+  notOneOf(field: string, value: string, choices: readonly string[]): void {
+    const meant = closest(value, choices);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}${hint}`);
   }
 
   object(field: string): FieldReader | undefined {

@@ -269,6 +269,22 @@ describe("warnings", () => {
     ]);
   });
 
+  test("are told of a composition with errors too: a misspelt field is often why another is missing", () => {
+    const warnings: Finding[] = [];
+    const [document] = readDocuments(`${head}  functions: [{nmae: f, type: Container, container: {image: i}}]`);
+    if (document === undefined) throw new Error("no document");
+    const onWarning = (finding: Finding): unknown => warnings.push(finding);
+    expect(() => parseComposition(document, { onWarning })).toThrow("name");
+    expect(warnings.map((finding) => finding.message)).toEqual(["no such field; did you mean name?"]);
+  });
+
+  test("a value that there is not comes with the one that was probably meant", () => {
+    const [issue] = errors(
+      `${head}  resources: [{name: a, base: {kind: K}, patches: [{type: FromCompositFieldPath}]}]`,
+    ).issues;
+    expect(issue?.message).toContain("did you mean FromCompositeFieldPath?");
+  });
+
   test("requests and a config that an API server would refuse are warned about", () => {
     const { warnings } = parse(
       `${head}  functions: [{name: f, type: Container, config: {a: 1}, container: {image: i, resources: {requests: {cpu: 1}}}}]`,

@@ -11,7 +11,10 @@ import { readPatchSets, readTemplates } from "./parse-template.ts";
 
 /** Options of {@link parseComposition}. */
 export interface ParseCompositionOptions {
-  /** Told of what is suspicious but usable: unknown fields with the field that was probably meant, ignored ones. */
+  /**
+   * Told of what is suspicious but usable: unknown fields with the field that was probably meant, ignored ones. Of a
+   * Composition with errors too: a misspelt field is often why another is missing.
+   */
   onWarning?: (finding: Finding) => void;
 }
 
@@ -22,9 +25,12 @@ export interface ParseCompositionOptions {
  */
 export function parseComposition(document: ParsedDocument, options: ParseCompositionOptions = {}): Composition {
   const { composition, findings } = checkComposition(document);
-  const errors = findings.filter((finding) => finding.severity === "error");
+  const errors: Finding[] = [];
+  for (const finding of findings) {
+    if (finding.severity === "error") errors.push(finding);
+    else options.onWarning?.(finding);
+  }
   if (composition === undefined || errors.length > 0) throw new CompositionError(errors, document.source);
-  for (const finding of findings) options.onWarning?.(finding);
   return composition;
 }
 

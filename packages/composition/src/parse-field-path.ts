@@ -1,4 +1,4 @@
-import { FieldPathError, parseFieldPath } from "./field-path.ts";
+import { FieldPathError, MAX_INDEX, parseFieldPath } from "./field-path.ts";
 import type { FieldReader } from "./field-reader.ts";
 
 /** What most paths look like; a file has thousands, and reading each would be a third of the time that checking it takes. */
@@ -18,4 +18,24 @@ export function readFieldPath(reader: FieldReader, field: string): string | unde
     reader.warning("Invalid", field, error.message);
   }
   return text;
+}
+
+/** {@link readFieldPath}, of a path that is written to: an index that no list may have is a warning, too. */
+export function readTargetPath(reader: FieldReader, field: string): string | undefined {
+  const text = readFieldPath(reader, field);
+  if (text === undefined || PLAIN_PATH.test(text)) return text;
+  if (hasLargeIndex(text)) {
+    reader.warning("Invalid", field, `the largest index is ${MAX_INDEX}; every run that gets to it fails`);
+  }
+  return text;
+}
+
+function hasLargeIndex(text: string): boolean {
+  try {
+    return parseFieldPath(text).some((segment) => typeof segment === "number" && segment > MAX_INDEX);
+  } catch (error) {
+    // Already reported.
+    if (error instanceof FieldPathError) return false;
+    throw error;
+  }
 }

@@ -11,6 +11,7 @@ describe("patches", () => {
   test.each([
     "{fromFieldPath: a}",
     "{type: FromCompositeFieldPath, fromFieldPath: a, toFieldPath: 'b[*].c'}",
+    "{fromFieldPath: 'a[99999999]', toFieldPath: 'b[1024]'}",
     "{type: ToCompositeFieldPath, fromFieldPath: a, policy: {fromFieldPath: Required, mergeOptions: {keepMapValues: true}}}",
     "{type: FromEnvironmentFieldPath, fromFieldPath: a}",
     "{type: ToEnvironmentFieldPath, fromFieldPath: a}",
@@ -38,6 +39,7 @@ describe("patches", () => {
   test.each([
     ["{fromFieldPath: a..b}", ["fromFieldPath: Invalid"]],
     ["{fromFieldPath: a, toFieldPath: 'a['}", ["toFieldPath: Invalid"]],
+    ["{fromFieldPath: a, toFieldPath: 'b[99999999]'}", ["toFieldPath: Invalid"]],
     ["{fromFieldPath: a, transfroms: []}", ["transfroms: Unknown"]],
     [
       "{type: CombineFromComposite, toFieldPath: a, combine: {}}",
@@ -129,9 +131,16 @@ describe("transforms", () => {
     expect(transform(text).errors).toEqual([`${place}.transforms[0].${expected}`]);
   });
 
-  test("of several in a patch that are wrong, the first is reported", () => {
-    expect(transform("{type: math, math: {multiply: 2}}, {type: map}, {type: math}").errors).toEqual([
+  test("all that are wrong in a patch are reported, and so is what else is wrong with it", () => {
+    const wrong = "{type: map}, {type: match, match: {patterns: [{}, {type: regexp}], fallbackTo: Moon}}";
+    const text = `{policy: {fromFieldPath: Maybe}, transforms: [{type: math, math: {multiply: 2}}, ${wrong}]}`;
+    expect(patch(text).errors).toEqual([
+      `${place}.fromFieldPath: Required`,
+      `${place}.policy.fromFieldPath: Invalid`,
       `${place}.transforms[1].map: Required`,
+      `${place}.transforms[2].match.patterns[0].literal: Required`,
+      `${place}.transforms[2].match.patterns[1].regexp: Required`,
+      `${place}.transforms[2].match.fallbackTo: Invalid`,
     ]);
   });
 

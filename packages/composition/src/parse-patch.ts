@@ -1,5 +1,5 @@
 import type { FieldReader } from "./field-reader.ts";
-import { readFieldPath } from "./parse-field-path.ts";
+import { readFieldPath, readTargetPath } from "./parse-field-path.ts";
 import { checkTransforms } from "./parse-transform.ts";
 import type { Patch, PatchType } from "./template.ts";
 
@@ -48,20 +48,17 @@ function readType(reader: FieldReader, place: PatchPlace): PatchType | undefined
   }
   const known = place === "environment" ? PATCH_TYPES.slice(0, 4) : PATCH_TYPES;
   if (known.includes(type)) return type;
-  reader.error("Invalid", "type", `${JSON.stringify(type.slice(0, 64))} is not one of ${known.join(", ")}`);
+  reader.notOneOf("type", type, known);
   return undefined;
 }
 
-/** As in Crossplane's own validation, the first thing that is wrong with a patch is reported. */
 function checkPatch(reader: FieldReader, type: PatchType): void {
-  const { errors } = reader.findings;
   if (type === "PatchSet") reader.required("patchSetName", reader.string("patchSetName"), "the name of a patch set");
   else if (type.startsWith("Combine")) checkCombine(reader);
   else {
     reader.required("fromFieldPath", readFieldPath(reader, "fromFieldPath"), "the field to copy");
-    readFieldPath(reader, "toFieldPath");
+    readTargetPath(reader, "toFieldPath");
   }
-  if (reader.findings.errors > errors) return;
   checkTransforms(reader);
   checkPolicy(reader);
   for (const field of ["fromFieldPath", "toFieldPath", "combine", "patchSetName"]) reader.value(field);
@@ -70,9 +67,8 @@ function checkPatch(reader: FieldReader, type: PatchType): void {
 
 function checkCombine(reader: FieldReader): void {
   const combine = reader.object("combine");
-  if (reader.required("combine", combine, "what to combine") === undefined) return;
-  if (reader.required("toFieldPath", readFieldPath(reader, "toFieldPath"), "the field to write to") === undefined)
-    return;
+  reader.required("combine", combine, "what to combine");
+  reader.required("toFieldPath", readTargetPath(reader, "toFieldPath"), "the field to write to");
   if (combine === undefined) return;
   combine.oneOf("strategy", ["string"]);
   const variables = combine.objects("variables");

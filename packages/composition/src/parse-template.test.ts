@@ -1,6 +1,6 @@
 import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import { checkSpec, HEAD } from "../test/check-spec.ts";
+import { type CheckedSpec, checkSpec, HEAD } from "../test/check-spec.ts";
 import { checkComposition } from "./parse-composition.ts";
 
 const base = "base: {apiVersion: v1, kind: K}";
@@ -173,6 +173,13 @@ describe("readiness checks", () => {
     ["{type: MatchCondition, matchCondition: {type: Ready}}", "matchCondition.status: Required"],
   ])("%s is refused", (text, expected) => {
     expect(checks(text).errors[0]).toBe(`${place}.${expected}`);
+  });
+
+  test("all that is wrong with one is reported", () => {
+    expect(checks("{type: MatchString}").errors).toEqual([
+      `${place}.matchString: Required`,
+      `${place}.fieldPath: Required`,
+    ]);
   });
 
   test("a condition that is not given is accepted, as by Crossplane, with a warning", () => {

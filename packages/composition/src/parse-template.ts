@@ -159,11 +159,10 @@ function checkReadiness(check: FieldReader): void {
   const type = check.string("type") ?? "";
   if (!(READINESS_CHECK_TYPES as readonly string[]).includes(type)) {
     if (typeof (check.value("type") ?? "") !== "string") return;
-    const what = type === "" ? "is missing; give" : `${JSON.stringify(type.slice(0, 64))} is not`;
-    check.error("Invalid", "type", `${what} one of ${READINESS_CHECK_TYPES.join(", ")}`);
+    if (type !== "") check.notOneOf("type", type, READINESS_CHECK_TYPES);
+    else check.error("Invalid", "type", `is missing; give one of ${READINESS_CHECK_TYPES.join(", ")}`);
     return;
   }
-  const { errors } = check.findings;
   const matchString = check.string("matchString");
   const matchInteger = check.integer("matchInteger");
   if (type === "MatchString" && !matchString) {
@@ -172,7 +171,12 @@ function checkReadiness(check: FieldReader): void {
     check.error("Required", "matchInteger", "is missing or 0; give the number to match");
   } else if (type === "MatchCondition") checkMatchCondition(check);
   const fieldPath = readFieldPath(check, "fieldPath");
-  if (check.findings.errors === errors && type !== "None" && type !== "MatchCondition" && !fieldPath) {
+  if (
+    type !== "None" &&
+    type !== "MatchCondition" &&
+    !fieldPath &&
+    typeof (check.value("fieldPath") ?? "") === "string"
+  ) {
     check.error("Required", "fieldPath", "is missing; give the field to look at");
   }
   check.value("matchCondition");
@@ -186,7 +190,7 @@ function checkMatchCondition(check: FieldReader): void {
     check.warning("Required", "matchCondition", "is missing; every run fails without it; give its type and status");
     return;
   }
-  if (condition.text("type", "the condition's type, such as Ready") === undefined) return;
+  condition.text("type", "the condition's type, such as Ready");
   condition.text("status", "the condition's status: True, False or Unknown");
   condition.warnUnknown();
 }

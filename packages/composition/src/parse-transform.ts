@@ -2,16 +2,9 @@ import type { FieldReader } from "./field-reader.ts";
 import { lazyRegexp } from "./transform/regexp.ts";
 import { failureOf, TransformError } from "./transform/transform-error.ts";
 
-/**
- * Checks the transforms of a patch. As in Crossplane's own validation, the first that is wrong is reported: what follows
- * it would be given something else.
- */
+/** Checks the transforms of a patch. */
 export function checkTransforms(patch: FieldReader): void {
-  for (const transform of patch.objects("transforms")) {
-    const { errors } = transform.findings;
-    checkTransform(transform);
-    if (transform.findings.errors > errors) return;
-  }
+  for (const transform of patch.objects("transforms")) checkTransform(transform);
 }
 
 function checkTransform(transform: FieldReader): void {
@@ -28,7 +21,7 @@ function checkTransform(transform: FieldReader): void {
     case "convert":
       return checkConfig(transform, type, checkConvert);
     default:
-      notOneOf(transform, "type", type, "map, match, math, string, convert");
+      notOneOf(transform, "type", type, ["map", "match", "math", "string", "convert"]);
   }
 }
 
@@ -44,7 +37,7 @@ function checkConfig(transform: FieldReader, type: string, check: (config: Field
 function checkMath(math: FieldReader): void {
   const type = math.string("type") || "Multiply";
   const field = { Multiply: "multiply", ClampMin: "clampMin", ClampMax: "clampMax" }[type];
-  if (field === undefined) return notOneOf(math, "type", type, "Multiply, ClampMin, ClampMax");
+  if (field === undefined) return notOneOf(math, "type", type, ["Multiply", "ClampMin", "ClampMax"]);
   math.required(field, math.integer(field), "an integer");
   for (const other of ["multiply", "clampMin", "clampMax"]) math.value(other);
 }
@@ -65,11 +58,7 @@ function checkMatch(match: FieldReader): void {
   } else if (Array.isArray(match.value("patterns")) && (match.value("patterns") as unknown[]).length === 0) {
     match.error("Required", "patterns", "is empty; give at least one pattern");
   }
-  for (const pattern of patterns) {
-    const { errors } = pattern.findings;
-    checkPattern(pattern);
-    if (pattern.findings.errors > errors) return;
-  }
+  for (const pattern of patterns) checkPattern(pattern);
   const fallbackTo = match.oneOf("fallbackTo", ["Value", "Input"]);
   if (fallbackTo === "Input" && match.value("fallbackValue") !== undefined) {
     match.warning(
@@ -87,7 +76,7 @@ function checkPattern(pattern: FieldReader): void {
   else if (type === "regexp") {
     const regexp = pattern.required("regexp", pattern.string("regexp"), "the regular expression to match");
     if (regexp !== undefined) checkRegexp(pattern, "regexp", regexp);
-  } else return notOneOf(pattern, "type", type, "literal, regexp");
+  } else return notOneOf(pattern, "type", type, ["literal", "regexp"]);
   if (!Object.hasOwn(pattern.json, "result")) {
     pattern.warning("Required", "result", "is missing; a Kubernetes API server refuses a pattern without it");
   }
@@ -129,7 +118,7 @@ function checkString(string: FieldReader): void {
       break;
     }
     default:
-      return notOneOf(string, "type", type, "Format, Convert, TrimPrefix, TrimSuffix, Regexp, Join");
+      return notOneOf(string, "type", type, ["Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join"]);
   }
   for (const field of ["fmt", "convert", "trim", "regexp", "join"]) string.value(field);
 }
@@ -149,10 +138,10 @@ function checkConvert(convert: FieldReader): void {
   const toType = convert.string("toType") ?? "";
   const toJson = toType === "object" || toType === "array";
   if (format !== "none" && format !== "quantity" && !(format === "json" && toJson)) {
-    return notOneOf(convert, "format", format, "none, quantity, and json for the types object and array");
+    return notOneOf(convert, "format", format, toJson ? ["none", "quantity", "json"] : ["none", "quantity"]);
   }
   if (!toJson && !["string", "int", "int64", "bool", "float64"].includes(toType)) {
-    notOneOf(convert, "toType", toType, "string, int, int64, bool, float64, object, array");
+    notOneOf(convert, "toType", toType, ["string", "int", "int64", "bool", "float64", "object", "array"]);
   }
 }
 
@@ -165,8 +154,9 @@ function checkRegexp(reader: FieldReader, field: string, pattern: string): void 
   }
 }
 
-function notOneOf(reader: FieldReader, field: string, value: string | undefined, choices: string): void {
-  if (value === undefined && reader.value(field) !== undefined) return;
-  const what = value === undefined ? "is missing; give" : `${JSON.stringify(value.slice(0, 64))} is not`;
-  reader.error("Invalid", field, `${what} one of ${choices}`);
+function notOneOf(reader: FieldReader, field: string, value: string | undefined, choices: readonly string[]): void {
+  if (value !== undefined) return reader.notOneOf(field, value, choices);
+  // A field of another type than text was already reported as such.
+  if (reader.value(field) === undefined)
+    reader.error("Invalid", field, `is missing; give one of ${choices.join(", ")}`);
 }

@@ -17,8 +17,8 @@ export const validation: Adapter = {
         },
       }),
     );
-    const errors = findings.filter((finding) => finding.severity === "error");
-    return { valid: errors.length === 0, errors: fields(errors.map((finding) => finding.path)) };
+    const errors = findings.filter((finding) => finding.severity === "error").map((finding) => finding.path);
+    return { valid: errors.length === 0, errors: fields(firstOfEach(errors)) };
   },
   normalize: (output) => {
     if (!isObject(output) || !Array.isArray(output["errors"])) return output;
@@ -26,6 +26,19 @@ export const validation: Adapter = {
     return { ...output, errors: fields(paths) };
   },
 };
+
+const ONE_ERROR_EACH = /\.(?:patches|readinessChecks)\[\d+\]/;
+
+/** The reference tells one error of each patch and readiness check; we tell all of them, in the same order. */
+function firstOfEach(errors: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return errors.filter((path) => {
+    const found = ONE_ERROR_EACH.exec(path);
+    if (found === null) return true;
+    const one = path.slice(0, found.index + found[0].length);
+    return !seen.has(one) && seen.add(one);
+  });
+}
 
 function fields(paths: readonly string[]): string[] {
   return [...new Set(paths)].toSorted();

@@ -204,6 +204,8 @@ describe("--trace", () => {
     const { code, stderr } = await render(...files, "--trace-file", file);
     expect({ code, stderr }).toEqual({ code: 0, stderr: `xfn: trace written to ${file}\n` });
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: 1, steps: [{ name: "templates" }] });
+    await render("--trace", ...files, "--trace-file", file);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: 1 });
     expect(await render(...files, "--trace-file", "-")).toMatchObject({ code: 2, stdout: "" });
   });
 
