@@ -25,7 +25,8 @@ export class Interrupted extends Error {
 export interface InterruptibleProcess {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
-  exit(code: number): void;
+  readonly pid: number;
+  kill(pid: number, signal: NodeJS.Signals): unknown;
   readonly stdin: { destroy(): unknown };
 }
 
@@ -41,12 +42,20 @@ export async function interruptible<T>(
   const controller = new AbortController();
   let first: Interrupted | undefined;
   let limit: NodeJS.Timeout | undefined;
+  const stopListening = (): void => {
+    for (const name of HANDLED) system.off(name, onSignal);
+  };
+  // `exit` would wait for threads, and so for ever for one that opens a named pipe that nobody writes to.
+  const giveUp = (signalName: NodeJS.Signals): void => {
+    stopListening();
+    system.kill(system.pid, signalName);
+  };
   const onSignal = (signalName: NodeJS.Signals): void => {
     // A second one changes nothing: impatience must not leave a container behind.
     if (first !== undefined) return;
     const interrupted = new Interrupted(signalName);
     first = interrupted;
-    limit = setTimeout(() => system.exit(interrupted.exitCode), CLEAN_UP_MS);
+    limit = setTimeout(giveUp, CLEAN_UP_MS, signalName);
     controller.abort(interrupted);
     // Whoever waits for input has nothing to wait for any more.
     system.stdin.destroy();
@@ -60,6 +69,6 @@ export async function interruptible<T>(
     throw first ?? error;
   } finally {
     clearTimeout(limit);
-    for (const name of HANDLED) system.off(name, onSignal);
+    stopListening();
   }
 }
