@@ -43,10 +43,11 @@ function namer(): (resource: JsonObject) => JsonObject {
   let count = 0;
   return (resource) => {
     const metadata = resource["metadata"];
-    // A name that is no text is none.
-    const named = isObject(metadata) && typeof metadata["name"] === "string" && metadata["name"] !== "";
-    if (!isObject(metadata) || named || (metadata["generateName"] ?? "") === "") return resource;
-    const name = `${String(metadata["generateName"])}${String(count++).padStart(5, "0")}`;
+    // What is no text is none.
+    const text = (field: string): string =>
+      isObject(metadata) && typeof metadata[field] === "string" ? metadata[field] : "";
+    if (!isObject(metadata) || text("name") !== "" || text("generateName") === "") return resource;
+    const name = `${text("generateName")}${String(count++).padStart(5, "0")}`;
     return { ...resource, metadata: { ...metadata, name } };
   };
 }

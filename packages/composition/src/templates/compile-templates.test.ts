@@ -138,6 +138,10 @@ describe("a base", () => {
     expect(metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "db", mine: "large" });
   });
 
+  test("metadata that a patch made no object of is left so, for whoever applies the resource to refuse", () => {
+    expect(patched([from("spec.size", "metadata")])).toEqual({ ...base, metadata: "large" });
+  });
+
   test("keeps other owners, and is refused with another controller", () => {
     const owners = (owner: JsonObject): ResourceTemplate => ({
       name: "db",
@@ -538,6 +542,17 @@ describe("templates as a whole", () => {
     const { resources } = render({ resources: [template([]), second] });
     expect(resources).toHaveLength(1);
     expect(resources[0]?.resource?.["spec"]).toEqual({ second: true });
+  });
+
+  test("of two of one name, the second works on what the first left, and what failed stays failed", () => {
+    const failing = template([
+      from("spec.size", "spec.region"),
+      from("spec.missing", "spec.x", { policy: { fromFieldPath: "Required" } }),
+    ]);
+    const second = template([to("spec.region", "status.region")]);
+    const { composite, resources } = render({ resources: [failing, second] });
+    expect(composite["status"]).toMatchObject({ region: "large" });
+    expect(resources).toEqual([{ name: "db", template: 1, error: expect.any(TemplateError) }]);
   });
 
   test("nothing comes of nothing", () => {

@@ -38,10 +38,9 @@ export function compositeIdentity(composite: JsonObject): CompositeIdentity {
  * @returns false if another object controls the resource, which then must not be applied
  */
 export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): boolean {
-  // A patch may have replaced the metadata by something else, in which case there is nowhere to write to.
-  const found = field(resource, "metadata");
-  const metadata = isObject(found) ? found : emptyObject();
-  if (metadata !== found) resource["metadata"] = metadata;
+  const metadata = field(resource, "metadata");
+  // A patch replaced it by something else: as in Crossplane that stays, and whoever applies the resource refuses it.
+  if (!isObject(metadata)) return true;
   // A patch may write a number there. To Kubernetes that is no name: the resource is still to be given one.
   if (typeof metadata["name"] !== "string") delete metadata["name"];
   const labels = textsOf(field(metadata, "labels")) ?? emptyObject();

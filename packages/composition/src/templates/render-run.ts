@@ -1,7 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { type FieldPath, formatFieldPath } from "../field-path.ts";
 import { documentValue } from "../field-path-value.ts";
-import { isObject } from "../json.ts";
+import { emptyObject, isObject } from "../json.ts";
 import { LABEL_COMPOSITE } from "../names.ts";
 import { field, setText, textOf } from "../object-fields.ts";
 import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
@@ -28,8 +28,9 @@ export class RenderRun {
   readonly #composite: SharedObject;
   readonly #environment: SharedObject | undefined;
   readonly #overlay: CompositeOverlay = new CompositeOverlay();
-  /** By name. A template whose name occurred before works on what that one rendered, as in Crossplane. */
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
+  /** By name. A template whose name occurred before works on what that one left, failed or not, as in Crossplane. */
+  readonly #left: Map<string, KubernetesObject> = new Map();
   readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
 
@@ -69,11 +70,13 @@ export class RenderRun {
 
   #renderTemplate(template: CompiledTemplate): void {
     const { name, index } = template;
-    const existing = this.#rendered.get(name)?.resource ?? this.#input.observed.get(name);
+    const existing = this.#left.get(name) ?? this.#input.observed.get(name);
     if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
     const rendered = this.#renderComposed(template, existing);
-    const error = rendered instanceof TemplateError;
-    this.#rendered.set(name, { name, template: index, ...(error ? { error: rendered } : { resource: rendered }) });
+    // What failed once under this name stays failed.
+    const error = rendered instanceof TemplateError ? rendered : this.#rendered.get(name)?.error;
+    const outcome = error === undefined ? { resource: rendered as KubernetesObject } : { error };
+    this.#rendered.set(name, { name, template: index, ...outcome });
   }
 
   #patchComposite(template: CompiledTemplate, existing: KubernetesObject): void {
@@ -92,7 +95,12 @@ export class RenderRun {
     existing: KubernetesObject | undefined,
   ): KubernetesObject | TemplateError {
     const { base, name, source } = template;
-    if (base instanceof TemplateError) return base;
+    if (base instanceof TemplateError) {
+      this.#left.set(name, existing ?? (emptyObject() as KubernetesObject));
+      return base;
+    }
+    const resource = copyBase(base) as KubernetesObject;
+    this.#left.set(name, resource);
     const existingKind = existing === undefined ? "" : kindOfObject(existing);
     if (existingKind !== "" && existingKind !== kindOfObject(base)) {
       const message = `its base is of another kind than the ${existingKind} that exists for it; give the template another name`;
@@ -103,7 +111,6 @@ export class RenderRun {
       const message = `the composite resource has no label ${LABEL_COMPOSITE}, which names what is composed`;
       return new TemplateError("NoCompositeLabel", source, message);
     }
-    const resource = copyBase(base);
     nameComposed(resource, existing, this.#identity.composite);
     const problem = this.#patchComposed(template, resource);
     if (problem !== undefined) return problem;
