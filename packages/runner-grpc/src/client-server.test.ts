@@ -121,6 +121,40 @@ test("phases and the end of stderr reach the caller before the output does", asy
   expect(stderr).toMatch(/a warning\nüber\n$/);
 });
 
+test("phases and stderr of a call that failed reach the caller too", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({
+    run: async (_image, _input, { onPhase, onStderr }) => {
+      onPhase("pull", 2);
+      onStderr("said before");
+      throw Object.assign(new Error("m"), { code: "Timeout", phase: "timeout" });
+    },
+  });
+  const told: unknown[] = [];
+  const call = serving.client(address).run("x", INPUT, {
+    onPhase: (...phase) => told.push(phase),
+    onStderr: (tail) => told.push(tail),
+  });
+  await expect(call).rejects.toMatchObject({ code: "Timeout", stderr: "said before" });
+  expect(told).toEqual(["said before", ["pull", 2]]);
+});
+
+test("a callback that throws fails its call, and nothing else", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server({
+    run: async (_image, input, { onPhase }) => {
+      onPhase("run", 1);
+      return input;
+    },
+  });
+  const client = serving.client(address);
+  const onPhase = (): void => {
+    throw new Error("of the caller");
+  };
+  await expect(client.run("x", INPUT, { onPhase })).rejects.toThrow("of the caller");
+  expect(await client.run("x", INPUT)).toEqual(INPUT);
+});
+
 describe("errors of a run", () => {
   async function failure(thrown: unknown, options?: RunOptions): Promise<RunnerGrpcError> {
     await using serving = new Serving();

@@ -14,7 +14,7 @@ import { RUN_FUNCTION } from "./contract.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { errorOfCall } from "./error-of-call.ts";
 import { RunFunctionResponse } from "./generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
-import { DEFAULT_MARGIN_MS, DEFAULT_TIMEOUT_MS, MAX_MESSAGE_BYTES, MAX_STEP_BYTES } from "./limits.ts";
+import { DEFAULT_MARGIN_MS, DEFAULT_TIMEOUT_MS, MAX_MESSAGE_BYTES, MAX_STEP_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
 import { encodeRequest } from "./request.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
@@ -69,8 +69,9 @@ export function createRunnerClient(options: RunnerClientOptions): RunnerClient {
   const endpoint = parseEndpoint(options.endpoint);
   const token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
   const marginMs = options.marginMs ?? DEFAULT_MARGIN_MS;
-  if (!(marginMs >= 0 && Number.isFinite(marginMs)))
-    throw new RunnerSetupError("InvalidOption", "marginMs is to be 0 or more");
+  if (!(marginMs >= 0 && marginMs <= MAX_TIMEOUT_MS)) {
+    throw new RunnerSetupError("InvalidOption", `marginMs is to be 0 or more, and at most ${MAX_TIMEOUT_MS}`);
+  }
   const client = new Client(endpoint.target, channelCredentials(endpoint, options), channelOptions(endpoint, options));
   const calls = new Set<ClientUnaryCall>();
   let closed = false;
@@ -112,10 +113,20 @@ export function createRunnerClient(options: RunnerClientOptions): RunnerClient {
       );
       const abort = (): void => call.cancel();
       calls.add(call);
-      // Emitted with the trailers, in the same turn as `done` is called, so before the caller goes on.
-      call.on("status", (status) => readReport(status.metadata, runOptions));
+      // Emitted in the same turn as `done` is called, thus before the promise goes on.
+      let trailers: Metadata | undefined;
+      call.on("status", (status) => {
+        trailers = status.metadata;
+      });
       signal?.addEventListener("abort", abort, { once: true });
-      return output(await promise, refuse);
+      try {
+        return output(await promise, refuse);
+      } catch (thrown) {
+        if (thrown instanceof RunnerGrpcError && thrown.stderr !== undefined) runOptions.onStderr?.(thrown.stderr);
+        throw thrown;
+      } finally {
+        if (trailers !== undefined) readReport(trailers, runOptions);
+      }
     },
     ready(timeoutMs) {
       return new Promise((resolve, reject) => {

@@ -31,10 +31,11 @@ const PHASES: ReadonlySet<unknown> = new Set<RunnerPhase>(["pull", "unpack", "st
  * What `run` threw as an error of the contract. Errors with a `code` that the contract knows keep it, with what else they have.
  * Of any other error the caller learns nothing: its text may have anything in it, and is the operator's to read.
  */
-export function errorOfRun(thrown: unknown, image: string, step: string | undefined): RunnerGrpcError {
+export function errorOfRun(thrown: unknown, image: string, step: string | undefined, reported = ""): RunnerGrpcError {
   if (thrown instanceof RunnerGrpcError) return thrown;
   const known: RunnerGrpcErrorDetails = { image, cause: thrown };
   if (step !== undefined) known.step = step;
+  if (reported !== "") known.stderr = reported;
   if (!(thrown instanceof Error)) return unknown(known);
   const { message, code, phase, stderr, exitCode, retryable } = thrown as Error & Readonly<Record<string, unknown>>;
   const expected = typeof code === "string" && statusOf(code) !== undefined;

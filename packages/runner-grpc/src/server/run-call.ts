@@ -93,8 +93,11 @@ export async function serveCall(
     answer(null, RunFunctionResponse.encode({ output }).finish(), trailers);
   } catch (thrown) {
     const cause: unknown = aborter.signal.aborted ? aborter.signal.reason : thrown;
-    error = errorOfRun(cause, request?.image ?? "", step);
-    answer(failureOf(error));
+    error = errorOfRun(cause, request?.image ?? "", step, report.stderr);
+    const failure = failureOf(error);
+    // The end of stderr is in the details already.
+    writeReport({ ...report, stderr: "" }, failure.metadata);
+    answer(failure);
   } finally {
     context.active.delete(aborter);
     const totalMs = performance.now() - started;
