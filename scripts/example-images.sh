@@ -29,7 +29,7 @@ build_images_of() {
     part=$image$newline$(made_of "examples/$folder")
     [ "$part" != "$(cat "$stamp" 2>/dev/null)" ] || continue
     say "building the image $image (examples/$folder)"
-    if quietly "$node" "$root/packages/cli/dist/main.js" build "$root/examples/$folder" -t "$image" </dev/null; then
+    if quietly "$node" "$root/packages/cli/dist/xfn.js" build "$root/examples/$folder" -t "$image" </dev/null; then
       write_stamp "$stamp" "$part"
     else
       failed=yes

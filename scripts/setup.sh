@@ -56,7 +56,7 @@ source_files() {
 }
 
 product_files() {
-  cd "$root" && list "$recorded_node" node_modules/.package-lock.json packages/*/dist/.tsbuildinfo
+  cd "$root" && list "$recorded_node" node_modules/.package-lock.json packages/*/dist/.tsbuildinfo packages/cli/dist/xfn.js
 }
 
 list() {
@@ -194,7 +194,8 @@ prepare() {
     run_npm "$root" ci || die "npm could not install the packages: see above"
   fi
   say "building (tsc -b)"
-  (cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b) || die "the build failed: see above"
+  (cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts) ||
+    die "the build failed: see above"
   printf '%s\n' "$recorded_node" "$before" "$(product_files)" >"$root/.xfn/state.new"
   mv "$root/.xfn/state.new" "$root/.xfn/state"
 }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The command line, as `./xfn` starts it. */
-export const cli: string = join(import.meta.dirname, "../../packages/cli/dist/main.js");
+export const cli: string = join(import.meta.dirname, "../../packages/cli/dist/xfn.js");
 
 /** The smallest function that does something. */
 const source = `import { compose } from "@xfn/functionio/sdk";

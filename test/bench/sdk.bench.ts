@@ -73,7 +73,7 @@ export async function run(): Promise<void> {
       unit: "ms",
       runs,
       value: launched.ours - launched.peer,
-      peer: { name: "node packages/cli/dist/main.js --version", value: launched.peer },
+      peer: { name: "node packages/cli/dist/xfn.js --version", value: launched.peer },
       goal: 100,
     });
   } finally {

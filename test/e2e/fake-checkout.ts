@@ -27,6 +27,8 @@ case $PWD in
     done ;;
   *)
     cp "$TOOLS/tsc" node_modules/typescript/bin/tsc
+    mkdir -p node_modules/esbuild
+    cp "$TOOLS/esbuild" node_modules/esbuild/index.js
     cp package-lock.json node_modules/.package-lock.json ;;
 esac
 `;
@@ -36,6 +38,13 @@ fs.appendFileSync(process.env.CALLS, "tsc\\n");
 fs.mkdirSync("packages/cli/dist", { recursive: true });
 fs.copyFileSync("packages/cli/src/main.ts", "packages/cli/dist/main.js");
 fs.writeFileSync("packages/cli/dist/.tsbuildinfo", "{}");
+`;
+
+const ESBUILD = `const fs = require("node:fs");
+exports.build = async () => {
+  fs.copyFileSync("packages/cli/dist/main.js", "packages/cli/dist/xfn.js");
+  return { metafile: { outputs: {} } };
+};
 `;
 
 const MAIN = `import fs from "node:fs";
@@ -79,6 +88,7 @@ export class FakeCheckout {
     symlinkSync(process.execPath, join(this.tools, "real-node"));
     this.tool("npm", NPM);
     this.tool("tsc", TSC);
+    this.tool("esbuild", ESBUILD);
     this.tool("crun", "#!/bin/sh\n");
     this.user(process.getuid?.() ?? 0);
   }

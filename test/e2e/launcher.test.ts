@@ -119,7 +119,7 @@ describe("where Node is too old, ./xfn", () => {
   test("brings one into the checkout, once", async () => {
     const first = await checkout.xfn([]);
     expect(first.stderr).toContain("bringing Node");
-    expect(seen(first).main).toBe(join(checkout.root, "packages/cli/dist/main.js"));
+    expect(seen(first).main).toBe(join(checkout.root, "packages/cli/dist/xfn.js"));
     checkout.calls();
     checkout.write("packages/cli/src/main.ts", "console.log(process.execPath)");
     const { stdout } = await checkout.xfn([]);
@@ -262,7 +262,7 @@ describe("./xfn in a checkout that cannot be written to", needs("ordinary-user")
     const result = await start("x");
     expect(seen(result).cwd).toBe(user.path());
     expect(seen(result).main).toMatch(
-      new RegExp(`^${RegExp.escape(user.cache)}/checkout-[^/]+/packages/cli/dist/main.js$`),
+      new RegExp(`^${RegExp.escape(user.cache)}/checkout-[^/]+/packages/cli/dist/xfn.js$`),
     );
     checkout.calls();
     expect((await start("x")).stderr).toBe("");
@@ -282,7 +282,7 @@ describe("./xfn in a checkout that cannot be written to", needs("ordinary-user")
     await checkout.xfn([]);
     chmodSync(checkout.root, 0o555);
     chmodSync(join(checkout.root, "packages/cli"), 0o555);
-    expect(seen(await start()).main).toBe(join(checkout.root, "packages/cli/dist/main.js"));
+    expect(seen(await start()).main).toBe(join(checkout.root, "packages/cli/dist/xfn.js"));
   });
 });
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 export const CHECKOUT: string = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
 /** The program, as `./xfn` starts it. */
-export const XFN_MAIN = `${CHECKOUT}/packages/cli/dist/main.js`;
+export const XFN_MAIN = `${CHECKOUT}/packages/cli/dist/xfn.js`;
 
 /** A user that no machine knows: no passwd entry, no home, no subordinate ids. */
 export const ORDINARY_UID = 61_234;

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 
 /** Many kinds allow only a DNS label (RFC 1123) for a name. */
@@ -15,6 +13,8 @@ const HASH_LENGTH = 12;
  * @param prefix what the name starts with, such as `my-db-`; cut to what fits
  */
 export function composedName(prefix: string, compositeUid: string, entry: string): string {
+  // Loaded for the first name: most runs of the command line are for XRs that have no UID yet.
+  const { createHash } = process.getBuiltinModule("node:crypto");
   const hash = createHash("sha256").update(`${compositeUid}\0${entry}`).digest("hex").slice(0, HASH_LENGTH);
   const longest = MAX_NAME_LENGTH - HASH_LENGTH;
   if (prefix.length <= longest) return `${prefix}${hash}`;

@@ -4,8 +4,8 @@ import { inspectPattern } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
 
 // The library is a third of a megabyte, and most compositions have no regexp: it is loaded for the first that is used. Compiling is
-// synchronous, hence require.
-const require: NodeJS.Require = createRequire(import.meta.url);
+// synchronous, hence require; from this package's place, wherever a bundler has put this file.
+const require: NodeJS.Require = createRequire(import.meta.resolve("@xfn/composition"));
 let library: typeof import("re2js") | undefined;
 
 /** Nobody writes longer patterns by hand. */
