@@ -359,7 +359,7 @@ describe("a server that stops", () => {
   });
 });
 
-test("over the queue a call is refused at once, with a hint, and without reading its message", async () => {
+test("over the queue a call is refused at once, with a hint", async () => {
   await using serving = new Serving();
   const { run, started } = endless();
   const refused: string[] = [];

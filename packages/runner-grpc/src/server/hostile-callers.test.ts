@@ -9,7 +9,7 @@ import {
 import { connect as connectSocket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { endless, Serving } from "../../test/serving.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
 import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES, SERVICE_NAME } from "../index.ts";
 
@@ -17,9 +17,9 @@ const INPUT = Buffer.from("input");
 const PATH = `/${SERVICE_NAME}/RunFunction`;
 
 // A caller that speaks HTTP/2 and nothing else: what it sends is up to the test.
-function session(serving: Serving): ClientHttp2Session {
+function session(serving: Serving, path: string = serving.path("runner.sock")): ClientHttp2Session {
   const session = connect("http://localhost", {
-    createConnection: () => connectSocket(serving.path("runner.sock")),
+    createConnection: () => connectSocket(path),
     // Node's own bounds for what it sends: it is the server's that are tested.
     maxSessionMemory: 1_000,
     maxSendHeaderBlockLength: 10_000_000,
@@ -129,6 +129,24 @@ test("a caller that sends no message loses its place after a while", async () =>
   stream.write(frame(INPUT, 1_000));
   expect(await statusOf(stream)).toBe(4);
   await expectHealthy(serving);
+});
+
+test("whoever may not call, or finds the queue full, is told so by its headers alone: no message is taken in", async () => {
+  await using serving = new Serving();
+  const { run, started } = endless();
+  const abstract = abstractName();
+  await serving.server({
+    run,
+    addresses: [`unix:${serving.path("runner.sock")}`, abstract],
+    tokenFile: serving.file("token", TOKEN),
+    maxConcurrent: 1,
+    maxQueued: 0,
+  });
+  expect(await statusOf(open(session(serving, `\0${abstract.slice(1)}`)))).toBe(16);
+  const running = serving.client(`unix:${serving.path("runner.sock")}`).run("x", INPUT);
+  running.catch(() => undefined);
+  await started;
+  expect(await statusOf(open(session(serving)))).toBe(8);
 });
 
 test("10,000 metadata entries are refused, and the next call is served", async () => {
