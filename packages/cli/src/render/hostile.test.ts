@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { main } from "../program.ts";
+
+// Hostile XRs and Compositions of templates alone: each is an answer or an error, soon, and nothing of it steers a terminal.
+
+let dir: string;
+let xr: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-render-hostile-"));
+  xr = write("xr.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3}\n");
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function write(name: string, content: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function composition(template: string): string {
+  return write(
+    "composition.yaml",
+    `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: things}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  resources:
+  - base: {apiVersion: v1, kind: ConfigMap}
+    ${template}
+`,
+  );
+}
+
+async function render(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const written = { stdout: "", stderr: "" };
+  const code = await main(["render", ...args], {
+    interactive: false,
+    columns: 80,
+    product: async (chunk) => void (written.stdout += Buffer.from(chunk).toString()),
+    note: (line) => void (written.stderr += `${line}\n`),
+    status: () => undefined,
+  });
+  return { code, ...written };
+}
+
+test("redos: (a+)+$ of a Composition on 100 kB of an XR", async () => {
+  const spec = { text: `${"a".repeat(100_000)}!` };
+  const large = write(
+    "large.json",
+    JSON.stringify({ apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "thing" }, spec }),
+  );
+  const transforms = "[{type: string, string: {type: Regexp, regexp: {match: '(a+)+$'}}}]";
+  const path = composition(`patches: [{fromFieldPath: spec.text, toFieldPath: data.text, transforms: ${transforms}}]`);
+  const { code, stderr } = await render(large, path);
+  expect(code).toBe(0);
+  expect(stderr).toContain("spec.resources[0].patches[0]: transforms[0]");
+});
+
+test("an index that would make a huge list is told of when the Composition is read, and fails its resource", async () => {
+  const path = composition("patches: [{fromFieldPath: spec.size, toFieldPath: 'data.a[99999999]'}]");
+  const { code, stdout, stderr } = await render(xr, path);
+  expect(code).toBe(0);
+  expect(stdout).not.toContain("ConfigMap");
+  expect(stderr).toMatch(/composition\.yaml:8:\d+: spec\.resources\[0\]\.patches\[0\]\.toFieldPath/);
+});
+
+test("prototype: a patch to __proto__.x writes a field of that name", async () => {
+  const { stdout } = await render(xr, composition("patches: [{fromFieldPath: spec.size, toFieldPath: __proto__.x}]"));
+  expect(stdout).toContain("__proto__:\n  x: 3\n");
+  expect(Object.hasOwn(Object.prototype, "x")).toBe(false);
+});
+
+test("an alias bomb in a Composition is exit code 2 with its place", async () => {
+  const levels = "abcdefgh".split("").map((name, index, all) => {
+    const items = index === 0 ? "x" : `*${all[index - 1]}`;
+    return `${name}: &${name} [${Array.from({ length: 9 }, () => items).join(",")}]`;
+  });
+  const bomb = write("bomb.yaml", `${levels.join("\n")}\n`);
+  const { code, stdout, stderr } = await render(xr, bomb);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/bomb\.yaml:\d+:\d+: .*alias/);
+});
+
+test.each(["-o", "--environment", "--xrd"])("links that lead in a circle below %s are exit code 2", async (option) => {
+  const folder = join(dir, "circle");
+  mkdirSync(folder, { recursive: true });
+  rmSync(join(folder, "again.yaml"), { force: true });
+  symlinkSync("../circle/again.yaml", join(folder, "again.yaml"));
+  const { code, stdout, stderr } = await render(xr, composition(""), option, folder);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/in a circle/);
+});
+
+test("escapes: nothing of a Composition or an XR reaches the terminal raw, in warnings, results and traces", async () => {
+  const esc = '"\\e[2J\\e]0;owned\\a"';
+  const hostile = write(
+    "escapes.yaml",
+    `apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: ${esc}}\nspec: {${esc}: ${esc}}\n`,
+  );
+  const path = write(
+    "hostile.yaml",
+    `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: ${esc}}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  ${esc}: 1
+  resources:
+  - name: ${esc}
+    base: {apiVersion: v1, kind: ${esc}}
+    patches:
+    - {fromFieldPath: ${esc}, toFieldPath: "a['\\e[2J']", policy: {fromFieldPath: Required}}
+    - {fromFieldPath: spec, toFieldPath: spec}
+`,
+  );
+  for (const form of ["text", "json"]) {
+    const { stdout, stderr } = await render(hostile, path, "-r", "-x", `--trace=${form}`);
+    expect(stderr).toContain("owned");
+    for (const control of ["\u0007", "\u001b"]) expect(`${stdout}${stderr}`).not.toContain(control);
+  }
+});
