@@ -10,7 +10,7 @@ against them as an API server would: defaults first, then schema, unknown fields
 object before an update are skipped). Compositions are checked wherever they are.
 
 Prints a line for each result on stdout: [✓] valid, [x] an error with its place, [!] a warning or a missing schema; then a
-total. Exit code 0; 1 for errors, or with --error-on-missing-schemas for missing ones; 2 for wrong usage or unreadable files.
+total; values of fields that are called like secrets, and of Secrets, are not shown. Exit code 0; 1 for errors, or with --error-on-missing-schemas for missing ones; 2 for wrong usage or unreadable files.
 
 Example:
   $ xfn validate definition.yaml,crds/ xr.yaml

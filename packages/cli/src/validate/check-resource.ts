@@ -3,6 +3,7 @@ import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
 import { describeSchemaIssue } from "@xfn/composition/schema";
 import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { secretFields } from "@xfn/pipeline/trace";
 import { identityOf, isKind, kindKey, placeOf, resultOf, textAt } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
@@ -50,12 +51,16 @@ function keysFor({ spec }: Composition, { definitions }: Extensions): readonly s
 function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {
   const { value } = document;
   const complete = schema.default(value);
-  const issues = schema.validate(complete).map((issue): FieldError => {
+  const found = schema.validate(complete);
+  // Unlike an API server: these lines end up in the logs of pipelines.
+  const isSecret = found.length === 0 ? undefined : secretFields(complete);
+  const issues = found.map((issue): FieldError => {
+    const shown = issue.value !== undefined && isSecret?.(issue.at) ? { ...issue, value: "(hidden)" } : issue;
     return {
       type: issue.rule ? "cel" : "schema",
       field: issue.path,
-      message: describeSchemaIssue(issue),
-      ...(issue.value !== undefined && { value: issue.value }),
+      message: describeSchemaIssue(shown),
+      ...(shown.value !== undefined && { value: shown.value }),
       ...placeOf(document, issue.at),
     };
   });

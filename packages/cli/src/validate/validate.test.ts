@@ -35,6 +35,7 @@ spec:
             required: [size, region]
             properties:
               size: {type: integer, maximum: 9}
+              password: {type: string, pattern: '^[0-9]+$', maxLength: 3, enum: ["1"]}
               region: {type: string, default: eu}
 `;
 
@@ -121,6 +122,17 @@ spec: {id: 9223372036854775808}
     "Total 3 resources: 0 missing schemas, 0 success cases, 3 failure cases",
     "",
   ]);
+});
+
+test.each([["hunter2"], [77]])("the value %j of a field that is called like a secret is not shown", async (secret) => {
+  const resource = `{apiVersion: example.org/v1, kind: XThing, metadata: {name: x}, spec: {size: 10, password: ${secret}}}`;
+  for (const form of ["text", "json", "yaml"]) {
+    const { code, stdout, stderr } = await check(resource, "-o", form);
+    expect(code).toBe(1);
+    expect(stdout).toContain("spec.password");
+    expect(`${stdout}${stderr}`).not.toContain(String(secret));
+    expect(stdout).toMatch(/spec\.size: Invalid value: (\\")?10/);
+  }
 });
 
 test("a kind without a schema is a warning, and an error on request", async () => {

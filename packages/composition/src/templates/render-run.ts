@@ -96,7 +96,7 @@ export class RenderRun {
   ): KubernetesObject | TemplateError {
     const { base, name, source } = template;
     if (base instanceof TemplateError) {
-      this.#left.set(name, existing ?? (emptyObject() as KubernetesObject));
+      this.#left.set(name, existing ?? emptyObject());
       return base;
     }
     const resource = copyBase(base) as KubernetesObject;

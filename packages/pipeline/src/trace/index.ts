@@ -1,6 +1,7 @@
 // What a run did, step by step, and who set which field.
 export { buildTrace, type TraceInput } from "./build-trace.ts";
 export { originOf } from "./origin-of.ts";
+export { secretFields } from "./secret-at.ts";
 export {
   TRACE_VERSION,
   type Trace,

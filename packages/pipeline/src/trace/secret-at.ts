@@ -1,0 +1,26 @@
+import type { JsonPath, JsonValue } from "@xfn/functionio";
+import { Hidden, type Masked } from "./masked.ts";
+import { maskPlaces } from "./secret-places.ts";
+
+/**
+ * Tells of the fields of an object whether a trace would hide them, or something in them, because of where they are and what
+ * they are called. For others who print values of resources.
+ */
+export function secretFields(object: JsonValue): (at: JsonPath) => boolean {
+  const root = maskPlaces(object, () => {});
+  return (at) => {
+    let value: Masked | undefined = root;
+    for (const part of at) {
+      if (value instanceof Hidden) return true;
+      if (Array.isArray(value)) value = typeof part === "number" ? value[part] : undefined;
+      else value = value instanceof Map ? value.get(String(part)) : undefined;
+    }
+    return value !== undefined && hides(value);
+  };
+}
+
+function hides(value: Masked): boolean {
+  if (value instanceof Hidden) return true;
+  if (Array.isArray(value)) return value.some(hides);
+  return value instanceof Map && [...value.values()].some(hides);
+}
