@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { Float64 } from "@xfn/composition";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { child, list, type Rule } from "../rule.ts";
 
 // What a Kubernetes API server can do with a schema that has properties, and the reference drops at the roots of spec and
@@ -21,8 +22,6 @@ const KEPT = [
   "x-kubernetes-map-type",
 ];
 
-const EMPTY = ["false", '""', "[]", "null"];
-
 /** Parts of a schema that the reference drops without a word. */
 export const keptSchema: Rule = {
   name: "schema-keywords-kept",
@@ -33,7 +32,7 @@ export const keptSchema: Rule = {
     schemas(vector["xrd"]).some((schema) => ["spec", "status"].some((part) => kept(schema, part).length > 0)),
   outcome: (vector, recorded) => {
     if ("error" in recorded) return recorded;
-    const output = structuredClone(recorded.output) as JsonObject;
+    const output = copy(recorded.output) as JsonObject;
     const given = schemas(vector["xrd"]);
     for (const [index, version] of list(child(output, "spec")["versions"]).entries()) {
       const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
@@ -52,7 +51,21 @@ function schemas(xrd: unknown): JsonObject[] {
 function kept(schema: JsonObject, part: string): [string, unknown][] {
   const given = child(child(schema, "properties"), part);
   // An API server leaves out what says nothing.
-  return KEPT.filter((keyword) => given[keyword] !== undefined && !EMPTY.includes(JSON.stringify(given[keyword]))).map(
-    (keyword) => [keyword, given[keyword]],
-  );
+  return KEPT.filter((keyword) => !saysNothing(keyword, given[keyword])).map((keyword) => [keyword, given[keyword]]);
+}
+
+function saysNothing(keyword: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true;
+  // Any value is one for these.
+  if (keyword === "default" || keyword === "example") return false;
+  return value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+/** A copy in which numbers are what they were; structuredClone would make plain objects of the boxed ones. */
+function copy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isObject(value) || value instanceof Float64) return value;
+  const result: JsonObject = Object.create(null);
+  for (const key of Object.keys(value)) result[key] = copy(value[key]) as JsonValue;
+  return result;
 }

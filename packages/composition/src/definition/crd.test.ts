@@ -113,6 +113,18 @@ test("schemas come out in an API server's form: nothing unknown, nothing empty, 
   expect((part["properties"] as JsonObject)["empty"]).toEqual({});
 });
 
+test("as an API server does, a bound beyond 2^53 is rounded, and a column's priority 0 left out", () => {
+  const field = { type: "integer", maximum: 2n ** 53n + 1n } as unknown as JsonObject;
+  const column = { name: "A", type: "string", jsonPath: ".a" };
+  const schema = { openAPIV3Schema: { properties: { spec: { properties: { field } } } } };
+  const crd = compositeCrd(
+    xrd({}, { versions: [{ name: "v1", schema, additionalPrinterColumns: [{ ...column, priority: 0 }] }] }),
+  );
+  expect(partOf(crd, "spec")["properties"]).toMatchObject({ field: { type: "integer", maximum: 2 ** 53 } });
+  const { versions } = crd["spec"] as { versions: { additionalPrinterColumns: JsonObject[] }[] };
+  expect(versions[0]?.additionalPrinterColumns[0]).toEqual(column);
+});
+
 test("labels come from the definition and from spec.metadata, annotations from spec.metadata only", () => {
   const { metadata } = compositeCrd(
     xrd(

@@ -9,6 +9,7 @@ import {
   integer,
   list,
   map,
+  nonzeroInteger,
   raw,
   type Shape,
   struct,
@@ -38,7 +39,7 @@ const columnShape: Shape = fields(
   ["type", anyText, ""],
   ["format", text],
   ["description", text],
-  ["priority", integer],
+  ["priority", nonzeroInteger],
   ["jsonPath", anyText, ""],
 );
 

@@ -43,13 +43,19 @@ export const anyText: Shape = scalar("a string", (value) => typeof value === "st
 export const flag: Shape = scalar("a boolean", (value) => typeof value === "boolean", false);
 /** A boolean, whatever it is. */
 export const anyFlag: Shape = scalar("a boolean", (value) => typeof value === "boolean");
-/** Any number. */
-export const number: Shape = scalar(
+const anyNumber: Shape = scalar(
   "a number",
   (value: unknown) => typeof value === "number" || typeof value === "bigint" || value instanceof Float64,
 );
+/** Any number; an API server keeps it as a float64, so that integers beyond 2^53 are rounded. */
+export const number: Shape = (value, path, reader) => {
+  const read: unknown = anyNumber(value, path, reader);
+  return typeof read === "bigint" ? Number(read) : (read as JsonValue | undefined);
+};
 /** An integer of 64 bits. */
 export const integer: Shape = scalar("an integer", isInt64);
+/** An integer of 64 bits; left out when 0. */
+export const nonzeroInteger: Shape = scalar("an integer", isInt64, 0);
 /** Any value but null. */
 export const raw: Shape = (value) => value ?? undefined;
 
