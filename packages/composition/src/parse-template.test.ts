@@ -51,6 +51,11 @@ resources:
     expect(spec?.resourcesField).toBeUndefined();
   });
 
+  test("a name that is no text is one mistake", () => {
+    const { errors } = checkSpec(`resources: [{name: a, ${base}}, {name: no, ${base}}]\n${fn}`);
+    expect(errors).toEqual(["spec.resources[1].name: Invalid"]);
+  });
+
   test("may be written as seed 004 does: from, to, without names and types", () => {
     const [document] = readDocuments(`
 apiVersion: apiextensions.crossplane.io/v1alpha1

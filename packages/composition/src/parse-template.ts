@@ -55,6 +55,8 @@ class TemplateNames {
 
   check(reader: FieldReader, index: number): void {
     const name = reader.string("name") ?? "";
+    // A name of another type than text is already reported, once.
+    if (name === "" && typeof (reader.value("name") ?? "") !== "string") return;
     if (name === "") {
       if (this.#hasFunctions) {
         reader.error(
