@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, MAX_DEPTH } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, kindOf as kindOfJson, MAX_DEPTH } from "@xfn/functionio";
 import { Float64, type GoValue } from "./go-value.ts";
 
 /**
@@ -27,9 +27,5 @@ export function setField(object: JsonObject, key: string, value: JsonValue): voi
 
 /** What a value is, in words for messages; never the value itself. */
 export function kindOf(value: GoValue | undefined): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "bigint" || value instanceof Float64) return "a number";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+  return value instanceof Float64 ? "a number" : kindOfJson(value);
 }

@@ -22,7 +22,7 @@ export {
   type Severity,
   severityOf,
 } from "./functionio.ts";
-export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "./json-value.ts";
+export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./json-value.ts";
 export {
   MAX_ALIAS_VALUES,
   MAX_ALIASES,

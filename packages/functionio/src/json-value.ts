@@ -17,10 +17,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, in words for messages. */
+/** What a value is, in words for messages; never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "bigint") return "a number";
   if (typeof value === "object") return "an object";
   if (value === undefined) return "nothing";
   return `a ${typeof value}`;
