@@ -40,6 +40,11 @@ describe("patches", () => {
     ["{fromFieldPath: a..b}", ["fromFieldPath: Invalid"]],
     ["{fromFieldPath: a, toFieldPath: 'a['}", ["toFieldPath: Invalid"]],
     ["{fromFieldPath: a, toFieldPath: 'b[99999999]'}", ["toFieldPath: Invalid"]],
+    ["{fromFieldPath: 'a[*].b', toFieldPath: 'a[*]'}", ["fromFieldPath: Invalid"]],
+    [
+      "{type: CombineFromComposite, toFieldPath: 'a[*]', combine: {strategy: string, variables: [{fromFieldPath: 'b[*]'}], string: {fmt: x}}}",
+      ["toFieldPath: Invalid", "combine.variables[0].fromFieldPath: Invalid"],
+    ],
     ["{fromFieldPath: a, transfroms: []}", ["transfroms: Unknown"]],
     [
       "{type: CombineFromComposite, toFieldPath: a, combine: {}}",

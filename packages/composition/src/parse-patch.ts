@@ -57,6 +57,7 @@ function checkPatch(reader: FieldReader, type: PatchType): void {
   else if (type.startsWith("Combine")) checkCombine(reader);
   else {
     reader.required("fromFieldPath", readFieldPath(reader, "fromFieldPath"), "the field to copy");
+    warnOfWildcard(reader, "fromFieldPath");
     readTargetPath(reader, "toFieldPath");
   }
   checkTransforms(reader);
@@ -69,11 +70,13 @@ function checkCombine(reader: FieldReader): void {
   const combine = reader.object("combine");
   reader.required("combine", combine, "what to combine");
   reader.required("toFieldPath", readTargetPath(reader, "toFieldPath"), "the field to write to");
+  warnOfWildcard(reader, "toFieldPath");
   if (combine === undefined) return;
   combine.oneOf("strategy", ["string"]);
   const variables = combine.objects("variables");
   for (const variable of variables) {
     readFieldPath(variable, "fromFieldPath");
+    warnOfWildcard(variable, "fromFieldPath");
     variable.warnUnknown();
   }
   const string = combine.object("string");
@@ -88,6 +91,14 @@ function checkCombine(reader: FieldReader): void {
     if (value === undefined) combine.warning("Required", field, `every run fails without it; give ${what}`);
   }
   combine.warnUnknown();
+}
+
+/** Where a path has no wildcards, `*` is the name of a field, which hardly any object has. */
+function warnOfWildcard(reader: FieldReader, field: string): void {
+  const path = reader.value(field);
+  if (typeof path !== "string" || !path.includes("[*]")) return;
+  const where = "wildcards work in the toFieldPath of patches that are no Combine";
+  reader.warning("Invalid", field, `[*] means a field called * here, not each item; ${where}`);
 }
 
 function checkPolicy(reader: FieldReader): void {
