@@ -20,9 +20,14 @@ export class Findings {
     this.#add("error", code, path, message);
   }
 
+  /** Beyond the bound findings are only counted: words for them would be for nobody. */
+  get full(): boolean {
+    return this.#all.length >= MAX_FINDINGS;
+  }
+
   /** Beyond the bound, a warning is dropped and false is returned. */
   warning(code: FindingCode, path: JsonPath, message: string): boolean {
-    if (this.#all.length >= MAX_FINDINGS) return false;
+    if (this.full) return false;
     this.#add("warning", code, path, message);
     return true;
   }
@@ -152,7 +157,8 @@ export class FieldReader {
 
   /** Reports a field whose value is none of those that there are; what was probably meant is named. */
   notOneOf(field: string, value: string, choices: readonly string[]): void {
-    const meant = closest(value, choices);
+    // Guessing takes time, which a hostile file must not multiply.
+    const meant = this.findings.full ? undefined : closest(value, choices);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}${hint}`);
   }
