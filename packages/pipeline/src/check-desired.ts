@@ -56,7 +56,10 @@ export function resourceProblems(resource: KubernetesObject, existing: Kubernete
   const problems: string[] = [];
   if (!resource.apiVersion) problems.push("has no apiVersion");
   if (!resource.kind) problems.push("has no kind");
-  const owners = resource.metadata?.["ownerReferences"] ?? [];
+  const metadata: unknown = resource.metadata ?? {};
+  // A patch can make anything of it.
+  if (!isObject(metadata)) return [...problems, "its metadata is not an object"];
+  const owners = metadata["ownerReferences"] ?? [];
   if (!Array.isArray(owners) || !owners.every((owner) => isObject(owner))) {
     problems.push("its metadata.ownerReferences is not a list of objects");
   }

@@ -110,7 +110,8 @@ function namePrefix(metadata: ObjectMeta, composite: CompositeResource): string 
 export function nameUnnamed(resource: KubernetesObject, entry: string, composite: CompositeResource): void {
   const { uid } = composite.metadata;
   const { metadata } = resource;
-  if (!uid || metadata === undefined || metadata.name) return;
+  // A patch can make null of it.
+  if (!uid || !metadata || metadata.name) return;
   metadata.name = composedName(namePrefix(metadata, composite), uid, entry);
 }
 

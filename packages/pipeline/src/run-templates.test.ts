@@ -165,6 +165,22 @@ describe("a template that fails", () => {
     message: expect.stringMatching(/^composed resource "a": cannot be rendered: spec\.resources\[0]\.patches\[0]: /),
   };
 
+  test("is also one whose patch makes no object of its metadata; null is filled in", async () => {
+    const text = { type: "string", string: { type: "Format", fmt: "%v" } };
+    const never = { type: "match", match: { patterns: [{ type: "literal", literal: "never", result: 1 }] } };
+    const [spoil, empty] = [[text], [text, never]].map((transforms) => ({
+      ...copySize,
+      toFieldPath: "metadata",
+      transforms,
+    }));
+    const run = runOf([template("a", [spoil as Json]), template("b", [empty as Json])]);
+    const { composed, results } = await runPipeline({ ...run, composite: xr({ uid: "u-1" }) });
+    expect(composed.map(({ name, resource }) => [name, resource.metadata?.name !== undefined])).toEqual([["b", true]]);
+    expect(results).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("metadata is not an object") }),
+    ]);
+  });
+
   test("is a warning that names it and its patch; others are composed, and the XR is not ready", async () => {
     const warnings: unknown[] = [];
     const run = runOf([template("a", [broken]), template("b", [], { readinessChecks: [{ type: "None" }] })]);
