@@ -187,10 +187,13 @@ describe("errors of a run", () => {
     [{ code: "LimitUnavailable", retryable: false }, "FAILED_PRECONDITION"],
     [{ code: "Timeout", retryable: true }, "DEADLINE_EXCEEDED"],
     [{ code: "OutOfMemory", retryable: true }, "RESOURCE_EXHAUSTED"],
+    [{ code: "TooManyProcesses" }, "RESOURCE_EXHAUSTED"],
+    [{ code: "DiskFull" }, "RESOURCE_EXHAUSTED"],
     [{ code: "Killed", retryable: true }, "ABORTED"],
     [{ code: "PermissionDenied", retryable: false }, "PERMISSION_DENIED"],
   ])("%j has the status %s", async (details, status) => {
-    expect(await failure(Object.assign(new Error("m"), details))).toMatchObject({ ...details, message: "m", status });
+    const error = await failure(Object.assign(new Error("m"), details));
+    expect(error).toMatchObject({ retryable: false, ...details, message: "m", status });
   });
 
   test.each([

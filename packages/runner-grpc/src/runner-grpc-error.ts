@@ -71,6 +71,8 @@ const MEANINGS: ReadonlyMap<string, CodeMeaning> = new Map<string, CodeMeaning>(
   ["Timeout", { status: "DEADLINE_EXCEEDED", retryable: true }],
   ["Killed", { status: "ABORTED", retryable: true }],
   ["OutOfMemory", { status: "RESOURCE_EXHAUSTED", retryable: true }],
+  ["TooManyProcesses", { status: "RESOURCE_EXHAUSTED", retryable: false }],
+  ["DiskFull", { status: "RESOURCE_EXHAUSTED", retryable: false }],
   ["OutputTooLarge", { status: "RESOURCE_EXHAUSTED", retryable: false }],
   // As the Go runner answers: a function's own failure has no status of gRPC.
   ["NonZeroExit", { status: "UNKNOWN", retryable: false }],
