@@ -1,16 +1,8 @@
 import { closeSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
-import { runtimeCopy } from "./runtime-copy.ts";
+import { runtimeCommand } from "./runtime-command.ts";
 import { pipe, spawn, unmount } from "./syscalls.ts";
-
-// crun keeps temporary files where _LIBCONTAINER_STATEDIR says (below): on our scratch none outlives us.
-const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-// Joins the cgroups before crun exists, so that nothing of the container ever runs outside them. "0" means the writer.
-// A failure is told in crun's log, for which the first argument stands.
-const joinCgroups =
-  'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
 
 /** crun's errors are a line; what is longer is no help. */
 const MAX_ERROR_CHARACTERS = 1000;
@@ -28,33 +20,12 @@ export interface Sandbox {
 export function startSandbox(scratch: string, request: StartRequest): Sandbox {
   const paths = sandboxPaths(scratch, request.id);
   writeFileSync(`${paths.bundle}/config.json`, request.spec);
+  const { path, argv, env } = runtimeCommand(scratch, request);
   const stdin = pipe(request.largePipes);
   const stdout = pipe(request.largePipes);
   const stderr = pipe(false);
-  const runtime = runtimeCopy(request.runtime);
-  const options = [
-    // Limits are set on cgroups of ours (see joinCgroups): crun 1.8 refuses hybrid hosts and ignores what it cannot do.
-    "--cgroup-manager=disabled",
-    `--root=${scratch}/state`,
-    `--log=${paths.log}`,
-    "--log-format=json",
-    "run",
-    `--bundle=${paths.bundle}`,
-    `--pid-file=${paths.pidFile}`,
-    request.id,
-  ];
-  const direct = request.cgroupProcs.length === 0;
-  const path = direct ? runtime : "/bin/sh";
-  const argv = direct
-    ? [request.runtime, ...options]
-    : ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", runtime, ...options];
   try {
-    const pid = spawn(
-      path,
-      argv,
-      [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`],
-      [stdin.read, stdout.write, stderr.write],
-    );
+    const pid = spawn(path, argv, env, [stdin.read, stdout.write, stderr.write]);
     return { id: request.id, pid, fds: [stdin.write, stdout.read, stderr.read] };
   } catch (error) {
     for (const fd of [stdin.write, stdout.read, stderr.read]) closeSync(fd);
@@ -84,7 +55,7 @@ export function runtimeError(scratch: string, id: string): string | null {
   return messages.length === 0 ? null : messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
 }
 
-/** The message of a log line that is an error. Lines that are not crun's JSON are the shell's (see joinCgroups). */
+/** The message of a log line that is an error. Lines that are not crun's JSON are the shell's (see runtime-command.ts). */
 function errorIn(line: string): string | undefined {
   try {
     const entry: unknown = JSON.parse(line);

@@ -1,0 +1,42 @@
+import type { StartRequest } from "./protocol.ts";
+import { sandboxPaths } from "./protocol.ts";
+import { runtimeCopy } from "./runtime-copy.ts";
+
+/** What starts a container: arguments for spawn. */
+export interface RuntimeCommand {
+  path: string;
+  argv: string[];
+  env: string[];
+}
+
+const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Joins the cgroups before the runtime exists, so that nothing of the container ever runs outside them. "0" means the writer.
+// A failure is told in the runtime's log, for which the first argument stands.
+const joinCgroups =
+  'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
+
+/** The command that runs the container of a call in its bundle, once its config.json is there. */
+export function runtimeCommand(scratch: string, request: StartRequest): RuntimeCommand {
+  const paths = sandboxPaths(scratch, request.id);
+  const runtime = runtimeCopy(request.runtime);
+  const options = [
+    // Limits are set on cgroups of ours (see joinCgroups): crun 1.8 refuses hybrid hosts and ignores what it cannot do.
+    "--cgroup-manager=disabled",
+    `--root=${scratch}/state`,
+    `--log=${paths.log}`,
+    "--log-format=json",
+    "run",
+    `--bundle=${paths.bundle}`,
+    `--pid-file=${paths.pidFile}`,
+    request.id,
+  ];
+  // crun keeps temporary files where _LIBCONTAINER_STATEDIR says: on our scratch none outlives us.
+  const env = [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`];
+  if (request.cgroupProcs.length === 0) return { path: runtime, argv: [request.runtime, ...options], env };
+  return {
+    path: "/bin/sh",
+    argv: ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", runtime, ...options],
+    env,
+  };
+}
