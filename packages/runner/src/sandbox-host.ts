@@ -22,6 +22,8 @@ export interface Exit {
   /** The function's exit code as crun passes it on, or null when crun itself was killed. */
   code: number | null;
   runtimeError: string | null;
+  /** Whether the writable part of its root filesystem had no room left. */
+  diskFull: boolean;
 }
 
 interface Pending {
@@ -162,7 +164,11 @@ export class SandboxHost {
         );
         break;
       case "exited":
-        pending.exit.resolve({ code: response.code, runtimeError: response.runtimeError });
+        pending.exit.resolve({
+          code: response.code,
+          runtimeError: response.runtimeError,
+          diskFull: response.diskFull,
+        });
         break;
     }
     this.#pending.delete(response.id);

@@ -128,7 +128,14 @@ function reapAll(): void {
     // A crun that was killed cannot take its container along.
     if (signal !== null) killStrays([...sandboxes.values()].map((other) => other.pid));
     // The answer first: nothing of the container runs any more, and what is left of it is ours alone to see.
-    send({ type: "exited", id: sandbox.id, code, signal, runtimeError: runtimeError(held.scratch, sandbox.id) });
+    send({
+      type: "exited",
+      id: sandbox.id,
+      code,
+      signal,
+      runtimeError: runtimeError(held.scratch, sandbox.id),
+      diskFull: held.rootFilesystems.isFull(sandbox.id),
+    });
     removeSandbox(held.scratch, sandbox.id);
   }
 }

@@ -49,8 +49,18 @@ export type HostResponse =
   /** `fds` are descriptors of the host process: stdin (write), stdout (read), stderr (read). */
   | { type: "started"; id: string; fds: [number, number, number]; rootfs: "overlay" | "copy"; notice?: string }
   | { type: "startFailed"; id: string; stage: "rootfs" | "spawn"; message: string }
-  /** `runtimeError` is what crun itself had to say, where it failed before or while starting the function. */
-  | { type: "exited"; id: string; code: number | null; signal: number | null; runtimeError: string | null };
+  /**
+   * `runtimeError` is what crun itself had to say, where it failed before or while starting the function; `diskFull` whether
+   * the writable part of the root filesystem had no room left.
+   */
+  | {
+      type: "exited";
+      id: string;
+      code: number | null;
+      signal: number | null;
+      runtimeError: string | null;
+      diskFull: boolean;
+    };
 
 /** Paths inside the scratch tmpfs; both sides derive them from the call's id. */
 export function sandboxPaths(

@@ -7,6 +7,9 @@ import { MountFlag, mount, unmount } from "./syscalls.ts";
 // what it takes and the writable part.
 const COPY_BYTES = 4 * 1024 * 1024 * 1024;
 
+/** With less than this left, a write of more than a few pages fails. */
+const FULL_BYTES = 64 * 1024;
+
 const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
 const scratchSize = (bytes: number): string => `mode=755,size=${bytes}`;
 
@@ -63,6 +66,16 @@ export class RootFilesystems {
       if (mounted) unmount(paths.call);
       rmdirSync(paths.call);
       throw error;
+    }
+  }
+
+  /** Whether the writable part of a call's root filesystem has no room left, in bytes or in files. */
+  isFull(id: string): boolean {
+    try {
+      const { bavail, bsize, files, ffree } = statfsSync(sandboxPaths(this.#scratch, id).call);
+      return bavail * bsize < FULL_BYTES || (files > 0 && ffree === 0);
+    } catch {
+      return false;
     }
   }
 
