@@ -18,6 +18,8 @@ export interface SandboxOptions {
   rootfs: string;
   /** Where `resolv.conf` and `hosts` lie, for `Accessible`. */
   networkFiles: { resolvConf: string; hosts: string };
+  /** Set for a root filesystem that is shared and read-only: the directory, of a bounded size, that is /tmp. */
+  readOnlyRoot?: { tmp: string };
 }
 
 // The paths that docker, podman and runc mask: each has leaked or changed host state in the past.
@@ -77,6 +79,14 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
       { destination: "/etc/hosts", type: "bind", source: options.networkFiles.hosts, options: bindReadOnly },
     );
   }
+  if (options.readOnlyRoot !== undefined) {
+    mounts.push({
+      destination: "/tmp",
+      type: "bind",
+      source: options.readOnlyRoot.tmp,
+      options: ["bind", "rw", "nosuid", "nodev"],
+    });
+  }
   return JSON.stringify({
     ociVersion: "1.0.2",
     hostname: "function",
@@ -95,7 +105,7 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
         { type: "RLIMIT_CORE", hard: 0, soft: 0 },
       ],
     },
-    root: { path: options.rootfs },
+    root: { path: options.rootfs, readonly: options.readOnlyRoot !== undefined },
     mounts,
     linux: {
       namespaces,
