@@ -12,6 +12,7 @@ export {
   MAX_PAYLOAD_BYTES,
   MAX_TIMEOUT_MS,
 } from "./limits.ts";
+export { parseQuantity } from "./quantity.ts";
 export type { RegistryAuth, RunOptions } from "./run-options.ts";
 export type { RunnerGrpcErrorDetails, RunnerPhase, StatusName } from "./runner-grpc-error.ts";
 export { RunnerGrpcError, statusOf } from "./runner-grpc-error.ts";

@@ -39,6 +39,16 @@ export interface CallOutcome {
   readonly queuedMs: number;
   /** Milliseconds from request to answer, those in the queue included. */
   readonly totalMs: number;
+  /** Milliseconds of each phase that `run` reported. */
+  readonly phases: ReadonlyMap<"pull" | "start" | "run", number>;
+  /** 0 where the request could not be read. */
+  readonly inputBytes: number;
+  /** 0 where there is none. */
+  readonly outputBytes: number;
+  /** What `run` was given, by which a program finds what it knows of the call; undefined where it was not called. */
+  readonly options: ServedRunOptions | undefined;
+  /** The caller's trace, in the headers `traceparent` and `tracestate` (W3C Trace Context), unchecked. */
+  readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
 }
 
 /** What calls of one listener have in common. */
@@ -65,6 +75,8 @@ export async function serveCall(
   let step: string | undefined;
   let queuedMs = 0;
   let error: RunnerGrpcError | undefined;
+  let options: ServedRunOptions | undefined;
+  let outputBytes = 0;
   context.active.add(aborter);
   try {
     aborter.signal.throwIfAborted();
@@ -77,17 +89,15 @@ export async function serveCall(
     try {
       // The caller may have gone while the slot was on its way: a signal that is aborted already tells a run nothing.
       aborter.signal.throwIfAborted();
-      output = await context.run(
-        request.image,
-        request.input,
-        served(request, step, report, aborter.signal, context.caller),
-      );
+      options = served(request, step, report, aborter.signal, context.caller);
+      output = await context.run(request.image, request.input, options);
     } finally {
       free();
     }
     // A run that pays no heed to the signal may still be right, but nobody waits for it.
     aborter.signal.throwIfAborted();
     checkOutput(output, request.image, step);
+    outputBytes = output.length;
     const trailers = new Metadata();
     writeReport(report, trailers);
     answer(null, RunFunctionResponse.encode({ output }).finish(), trailers);
@@ -101,7 +111,19 @@ export async function serveCall(
   } finally {
     context.active.delete(aborter);
     const totalMs = performance.now() - started;
-    context.onCall?.({ image: request?.image ?? "", step, caller: context.caller, error, queuedMs, totalMs });
+    context.onCall?.({
+      image: request?.image ?? "",
+      step,
+      caller: context.caller,
+      error,
+      queuedMs,
+      totalMs,
+      phases: report.phases,
+      inputBytes: request?.input.length ?? 0,
+      outputBytes,
+      options,
+      trace: traceOf(call.metadata),
+    });
   }
 }
 
@@ -132,6 +154,15 @@ function stepOf(metadata: Metadata): string | undefined {
     .subarray(0, MAX_STEP_BYTES)
     .toString("utf8")
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+}
+
+function traceOf(metadata: Metadata): CallOutcome["trace"] {
+  const [traceparent] = metadata.get("traceparent");
+  const [tracestate] = metadata.get("tracestate");
+  return {
+    ...(typeof traceparent === "string" ? { traceparent } : {}),
+    ...(typeof tracestate === "string" ? { tracestate } : {}),
+  };
 }
 
 function checkNetwork({ image, options }: RequestedRun, { networkAllowed }: CallContext): void {
