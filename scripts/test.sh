@@ -15,6 +15,8 @@ for program in crun docker-registry skopeo umoci; do
 done
 # The page of a trace is looked at in a browser.
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
+# The runner contract is spoken with other languages.
+python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
 if [ -n "$missing" ]; then
   if can_apt; then
     apt_install $missing || say "apt-get could not install$missing: see above"

@@ -1,147 +1,376 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { promisify } from "node:util";
-import { createRunnerClient, createRunnerServer, type ServedRunOptions } from "@xfn/runner-grpc";
+import {
+  createRunnerClient,
+  createRunnerServer,
+  type RunnerClient,
+  type RunnerClientOptions,
+  type RunnerServer,
+  type RunnerServerOptions,
+  SERVICE_NAME,
+  type ServedRunOptions,
+} from "@xfn/runner-grpc";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { pythonWithGrpc } from "../harness/which.ts";
+import { goPeer, type Peer, type PeerClient, type PeerOptions, type PeerServer, pythonPeer } from "../interop/peer.ts";
 
-const PEER = join(CHECKOUT, "test/interop/peer.py");
 const TOKEN = "c2VjcmV0LXRva2VuLW9mLXRlc3Rz";
+const LARGE = 20_000_000;
 
-// gRPC's C core is behind its Python, Ruby, PHP, C# and C++: what one of them understands, all do.
-describe("gRPC of another language", needs("python-grpc"), () => {
-  let folder = "";
-  const environment = (): NodeJS.ProcessEnv => ({ ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" });
+// Numbers of gRPC, which each language spells in its own way.
+const OK = 0;
+const CANCELLED = 1;
+const UNKNOWN = 2;
+const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
+const UNAUTHENTICATED = 16;
 
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "xfn-interop-"));
-    mkdirSync(join(folder, "out"));
-    const files = [
-      "apiextensions/fn/proto/v1alpha1/run_function.proto",
-      "google/rpc/status.proto",
-      "google/rpc/error_details.proto",
-    ];
-    // google.rpc beside google.protobuf: a package of the same name in site-packages must not hide it.
-    const args = [
-      "-m",
-      "grpc_tools.protoc",
-      "-I",
-      join(CHECKOUT, "proto"),
-      `--python_out=${folder}`,
-      `--grpc_python_out=${folder}`,
-    ];
-    await promisify(execFile)("python3", [...args, ...files]);
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+describe("gRPC of Go", needs("go-modules"), () => {
+  speaks(goPeer, ["an abstract socket", "a path socket", "TCP with a token", "TCP with mTLS"]);
 
-  test.each([
-    ["an abstract socket", (name: string) => `unix:///@${name}`, (name: string) => `unix-abstract:${name}`],
-    ["a path socket", (name: string) => `unix:${join(folder, name)}`, (name: string) => `unix:${join(folder, name)}`],
-    ["TCP", () => "127.0.0.1:0", (_: string, address: string) => address],
-  ])("calls our server over %s, and reads why a call failed", async (_, listen, dial) => {
-    const name = `xfn-interop-${process.pid}`;
-    const calls: [string, ServedRunOptions][] = [];
+  test("finds the contract by reflection, as grpcurl does", async () => {
+    using peer = await goPeer();
     const server = createRunnerServer({
-      run: async (image, input, options) => {
-        calls.push([image, options]);
-        if (image === "good") return input;
-        throw Object.assign(new Error("ü: it ended with 3"), {
-          code: "NonZeroExit",
-          phase: "run",
-          exitCode: 3,
-          stderr: "bööm\n",
-        });
-      },
-      addresses: [listen(name)],
-      tokenFile: write("token", TOKEN),
+      run: async (_image, input) => input,
+      addresses: ["127.0.0.1:0"],
+      insecureNoAuth: true,
       maxConcurrent: 1,
       maxQueued: 0,
+      reflection: true,
     });
     const [address = ""] = await server.start();
     onTestFinished(() => server.stop(0));
-    const call = async (...args: string[]): Promise<unknown> => {
-      const { stdout } = await promisify(execFile)("python3", [PEER, "call", dial(name, address), ...args], {
-        env: environment(),
-      });
-      return JSON.parse(stdout);
-    };
-    expect(await call(TOKEN, "good")).toEqual({ output: "input" });
-    expect(calls[0]).toEqual([
-      "good",
-      expect.objectContaining({ timeoutMs: 1_500, memoryBytes: 134_217_728, cpus: 0.25 }),
-    ]);
-    expect(await call(TOKEN, "bad")).toEqual({
-      status: "UNKNOWN",
-      text: "ü: it ended with 3",
-      ErrorInfo: {
-        reason: "NON_ZERO_EXIT",
-        domain: "runner.xfn",
-        metadata: { phase: "run", image: "bad", exitCode: "3", retryable: "false" },
-      },
-      DebugInfo: { detail: "bööm\n" },
-    });
-    if (listen(name).startsWith(`unix:${folder}`)) return;
-    expect(await call("", "good")).toMatchObject({
-      status: "UNAUTHENTICATED",
-      ErrorInfo: { reason: "UNAUTHENTICATED" },
+    await using caller = peer.call({ address });
+    expect(await caller.run({ reflect: SERVICE_NAME })).toMatchObject({
+      code: OK,
+      output: "apiextensions/fn/proto/v1alpha1/run_function.proto google/protobuf/duration.proto",
     });
   });
-
-  test.each([
-    ["an abstract socket", (name: string) => `unix-abstract:${name}`, (name: string) => `@${name}`],
-    ["a path socket", (name: string) => `unix:${join(folder, name)}`, (name: string) => `unix:${join(folder, name)}`],
-    ["TCP", () => "127.0.0.1:0", (_: string, port: string) => `127.0.0.1:${port}`],
-  ])("serves our client over %s", async (_, listen, dial) => {
-    const name = `xfn-interop-peer-${process.pid}`;
-    const peer = spawn("python3", [PEER, "serve", listen(name)], {
-      env: environment(),
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    onTestFinished(async () => {
-      peer.stdin.end();
-      if (peer.exitCode === null) await once(peer, "exit");
-    });
-    const [port] = (await once(peer.stdout, "data")) as [Buffer];
-    const client = createRunnerClient({ endpoint: dial(name, port.toString().trim()) });
-    onTestFinished(() => client.close());
-    const input = Buffer.alloc(20_000_000, "0123456789abcdefg");
-    expect(Buffer.compare(input, await client.run("echo", input))).toBe(0);
-    const described = await client.run("describe", Buffer.from("{}"), {
-      timeoutMs: 2_500,
-      network: "Accessible",
-      memoryBytes: 64,
-      cpus: 0.5,
-      pullPolicy: "Always",
-      auth: { username: "u", password: "p" },
-    });
-    expect(JSON.parse(Buffer.from(described).toString())).toEqual({
-      image: "describe",
-      input: "e30=",
-      imagePullConfig: { pullPolicy: "IMAGE_PULL_POLICY_ALWAYS", auth: { username: "u", password: "p" } },
-      runFunctionConfig: {
-        timeout: "2.500s",
-        network: { policy: "NETWORK_POLICY_RUNNER" },
-        resources: { limits: { memory: "64", cpu: "500m" } },
-      },
-    });
-    const unknown = client.run("unknown", input.subarray(0, 1));
-    await expect(unknown).rejects.toMatchObject({
-      code: "Unknown",
-      status: "UNKNOWN",
-      retryable: true,
-      image: "unknown",
-    });
-    const precondition = client.run("precondition", input.subarray(0, 1));
-    await expect(precondition).rejects.toMatchObject({ code: "FailedPrecondition", retryable: false });
-  });
-
-  function write(name: string, content: string): string {
-    writeFileSync(join(folder, name), content);
-    return join(folder, name);
-  }
 });
+
+// gRPC's C core is behind its Python, Ruby, PHP, C# and C++: what one of them understands, all do.
+describe("gRPC of Python", needs("python-grpc"), () => {
+  speaks(() => pythonPeer(pythonWithGrpc() as string), ["an abstract socket", "a path socket", "TCP with a token"]);
+});
+
+type Transport = "an abstract socket" | "a path socket" | "TCP with a token" | "TCP with mTLS";
+
+/** What both ends need to meet over a transport. */
+interface Meeting {
+  /** Where our server listens. */
+  readonly ours: Partial<RunnerServerOptions> & { addresses: string[] };
+  /** Where the peer dials, given what our server says of where it listens. */
+  dial(address: string): PeerOptions;
+  /** Sent by the peer. */
+  readonly token?: string;
+  /** Where the peer listens. */
+  readonly theirs: PeerOptions;
+  /** How our client dials, given where the peer says that it listens. */
+  reach(address: string): RunnerClientOptions;
+}
+
+function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>, transports: Transport[]): void {
+  let peer: Peer & { writeCertificates?(): string };
+  let folder = "";
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "xfn-interop-"));
+    peer = await makePeer();
+  });
+  afterAll(() => {
+    peer[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  });
+
+  function meeting(transport: Transport): Meeting {
+    const name = `xfn-test/${process.pid}/default.sock`;
+    const tokenFile = join(folder, "token");
+    writeFileSync(tokenFile, TOKEN);
+    switch (transport) {
+      case "an abstract socket":
+        return {
+          ours: { addresses: [`unix:///@${name}`], tokenFile },
+          dial: () => ({ address: `unix-abstract:${name}` }),
+          token: TOKEN,
+          theirs: { address: `unix-abstract:${name}` },
+          reach: () => ({ endpoint: `unix:///@${name}`, tokenFile }),
+        };
+      case "a path socket":
+        return {
+          ours: { addresses: [`unix://${join(folder, "ours.sock")}`] },
+          dial: () => ({ address: `unix:${join(folder, "ours.sock")}` }),
+          theirs: { address: `unix:${join(folder, "theirs.sock")}` },
+          reach: () => ({ endpoint: `unix://${join(folder, "theirs.sock")}`, tokenFile }),
+        };
+      case "TCP with a token":
+        return {
+          ours: { addresses: ["127.0.0.1:0"], tokenFile },
+          dial: (address) => ({ address }),
+          token: TOKEN,
+          theirs: { address: "127.0.0.1:0" },
+          reach: (endpoint) => ({ endpoint, tokenFile }),
+        };
+      case "TCP with mTLS": {
+        const certificates = peer.writeCertificates?.() ?? "";
+        const files = (side: string): { caFile: string; certFile: string; keyFile: string } => ({
+          caFile: join(certificates, "ca.pem"),
+          certFile: join(certificates, `${side}.pem`),
+          keyFile: join(certificates, `${side}.key`),
+        });
+        const pem = (side: string): Omit<PeerOptions, "address"> => {
+          const { caFile: ca, certFile: cert, keyFile: key } = files(side);
+          return { ca, cert, key };
+        };
+        return {
+          ours: { addresses: ["127.0.0.1:0"], tls: files("server") },
+          dial: (address) => ({ address, ...pem("client") }),
+          theirs: { address: "127.0.0.1:0", ...pem("server") },
+          reach: (endpoint) => ({ endpoint, tls: files("client"), tokenFile }),
+        };
+      }
+    }
+  }
+
+  describe.each(transports)("calls our server over %s", (transport) => {
+    async function meet(
+      options: Partial<RunnerServerOptions> = {},
+    ): Promise<{ caller: PeerClient; server: RunnerServer; token: string }> {
+      const { ours, dial, token = "" } = meeting(transport);
+      const server = createRunnerServer({
+        run: async (_image, input) => input,
+        maxConcurrent: 2,
+        maxQueued: 0,
+        health: { serving: true },
+        ...ours,
+        ...options,
+      });
+      const [address = ""] = await server.start();
+      const caller = peer.call(dial(address));
+      onTestFinished(async () => {
+        await caller[Symbol.asyncDispose]();
+        await server.stop(0);
+      });
+      return { caller, server, token };
+    }
+
+    test("with every field of the contract", async () => {
+      const calls: [string, string, ServedRunOptions][] = [];
+      const { caller, token } = await meet({
+        run: async (image, input, options) => {
+          calls.push([image, Buffer.from(input).toString(), options]);
+          return Buffer.from("output");
+        },
+      });
+      const called = await caller.run({ image: "x:1", input: "input", settings: true, token });
+      expect(called).toMatchObject({ code: OK, output: "output" });
+      const options = {
+        timeoutMs: 1_500,
+        memoryBytes: 134_217_728,
+        cpus: 0.25,
+        network: "Accessible",
+        pullPolicy: "Always",
+        auth: { username: "u", password: "p" },
+      };
+      expect(calls).toEqual([["x:1", "input", expect.objectContaining(options)]]);
+    });
+
+    test("with 20 MB, and has them back byte for byte", async () => {
+      const { caller, token } = await meet();
+      expect(await caller.run({ image: "x", bytes: LARGE, token })).toMatchObject({
+        code: OK,
+        bytes: LARGE,
+        same: true,
+      });
+    });
+
+    test("and reads why a call failed: code, ErrorInfo, RetryInfo, the end of stderr", async () => {
+      const failures: Record<string, object> = {
+        exit: { code: "NonZeroExit", phase: "run", exitCode: 3, stderr: "bööm\n" },
+        full: { code: "DiskFull", phase: "run" },
+      };
+      const { caller, server, token } = await meet({
+        run: (image, _input, { signal }) =>
+          image in failures
+            ? Promise.reject(Object.assign(new Error("ü: it ended"), failures[image]))
+            : new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+      });
+      expect(await caller.run({ image: "exit", token })).toMatchObject({
+        code: UNKNOWN,
+        text: "ü: it ended",
+        details: [
+          {
+            ErrorInfo: {
+              reason: "NON_ZERO_EXIT",
+              domain: "runner.xfn",
+              metadata: { phase: "run", image: "exit", exitCode: "3", retryable: "false" },
+            },
+          },
+          { DebugInfo: { detail: "bööm\n" } },
+        ],
+      });
+      expect(await caller.run({ image: "full", token })).toMatchObject({
+        code: RESOURCE_EXHAUSTED,
+        details: [{ ErrorInfo: { reason: "DISK_FULL", metadata: { retryable: "false" } } }],
+      });
+      const running = [1, 2].map(() => caller.start({ image: "wait", token }));
+      await expect.poll(() => server.counts().running).toBe(2);
+      expect(await caller.run({ image: "x", token })).toMatchObject({
+        code: RESOURCE_EXHAUSTED,
+        details: [
+          { ErrorInfo: { reason: "QUEUE_FULL", metadata: { retryable: "true" } } },
+          { RetryInfo: { retryDelay: expect.stringMatching(/^[\d.]+s$/) } },
+        ],
+      });
+      for (const call of running) {
+        call.cancel();
+        expect(await call.result).toMatchObject({ code: CANCELLED });
+      }
+    });
+
+    test("and ends the run by its deadline, by cancelling, and by being killed", async () => {
+      const reasons: unknown[] = [];
+      const { caller, server, token } = await meet({
+        run: (_image, _input, { signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener("abort", () => {
+              reasons.push(signal.reason);
+              reject(signal.reason as Error);
+            }),
+          ),
+      });
+      expect(await caller.run({ image: "x", timeoutMs: 300, token })).toMatchObject({ code: DEADLINE_EXCEEDED });
+      await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+      const cancelled = caller.start({ image: "x", token });
+      await expect.poll(() => server.counts().running).toBe(1);
+      cancelled.cancel();
+      expect(await cancelled.result).toMatchObject({ code: CANCELLED });
+      await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+      void caller.start({ image: "x", token });
+      await expect.poll(() => server.counts().running).toBe(1);
+      caller.kill();
+      await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+      expect(reasons).toMatchObject([{ code: "Timeout" }, { code: "Aborted" }, { code: "Aborted" }]);
+    });
+
+    test("whose health it may ask without a token, which every call needs", async () => {
+      const { caller, server, token } = await meet();
+      expect(await caller.run({ health: true })).toMatchObject({ code: OK, output: "SERVING" });
+      server.setServing(false);
+      expect(await caller.run({ health: true })).toMatchObject({ code: OK, output: "NOT_SERVING" });
+      if (token === "") return;
+      const details = [{ ErrorInfo: expect.objectContaining({ reason: "UNAUTHENTICATED" }) }];
+      expect(await caller.run({ image: "x" })).toMatchObject({ code: UNAUTHENTICATED, details });
+    });
+  });
+
+  describe.each(transports)("serves our client over %s", (transport) => {
+    async function meet(): Promise<{ server: PeerServer; client: RunnerClient }> {
+      const { theirs, reach } = meeting(transport);
+      const server = await peer.serve(theirs);
+      const client = createRunnerClient({ marginMs: 30_000, ...reach(server.address) });
+      onTestFinished(async () => {
+        client.close();
+        await server[Symbol.asyncDispose]();
+      });
+      return { server, client };
+    }
+
+    test("with every field of the contract, the token and the step", async () => {
+      const { client } = await meet();
+      const described = await client.run("describe", Buffer.from("{}"), {
+        step: "über",
+        timeoutMs: 2_500,
+        network: "Accessible",
+        memoryBytes: 64,
+        cpus: 0.5,
+        pullPolicy: "Always",
+        auth: { username: "u", password: "p" },
+      });
+      expect(JSON.parse(Buffer.from(described).toString())).toEqual({
+        request: {
+          image: "describe",
+          input: "e30=",
+          imagePullConfig: { pullPolicy: "IMAGE_PULL_POLICY_ALWAYS", auth: { username: "u", password: "p" } },
+          runFunctionConfig: {
+            timeout: "2.500s",
+            network: { policy: "NETWORK_POLICY_RUNNER" },
+            resources: { limits: { memory: "64", cpu: "500m" } },
+          },
+        },
+        authorization: `Bearer ${TOKEN}`,
+        step: "über",
+      });
+    });
+
+    test("with 20 MB, which come back byte for byte", async () => {
+      const { client } = await meet();
+      const input = Buffer.alloc(LARGE, "0123456789abcdefg");
+      expect(Buffer.compare(input, await client.run("echo", input))).toBe(0);
+    });
+
+    test("which understands its errors, by status alone and by details, and refuses an answer beyond the bound", async () => {
+      const { client } = await meet();
+      const input = new Uint8Array(1);
+      await expect(client.run("unknown", input)).rejects.toMatchObject({
+        code: "Unknown",
+        status: "UNKNOWN",
+        retryable: true,
+        image: "unknown",
+      });
+      await expect(client.run("precondition", input)).rejects.toMatchObject({
+        code: "FailedPrecondition",
+        retryable: false,
+      });
+      await expect(client.run("details", input, { step: "one" })).rejects.toMatchObject({
+        code: "OutOfMemory",
+        status: "RESOURCE_EXHAUSTED",
+        message: "x:1: it needed more memory than it may have",
+        phase: "run",
+        exitCode: 137,
+        retryable: true,
+        retryAfterMs: 1_500,
+        stderr: "the end of stderr",
+        image: "details",
+        step: "one",
+      });
+      await expect(client.run("large", input)).rejects.toMatchObject({ code: "OutputTooLarge", retryable: false });
+    });
+
+    test("which ends its calls, by cancelling and by the deadline", async () => {
+      const { theirs, reach } = meeting(transport);
+      await using server = await peer.serve(theirs);
+      const client = createRunnerClient({ marginMs: 200, ...reach(server.address) });
+      onTestFinished(() => client.close());
+      const aborter = new AbortController();
+      const cancelled = client.run("wait", new Uint8Array(1), { signal: aborter.signal });
+      expect(await server.next()).toEqual({ started: "wait" });
+      aborter.abort();
+      await expect(cancelled).rejects.toMatchObject({ code: "Aborted" });
+      expect(await server.next()).toHaveProperty("ended");
+      const late = client.run("wait", new Uint8Array(1), { timeoutMs: 300 });
+      await expect(late).rejects.toMatchObject({ code: "Timeout", status: "DEADLINE_EXCEEDED", retryable: true });
+      expect(await server.next()).toEqual({ started: "wait" });
+      expect(await server.next()).toHaveProperty("ended");
+    });
+
+    test("which finds it again after it was killed and has come back", async () => {
+      const { theirs, reach } = meeting(transport);
+      const first = await peer.serve(theirs);
+      const client = createRunnerClient({ marginMs: 30_000, ...reach(first.address) });
+      onTestFinished(() => client.close());
+      await client.run("echo", new Uint8Array(1));
+      const interrupted = client.run("wait", new Uint8Array(1));
+      const failed = expect(interrupted).rejects.toMatchObject({ status: "UNAVAILABLE", retryable: true });
+      await first.next();
+      await first.kill();
+      await failed;
+      const address = theirs.address.endsWith(":0") ? first.address : theirs.address;
+      await using second = await peer.serve({ ...theirs, address });
+      await client.ready(20_000);
+      expect(await client.run("echo", new Uint8Array(1))).toEqual(Buffer.alloc(1));
+      expect(second.address).toBe(first.address);
+    });
+  });
+}

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
-import { browserProgram, which } from "./which.ts";
+import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
 /** Something that a machine may lack. */
 export type Need =
@@ -13,8 +13,10 @@ export type Need =
   | "crun"
   | "docker-registry"
   | "go"
+  /** What test/interop/go is built of: a Go that is new enough, and a proxy or cache that has its modules. */
+  | "go-modules"
   | "python3"
-  /** Python's gRPC, with its code generator: grpcio and grpcio-tools. */
+  /** Python's gRPC: grpcio. */
   | "python-grpc"
   | "skopeo"
   | "umoci"
@@ -66,7 +68,9 @@ function lookUp(thing: Need): string | undefined {
     case "python3":
       return lackOfPython();
     case "python-grpc":
-      return lackOfPythonModules("grpc", "grpc_tools");
+      return pythonWithGrpc() === undefined ? "python3 has no grpc" : undefined;
+    case "go-modules":
+      return lackOfGoModules();
     case "chromium":
       return browserProgram() === undefined ? "chromium is not installed" : undefined;
     default:
@@ -79,9 +83,15 @@ function lackOfPython(): string | undefined {
   return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
 }
 
-function lackOfPythonModules(...modules: string[]): string | undefined {
-  const { status } = spawnSync("python3", ["-c", `import ${modules.join(", ")}`], { timeout: 10_000 });
-  return status === 0 ? undefined : `python3 has no ${modules.join(", ")}`;
+function lackOfGoModules(): string | undefined {
+  if (which("go") === undefined) return "go is not installed";
+  const env = { ...process.env, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" };
+  const { status, stderr } = spawnSync("go", ["mod", "download"], {
+    cwd: join(CHECKOUT, "test/interop/go"),
+    env,
+    timeout: 120_000,
+  });
+  return status === 0 ? undefined : `go has no modules for test/interop/go: ${String(stderr).trim().slice(-200)}`;
 }
 
 // The other user must be able to read the checkout and start this Node.

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
@@ -11,6 +12,13 @@ export function which(program: string): string | undefined {
 /** Debian's chromium without a user interface is half as large, and enough; developers may have the whole one. */
 export function browserProgram(): string | undefined {
   return which("chromium-headless-shell") ?? which("chromium");
+}
+
+/** A Python that has gRPC. The first on the PATH may be a version manager's, which does not see the distribution's packages. */
+export function pythonWithGrpc(): string | undefined {
+  const has = (python: string): boolean =>
+    spawnSync(python, ["-c", "import grpc, google.protobuf"], { timeout: 10_000 }).status === 0;
+  return ["python3", "/usr/bin/python3"].find(has);
 }
 
 function isExecutable(path: string): boolean {
