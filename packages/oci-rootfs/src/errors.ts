@@ -3,11 +3,13 @@ export type ImageErrorCode =
   | "Aborted" // the caller's signal fired
   | "BuildFailed" // buildImage was given something that cannot become an image
   | "DigestMismatch" // content is not what its digest says
+  | "InvalidCredentials" // a docker config file, pull secret or credential helper that cannot be used
   | "InvalidConfig" // image config asks for something no runtime can be given
   | "InvalidManifest" // manifest, index or config is not what the specification says
   | "InvalidReference" // an image name that cannot be read
   | "NoEntrypoint" // neither entrypoint nor command
   | "NotFound" // no such image, here or at the registry
+  | "RegistryRefused" // the registry does not take what was pushed; `registryCode` says why
   | "RegistryUnavailable" // network, TLS, time or a 5xx answer; see `retryable`
   | "SizeMismatch" // content is longer or shorter than its descriptor says
   | "StoreFailed" // the store's directory cannot be read or written
@@ -34,6 +36,10 @@ export interface ImageErrorOptions extends ImageErrorPlace {
   cause?: unknown;
   /** Whether the same call may succeed later; default false. */
   retryable?: boolean;
+  /** The registry's own code (distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`. */
+  registryCode?: string | undefined;
+  /** Milliseconds after which the registry asks to be tried again (`Retry-After`). */
+  retryAfterMs?: number | undefined;
 }
 
 /** Every failure of this package that is not a bug of the caller. Decide on `code`, never on the text. */
@@ -45,6 +51,10 @@ export class ImageError extends Error implements ImageErrorPlace {
   declare readonly digest?: string;
   declare readonly layer?: number;
   declare readonly entry?: string;
+  /** The registry's own code (distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`, where it gave one. */
+  declare readonly registryCode?: string;
+  /** Milliseconds after which the registry asks to be tried again (`Retry-After`), where it said so. */
+  declare readonly retryAfterMs?: number;
   /** The message without the place it happened at. */
   readonly rawMessage: string;
 
@@ -57,6 +67,8 @@ export class ImageError extends Error implements ImageErrorPlace {
     if (options.digest !== undefined) this.digest = options.digest;
     if (options.layer !== undefined) this.layer = options.layer;
     if (options.entry !== undefined) this.entry = options.entry;
+    if (options.registryCode !== undefined) this.registryCode = options.registryCode;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 
   /** Adds where it happened to an error from further down; what that error already says stays. */
@@ -65,7 +77,8 @@ export class ImageError extends Error implements ImageErrorPlace {
     const known = { ...(image !== undefined && { image }), ...(digest !== undefined && { digest }) };
     const inner = { ...(layer !== undefined && { layer }), ...(entry !== undefined && { entry }) };
     const merged = { ...place, ...known, ...inner };
-    return new ImageError(this.code, this.rawMessage, { ...merged, cause: this.cause, retryable: this.retryable });
+    const { cause, retryable, registryCode, retryAfterMs } = this;
+    return new ImageError(this.code, this.rawMessage, { ...merged, cause, retryable, registryCode, retryAfterMs });
   }
 
   /**

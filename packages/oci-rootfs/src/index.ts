@@ -4,6 +4,7 @@
  */
 export { type BuildConfig, type BuildOptions, type BuiltImage, buildImage } from "./build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build-layer.ts";
+export { type CredentialRequest, type Credentials, firstCredentials } from "./credentials.ts";
 export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./errors.ts";
 export { flatten } from "./flatten.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer-limits.ts";
@@ -14,5 +15,7 @@ export { type ProcessConfig, processConfig } from "./process-config.ts";
 export type { OnProgress, Progress } from "./progress.ts";
 export { DEFAULT_REGISTRY, parseReference, type Reference } from "./reference.ts";
 export type { RegistryAuth } from "./registry-auth.ts";
+export type { RegistryOptions } from "./registry-options.ts";
+export type { RetryOptions } from "./retry.ts";
 export { type Image, type ImageOptions, openStore, type Store, type StoredName, type StoreOptions } from "./store.ts";
 export type { ProcessUser } from "./user-files.ts";

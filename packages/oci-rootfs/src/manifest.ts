@@ -47,6 +47,7 @@ export interface ImageConfig {
     readonly Entrypoint?: readonly string[];
     readonly Cmd?: readonly string[];
     readonly WorkingDir?: string;
+    readonly Hostname?: string;
     readonly Labels?: Readonly<Record<string, string>>;
     readonly [field: string]: unknown;
   };
@@ -130,7 +131,7 @@ export function parseConfig(bytes: Uint8Array, layers: number): ImageConfig {
   const run = fields["config"];
   if (run !== undefined && run !== null) {
     if (!isObject(run)) throw invalid("image config: config is not an object");
-    for (const name of ["User", "WorkingDir"]) optional(run, name, isString, "a string");
+    for (const name of ["User", "WorkingDir", "Hostname"]) optional(run, name, isString, "a string");
     for (const name of ["Env", "Entrypoint", "Cmd"]) optional(run, name, isStrings, "a list of strings");
     optional(run, "Labels", isStringMap, "a map of strings");
   }
@@ -179,7 +180,8 @@ export function parseLayoutIndex(bytes: Uint8Array): ImageIndex {
   return parseIndex(parseObject(bytes, "index.json"), OCI_INDEX);
 }
 
-function parseDescriptor(value: unknown, what: string): Descriptor {
+/** Reads a descriptor of any media type. */
+export function parseDescriptor(value: unknown, what: string): Descriptor {
   if (!isObject(value)) throw invalid(`${what} is not a descriptor`);
   const { mediaType, digest, size, platform } = value;
   if (!isString(mediaType) || !isString(digest)) throw invalid(`${what} has no media type or no digest`);
@@ -208,7 +210,7 @@ function annotationsOf(fields: Fields): { annotations?: Record<string, string> }
 }
 
 /** The document's own type comes first, as the specification asks; old tools leave it out. */
-function declaredType(fields: Fields, contentType: string | undefined): string {
+export function declaredType(fields: Fields, contentType: string | undefined): string {
   if (isString(fields["mediaType"])) return fields["mediaType"];
   const header = contentType?.split(";")[0]?.trim().toLowerCase();
   if (header !== undefined && /^application\/vnd\.(?:oci|docker)\./.test(header)) return header;
@@ -216,7 +218,8 @@ function declaredType(fields: Fields, contentType: string | undefined): string {
   return fields["manifests"] === undefined ? OCI_MANIFEST : OCI_INDEX;
 }
 
-function parseObject(bytes: Uint8Array, what: string): Fields {
+/** Reads a JSON object. @throws ImageError InvalidManifest */
+export function parseObject(bytes: Uint8Array, what: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

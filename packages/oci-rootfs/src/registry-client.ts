@@ -8,17 +8,8 @@ import { MAX_MANIFEST_BYTES } from "./manifest.ts";
 import { MANIFEST_TYPES } from "./media-types.ts";
 import { type Reference, registryEndpoint } from "./reference.ts";
 import { basicAuthorization, mayAuthenticateAt, parseChallenges, type RegistryAuth } from "./registry-auth.ts";
+import type { RegistryOptions } from "./registry-options.ts";
 import { abortError } from "./single-flight.ts";
-
-export interface RegistryOptions {
-  readonly auth?: RegistryAuth | undefined;
-  /** Registries (host, and port where it has one) that are spoken to by http. */
-  readonly insecureRegistries?: readonly string[] | undefined;
-  /** Hosts (with port) of token servers that may be given the registry's credentials although they are not its own. */
-  readonly trustedRealms?: readonly string[] | undefined;
-  /** A transfer slower than MIN_BYTES_PER_SECOND over this time is given up. Default 30,000 ms. */
-  readonly stallTimeoutMs?: number | undefined;
-}
 
 const DEFAULT_STALL_MS = 30_000;
 /** Slower than any line that an image is worth pulling on: a drip must not hold a pull for ever. */

@@ -12,7 +12,7 @@ import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
 import { hostPlatform, type Platform, printPlatform } from "./platform.ts";
 import type { OnProgress } from "./progress.ts";
 import { parseReference, type Reference } from "./reference.ts";
-import type { RegistryAuth } from "./registry-auth.ts";
+import type { RegistryOptions } from "./registry-options.ts";
 import { throwIfAborted } from "./single-flight.ts";
 import { openStoreDirectory, type StoreDirectory } from "./store-directory.ts";
 
@@ -32,21 +32,13 @@ export interface Image {
   readonly overlay: boolean;
 }
 
-export interface ImageOptions {
+export interface ImageOptions extends RegistryOptions {
   /** Default IfNotPresent. Images that were built here have no registry to ask, so Always takes them as they are. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
   /** Default: Linux on this machine's processor. */
   platform?: Platform | undefined;
-  /** For this image's registry, and never sent to another host (but its token server: see `trustedRealms`). */
-  auth?: RegistryAuth | undefined;
-  /** Registries (`host` or `host:port`) that are spoken to by http instead of https. */
-  insecureRegistries?: readonly string[] | undefined;
   /** Where names without a registry are pulled from. Default `docker.io`. */
   defaultRegistry?: string | undefined;
-  /** Hosts of token servers, besides the registry's own host, that may be given `auth`. */
-  trustedRealms?: readonly string[] | undefined;
-  /** A transfer that stalls for so long is given up. Default 30,000 ms. */
-  stallTimeoutMs?: number | undefined;
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
