@@ -17,6 +17,8 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node24",
+  // Asked for before anything else, and small.
+  alias: { "@xfn/runner/cache-dir": fileURLToPath(new URL("../packages/runner/dist/cache-dir.js", import.meta.url)) },
   external: ["@xfn/oci-rootfs", "@xfn/runner", "esbuild"],
   logLevel: "warning",
   metafile: true,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { compiledCodeDir } from "./cache-dir.ts";
+import { compiledCodeDir } from "@xfn/runner/cache-dir";
 
 const debug = (process.env["XFN_DEBUG"] ?? "") !== "";
 

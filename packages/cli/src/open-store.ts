@@ -1,6 +1,6 @@
 import { ImageError, openStore, type Store } from "@xfn/oci-rootfs";
 import { sandboxOwner } from "@xfn/runner";
-import { cacheDir } from "./cache-dir.ts";
+import { cacheDir } from "@xfn/runner/cache-dir";
 import { CliError } from "./errors.ts";
 import { oneLine } from "./terminal/escape.ts";
 

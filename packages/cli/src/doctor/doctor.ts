@@ -1,4 +1,4 @@
-import { cacheDir } from "../cache-dir.ts";
+import { cacheDir } from "@xfn/runner/cache-dir";
 import { ExitCode } from "../errors.ts";
 import { colours } from "../terminal/colours.ts";
 import { escapeControls } from "../terminal/escape.ts";

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 
 /**
- * Where xfn keeps images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private folder in the
+ * Where xfn and xfn-runner keep images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private folder in the
  * temporary directory (a uid without a passwd entry has no home).
  *
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
