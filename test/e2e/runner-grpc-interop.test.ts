@@ -251,7 +251,10 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       await expect.poll(() => server.counts().running).toBe(1);
       caller.kill();
       await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
-      expect(reasons).toMatchObject([{ code: "Timeout" }, { code: "Aborted" }, { code: "Aborted" }]);
+      // On a busy machine the peer's reset may come long before our own clock ends the call.
+      const atDeadline = expect.objectContaining({ code: expect.stringMatching(/^(Timeout|Aborted)$/) });
+      const aborted = expect.objectContaining({ code: "Aborted" });
+      expect(reasons).toEqual([atDeadline, aborted, aborted]);
     });
 
     test("whose health it may ask without a token, which every call needs", async () => {

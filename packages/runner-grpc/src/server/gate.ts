@@ -100,8 +100,12 @@ function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS
   }, ms);
 }
 
+// A deadline travels as the time that is left when it is sent: the caller's own clock ends first, and a caller that resets its
+// stream then has not changed its mind.
+const DEADLINE_SLACK_MS = 200;
+
 function gone(call: ServerInterceptingCallInterface): RunnerGrpcError {
-  return Number(call.getDeadline()) <= Date.now()
+  return Number(call.getDeadline()) - DEADLINE_SLACK_MS <= Date.now()
     ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })
     : new RunnerGrpcError("Aborted", "the caller cancelled the call, or its connection was lost");
 }

@@ -122,6 +122,17 @@ test("a stream that ends before its message does not run anything", async () => 
   expect(server.counts()).toEqual({ running: 0, waiting: 0 });
 });
 
+test("a caller whose own clock ends the call at its deadline is not one that cancelled it", async () => {
+  await using serving = new Serving();
+  const { run, started, ended } = endless();
+  await serving.server({ run });
+  const stream = open(session(serving), { "grpc-timeout": "199m" });
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  await started;
+  stream.close(constants.NGHTTP2_CANCEL);
+  expect(await ended).toMatchObject({ code: "Timeout" });
+});
+
 test("a caller that sends no message loses its place after a while", async () => {
   await using serving = new Serving();
   await serving.server({ messageTimeoutMs: 200, maxConcurrent: 1, maxQueued: 0 });
