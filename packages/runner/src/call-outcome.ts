@@ -1,6 +1,7 @@
 import { ImageError } from "@xfn/oci-rootfs";
+import type { LimitHits } from "./cgroups.ts";
 import type { RunOptions } from "./run-options.ts";
-import { MAX_OUTPUT_BYTES } from "./run-options.ts";
+import { MAX_OUTPUT_BYTES, MAX_PROCESSES, WRITABLE_BYTES } from "./run-options.ts";
 import type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-error.ts";
 import { RunnerError } from "./runner-error.ts";
 import type { Exit } from "./sandbox-host.ts";
@@ -23,9 +24,9 @@ export class Ending {
 export function judge(
   exit: Exit,
   reason: Ending["reason"],
-  outOfMemory: boolean,
+  hits: LimitHits,
   stderr: string,
-  options: RunOptions & { timeoutMs: number },
+  options: RunOptions & { timeoutMs: number; writableBytes?: number },
 ): RunnerError | undefined {
   const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string, exitCode?: number): RunnerError =>
     new RunnerError(code, message, { phase, stderr, ...(exitCode === undefined ? {} : { exitCode }) });
@@ -42,26 +43,75 @@ export function judge(
       return failure(
         "OutputTooLarge",
         "output",
-        `it wrote more than ${MAX_OUTPUT_BYTES / 1024 / 1024} MiB to stdout and was killed`,
+        `it wrote more than ${mebibytes(MAX_OUTPUT_BYTES)} to stdout and was killed`,
       );
     case undefined:
       break;
   }
   // It answered: what else happened inside, or what crun warned of, is the function's own affair.
   if (exit.code === 0) return undefined;
-  if (outOfMemory) {
+  const exitCode = exit.code ?? undefined;
+  if (hits.outOfMemory) {
     return failure(
       "OutOfMemory",
       "run",
       `it was killed for using more memory than its limit of ${options.memoryBytes} bytes`,
     );
   }
+  const pids = options.pids ?? MAX_PROCESSES;
+  if (hits.tooManyProcesses) {
+    return failure(
+      "TooManyProcesses",
+      "run",
+      `${howItFailed(exit)} after it was refused a process or thread more than the ${pids} that it may have`,
+      exitCode,
+    );
+  }
   if (exit.runtimeError !== null)
     return failure("StartFailed", "start", `its container could not be started: ${exit.runtimeError}`);
-  // crun reports a function that died of signal N as 128 + N.
-  if (exit.code === null || exit.code === 128 + 9)
-    return failure("Killed", "run", "it was killed from outside (signal 9)", exit.code ?? undefined);
-  return failure("NonZeroExit", "run", `it exited with code ${exit.code}`, exit.code);
+  if (wasKilled(exit)) return failure("Killed", "run", "it was killed from outside (signal 9)", exitCode);
+  if (exit.diskFull) {
+    return failure(
+      "DiskFull",
+      "run",
+      `${howItFailed(exit)} with no room left for its files: it may write ${mebibytes(options.writableBytes ?? WRITABLE_BYTES)}, which are thrown away after the call`,
+      exitCode,
+    );
+  }
+  if (saysProcessRefused(stderr)) {
+    return failure(
+      "TooManyProcesses",
+      "run",
+      `${howItFailed(exit)}, and its stderr says that it could not make a process or thread: it may have ${pids}`,
+      exitCode,
+    );
+  }
+  return failure("NonZeroExit", "run", howItFailed(exit), exitCode);
+}
+
+function howItFailed(exit: Exit): string {
+  return wasKilled(exit) ? "it was killed (signal 9)" : `it exited with code ${exit.code}`;
+}
+
+// crun reports a function that died of signal N as 128 + N.
+function wasKilled(exit: Exit): boolean {
+  return exit.code === null || exit.code === 128 + 9;
+}
+
+function mebibytes(bytes: number): string {
+  return `${bytes / 1024 / 1024} MiB`;
+}
+
+// Where no cgroup counts processes, RLIMIT_NPROC is the bound, and the kernel keeps no record of what that refused (EAGAIN).
+// What programs say then: shells ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new
+// thread"), Go ("failed to create new OS thread"), the JVM ("unable to create native thread").
+const refusals = [
+  /\b(can'?t|cannot|could ?n[o']t|unable to|failed to) (fork|start new thread|create (a )?(new )?(\w+ )?(thread|process))\b/i,
+  /\b(fork|spawn|clone|exec|thread|pthread_create|uv_thread_create)\b.*(resource temporarily unavailable|\bEAGAIN\b)/i,
+];
+
+function saysProcessRefused(stderr: string): boolean {
+  return refusals.some((refusal) => refusal.test(stderr));
 }
 
 const pullCodes: ReadonlySet<string> = new Set(["NoEntrypoint", "InvalidReference", "WrongPlatform", "UnsafeLayer"]);

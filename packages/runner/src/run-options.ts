@@ -10,6 +10,8 @@ export interface RunOptions {
   memoryBytes?: number;
   /** CPU limit in cores, such as 0.25. Refused with `LimitUnavailable` where this host cannot enforce it. */
   cpus?: number;
+  /** Processes and threads that the function may have; default {@link MAX_PROCESSES}. This limit can be enforced everywhere. */
+  pids?: number;
   /** When to ask the registry; default `IfNotPresent`. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never";
   /** Credentials for the image's own registry. */

@@ -11,6 +11,10 @@ export type RunnerErrorCode =
   | "Killed"
   | "Timeout"
   | "OutOfMemory"
+  /** The function failed, and had been refused a process or thread by its limit. */
+  | "TooManyProcesses"
+  /** The function failed, and had no room left for its files. */
+  | "DiskFull"
   | "OutputTooLarge"
   | "Aborted"
   | "Closed";

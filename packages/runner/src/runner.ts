@@ -1,16 +1,15 @@
-import { readFileSync } from "node:fs";
 import type { Image, ImageOptions, Store } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
+import { limitCall } from "./call-limits.ts";
 import { describeFailure, Ending, judge } from "./call-outcome.ts";
 import type { LimitCgroup } from "./cgroups.ts";
-import { createLimitCgroup, LimitUnavailableError } from "./cgroups.ts";
+import { NO_HITS, processRlimit } from "./cgroups.ts";
 import type { ContainerIo } from "./container-io.ts";
 import { openContainerIo } from "./container-io.ts";
 import { findRuntime } from "./crun.ts";
 import { networkFiles, sandboxPaths } from "./host/protocol.ts";
-import { processTree } from "./process-tree.ts";
 import type { RunOptions } from "./run-options.ts";
-import { DEFAULT_TIMEOUT_MS, WRITABLE_BYTES } from "./run-options.ts";
+import { DEFAULT_TIMEOUT_MS, MAX_PROCESSES, WRITABLE_BYTES } from "./run-options.ts";
 import { RunnerError } from "./runner-error.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
 import { SandboxHost } from "./sandbox-host.ts";
@@ -108,7 +107,7 @@ class CrunRunner implements Runner {
     this.#refuseIfEnded(options.signal);
 
     const id = `${process.pid}-${++this.#count}`;
-    const cgroup = await this.#limit(id, options, host);
+    const cgroup = await this.#limit(options, host);
     try {
       return await this.#runContainer(host, id, image, input, options, cgroup);
     } finally {
@@ -139,6 +138,7 @@ class CrunRunner implements Runner {
         // An ordinary user is id 0 of the namespace that the host process holds.
         owner: owner ?? { uid: 0, gid: 0 },
         rootfs: sandboxPaths(host.scratch, id).rootfs,
+        pids: processRlimit(options.pids ?? MAX_PROCESSES, cgroup),
         networkFiles: networkFiles(host.scratch),
       }),
       writableBytes: WRITABLE_BYTES,
@@ -150,7 +150,10 @@ class CrunRunner implements Runner {
     options.onPhase?.("start", performance.now() - began);
 
     const running = performance.now();
-    const ending = new Ending(() => host.kill(id));
+    const ending = new Ending(() => {
+      host.kill(id);
+      cgroup?.kill();
+    });
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timer = setTimeout(() => ending.end("Timeout"), timeoutMs);
     const abort = (): void => ending.end("Aborted");
@@ -178,7 +181,7 @@ class CrunRunner implements Runner {
       const { stdout, stderr } = await io.output;
       if (stderr !== "") options.onStderr?.(stderr);
       options.onPhase?.("run", performance.now() - running);
-      const failure = judge(exit, ending.reason, cgroup?.outOfMemory() ?? false, stderr, { ...options, timeoutMs });
+      const failure = judge(exit, ending.reason, cgroup?.hits() ?? NO_HITS, stderr, { ...options, timeoutMs });
       if (failure !== undefined) throw failure;
       return stdout;
     } finally {
@@ -188,33 +191,12 @@ class CrunRunner implements Runner {
     }
   }
 
-  async #limit(id: string, options: RunOptions, host: SandboxHost): Promise<LimitCgroup | undefined> {
-    if (options.memoryBytes === undefined && options.cpus === undefined) return undefined;
-    // Before that its processes cannot be told from others of our group.
+  async #limit(options: RunOptions, host: SandboxHost): Promise<LimitCgroup | undefined> {
     await host.ready();
-    try {
-      return createLimitCgroup(`xfn-${id}`, options, {
-        root: "/sys/fs/cgroup",
-        self: readFileSync("/proc/self/cgroup", "utf8"),
-        isRoot: process.geteuid?.() === 0,
-        ownProcesses: () => processTree(process.pid),
-      });
-    } catch (error) {
-      if (!(error instanceof LimitUnavailableError)) throw error;
-      if (this.#options.allowUnlimited === true) {
-        this.#warn(`${error.message}; running without it, as asked`);
-        return undefined;
-      }
-      throw new RunnerError(
-        "LimitUnavailable",
-        `${error.message}. Either ${error.remedy}; or run without the limit (--allow-unlimited)`,
-        {
-          phase: "start",
-          retryable: false,
-          cause: error,
-        },
-      );
-    }
+    return limitCall(options, {
+      allowUnlimited: this.#options.allowUnlimited === true,
+      onWarning: (message) => this.#warn(message),
+    });
   }
 
   #refuseIfEnded(signal: AbortSignal | undefined): void {

@@ -7,6 +7,8 @@ export interface ProcessConfig {
   env: readonly string[];
   cwd: string;
   user: { uid: number; gid: number };
+  /** Default `function`. */
+  hostname?: string;
 }
 
 /** What {@link runtimeSpec} needs besides the process. */
@@ -16,6 +18,8 @@ export interface SandboxOptions {
   owner: HostId;
   /** Absolute path of the root filesystem. */
   rootfs: string;
+  /** RLIMIT_NPROC; default {@link MAX_PROCESSES}. */
+  pids?: number;
   /** Where `resolv.conf` and `hosts` lie, for `Accessible`. */
   networkFiles: { resolvConf: string; hosts: string };
   /** Set for a root filesystem that is shared and read-only: the directory, of a bounded size, that is /tmp. */
@@ -48,6 +52,7 @@ const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
  * sees a fresh /proc, a minimal /dev, no /sys, and - unless `Accessible` - no network.
  */
 export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
+  const pids = options.pids ?? MAX_PROCESSES;
   const namespaces = [
     { type: "user" },
     { type: "pid" },
@@ -89,7 +94,7 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
   }
   return JSON.stringify({
     ociVersion: "1.0.2",
-    hostname: "function",
+    hostname: process.hostname ?? "function",
     process: {
       terminal: false,
       user: { uid: process.user.uid, gid: process.user.gid },
@@ -100,7 +105,7 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
       noNewPrivileges: true,
       rlimits: [
         // Counted per user namespace since Linux 5.14, so one function's processes do not count against another's.
-        { type: "RLIMIT_NPROC", hard: MAX_PROCESSES, soft: MAX_PROCESSES },
+        { type: "RLIMIT_NPROC", hard: pids, soft: pids },
         { type: "RLIMIT_NOFILE", hard: MAX_OPEN_FILES, soft: MAX_OPEN_FILES },
         { type: "RLIMIT_CORE", hard: 0, soft: 0 },
       ],

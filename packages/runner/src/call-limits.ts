@@ -1,0 +1,48 @@
+import type { LimitCgroup } from "./cgroups.ts";
+import { createLimitCgroup, ownCgroups, RUNTIME_TASKS } from "./cgroups.ts";
+import { LimitUnavailableError } from "./cgroups-files.ts";
+import { nextGroupName } from "./cgroups-name.ts";
+import { processTree } from "./process-tree.ts";
+import type { RunOptions } from "./run-options.ts";
+import { MAX_PROCESSES } from "./run-options.ts";
+import { RunnerError } from "./runner-error.ts";
+
+/** Where the kernel shows cgroups. */
+export const CGROUP_ROOT = "/sys/fs/cgroup";
+
+/**
+ * Makes the cgroups of one call, for the limits that it asks for and, where that costs next to nothing, to count its
+ * processes. The sandbox host must be ready: before that its processes cannot be told from others of our group.
+ *
+ * @returns undefined where the call needs none
+ * @throws RunnerError `LimitUnavailable`, unless limits may be left out (`allowUnlimited`), of which `onWarning` is told
+ */
+export function limitCall(
+  options: Pick<RunOptions, "memoryBytes" | "cpus" | "pids">,
+  { allowUnlimited, onWarning }: { allowUnlimited: boolean; onWarning: (message: string) => void },
+): LimitCgroup | undefined {
+  const { memoryBytes, cpus, pids = MAX_PROCESSES } = options;
+  try {
+    return createLimitCgroup(
+      nextGroupName(),
+      { memoryBytes, cpus, pids: pids + RUNTIME_TASKS },
+      {
+        root: CGROUP_ROOT,
+        self: ownCgroups(),
+        isRoot: process.geteuid?.() === 0,
+        ownProcesses: () => processTree(process.pid),
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof LimitUnavailableError)) throw error;
+    if (allowUnlimited) {
+      onWarning(`${error.message}; running without it, as asked`);
+      return undefined;
+    }
+    throw new RunnerError(
+      "LimitUnavailable",
+      `${error.message}. Either ${error.remedy}; or run without the limit (--allow-unlimited); \`xfn doctor\` says which limits hold here`,
+      { phase: "start", retryable: false, cause: error },
+    );
+  }
+}

@@ -1,0 +1,10 @@
+/** The period of cpu limits that the kernel, runc and Kubernetes use by default, in microseconds. */
+export const CPU_PERIOD = 100_000;
+
+// The kernel refuses a quota below one millisecond.
+const MIN_CPU_QUOTA = 1_000;
+
+/** Microseconds of cpu time in each {@link CPU_PERIOD}. */
+export function cpuQuota(cpus: number): number {
+  return Math.max(MIN_CPU_QUOTA, Math.ceil(cpus * CPU_PERIOD));
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+
+/** This host cannot enforce a limit; the message says why, and `remedy` what would help. */
+export class LimitUnavailableError extends Error {
+  override readonly name = "LimitUnavailableError";
+  readonly remedy: string;
+  constructor(message: string, remedy: string = DELEGATE) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+const DELEGATE =
+  "run as root, or on a cgroup v2 host in a delegated scope of your own: systemd-run --user --scope -p Delegate=yes COMMAND";
+
+/** The error for a limit that this host cannot enforce: what, such as `memory`, and why. */
+export function unavailable(what: string, why: string): LimitUnavailableError {
+  return new LimitUnavailableError(`a ${what} limit cannot be enforced: ${why}`);
+}
+
+/** Writes one of the kernel's files. @throws LimitUnavailableError */
+export function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new LimitUnavailableError(`a limit cannot be enforced: writing ${path} failed (${messageOf(error)})`);
+  }
+}
+
+/** {@link write} for a file that some kernels lack. */
+export function writeWherePresent(path: string, text: string): void {
+  if (existsSync(path)) write(path, text);
+}
+
+/** The words of a file; none where it cannot be read. */
+export function words(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").trim().split(/\s+/).filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** The value of one line of a `name value` file such as memory.events; 0 where it is absent. */
+export function counter(path: string, name: string): number {
+  try {
+    return Number(readFileSync(path, "utf8").match(new RegExp(`^${name} (\\d+)$`, "m"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Takes a group away. @returns false where it has processes or groups still (EBUSY) */
+export function removeGroup(path: string): boolean {
+  try {
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "ENOENT";
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `EACCES` and the like. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : messageOf(error);
+}
