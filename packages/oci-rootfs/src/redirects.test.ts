@@ -27,7 +27,12 @@ afterEach(async () => {
 async function pull(options: ImageOptions = {}): Promise<Image> {
   const store = await openStore({ dir: box.store });
   const insecureRegistries = [registry.host, storage.host];
-  return store.image(`${registry.host}/fn`, { insecureRegistries, stallTimeoutMs: 2000, ...options });
+  return store.image(`${registry.host}/fn`, {
+    insecureRegistries,
+    stallTimeoutMs: 2000,
+    retry: { attempts: 2, baseDelayMs: 1 },
+    ...options,
+  });
 }
 
 /** Layers and configs are elsewhere. */

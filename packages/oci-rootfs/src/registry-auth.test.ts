@@ -29,6 +29,7 @@ async function pull(auth?: RegistryAuth, options: ImageOptions = {}): Promise<Im
   return store.image(`${registry.host}/fn`, {
     insecureRegistries: [registry.host],
     stallTimeoutMs: 2000,
+    retry: { attempts: 2, baseDelayMs: 1 },
     auth,
     ...options,
   });

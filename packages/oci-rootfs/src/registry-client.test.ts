@@ -25,7 +25,12 @@ afterEach(async () => {
 });
 
 function pull(options: ImageOptions = {}): Promise<Image> {
-  return store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host], stallTimeoutMs: 2000, ...options });
+  return store.image(`${registry.host}/fn`, {
+    insecureRegistries: [registry.host],
+    stallTimeoutMs: 2000,
+    retry: { attempts: 2, baseDelayMs: 1 },
+    ...options,
+  });
 }
 
 /** Pulls, expects that to fail, and that it leaves nothing behind and does not spoil the next pull. */
