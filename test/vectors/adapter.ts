@@ -2,7 +2,7 @@ import type { Expected, VectorCase } from "./vector-file.ts";
 
 /** How the cases of one kind of file are run through our packages. */
 export interface Adapter {
-  /** What our engine makes of a case. */
+  /** What our engine makes of a case; may be a promise. */
   run(vector: VectorCase): unknown;
   /** Why a case is not run at all; undefined if it is. */
   skip?(vector: VectorCase): string | undefined;

@@ -1,6 +1,7 @@
 import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
 import { keptSchema } from "./rules/definitions.ts";
+import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
@@ -14,4 +15,8 @@ export const rules: readonly Rule[] = [
   stringJoin,
   keptSchema,
   laterFeatures,
+  sandbox,
+  noCpuShares,
+  limitsAboveZero,
+  largestMemory,
 ];

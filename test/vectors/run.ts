@@ -12,12 +12,12 @@ import {
   vectorFileKind,
 } from "./vector-file.ts";
 
-/** The adapters, by kind of file. `undefined`: known, but nothing of ours does that yet. */
-export const ADAPTERS: Readonly<Record<string, (() => Promise<Adapter>) | undefined>> = {
+/** The adapters, by kind of file. */
+export const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
   "connection-details": async () => (await import("./adapters/connection-details.ts")).connectionDetails,
   fieldpath: async () => (await import("./adapters/field-path.ts")).fieldPath,
   "functionio-merge": async () => (await import("./adapters/validation.ts")).validation,
-  "image-spec": undefined,
+  "image-spec": async () => (await import("./adapters/image-spec.ts")).imageSpec,
   patches: async () => (await import("./adapters/patches.ts")).patches,
   readiness: async () => (await import("./adapters/readiness.ts")).readiness,
   transforms: async () => (await import("./adapters/transforms.ts")).transforms,
@@ -67,7 +67,8 @@ export async function runFolder(folder: string, rules: readonly Rule[], selectio
   for (const name of readdirSync(folder).toSorted()) {
     if (!isVectorFile(name)) continue;
     const kind = vectorFileKind(name);
-    if (!Object.hasOwn(ADAPTERS, kind)) {
+    const adapter = Object.hasOwn(ADAPTERS, kind) ? await ADAPTERS[kind]?.() : undefined;
+    if (adapter === undefined) {
       report.unknown.push(name);
       continue;
     }
@@ -76,46 +77,51 @@ export async function runFolder(folder: string, rules: readonly Rule[], selectio
         (selection.name === undefined || vector.name === selection.name) &&
         (selection.group === undefined || vector.group === selection.group),
     );
-    const adapter = await ADAPTERS[kind]?.();
-    for (const vector of cases) runCase(kind, vector, adapter, rules, report);
+    for (const vector of cases) await runCase(kind, vector, adapter, rules, report);
   }
   return report;
 }
 
-function runCase(
+async function runCase(
   file: string,
   vector: VectorCase,
-  adapter: Adapter | undefined,
+  adapter: Adapter,
   rules: readonly Rule[],
   report: Report,
-): void {
-  const why =
-    adapter === undefined ? "images: xfn has no runtime specification of its own yet" : adapter.skip?.(vector);
-  if (adapter === undefined || why !== undefined) {
+): Promise<void> {
+  const why = adapter.skip?.(vector);
+  if (why !== undefined) {
     const key = `${file}: ${why}`;
     report.skipped.set(key, (report.skipped.get(key) ?? 0) + 1);
     return;
   }
   const normalize = (outcome: Expected): Expected =>
     "output" in outcome ? { output: adapter.normalize?.(outcome.output, vector) ?? outcome.output } : outcome;
-  const reference = normalize(adapter.expected?.(vector) ?? recorded(vector));
-  const rule = rules.find((one) => one.file === file && one.applies(vector));
-  const expected = rule === undefined ? reference : normalize(rule.outcome(vector, reference));
-  if (rule !== undefined) report.rules.set(rule.name, (report.rules.get(rule.name) ?? 0) + 1);
-  const mismatch = check(adapter, vector, expected);
+  const reference = adapter.expected?.(vector) ?? recorded(vector);
+  const applying = rules.filter((one) => one.file === file && one.applies(vector));
+  // Each rule changes what the ones before it left: several may be about one case.
+  const expected = normalize(applying.reduce((outcome, rule) => rule.outcome(vector, outcome), reference));
+  for (const { name } of applying) report.rules.set(name, (report.rules.get(name) ?? 0) + 1);
+  const mismatch = await check(adapter, vector, expected);
   if (mismatch === undefined) report.passed++;
   else {
     const { group, name } = vector;
-    report.failures.push({ file, group, name, ...(rule !== undefined && { rule: rule.name }), ...mismatch });
+    report.failures.push({
+      file,
+      group,
+      name,
+      ...(applying.length > 0 && { rule: applying.map((rule) => rule.name).join(", ") }),
+      ...mismatch,
+    });
   }
 }
 
 type Mismatch = Pick<Failure, "at" | "expected" | "got">;
 
-function check(adapter: Adapter, vector: VectorCase, expected: Expected): Mismatch | undefined {
+async function check(adapter: Adapter, vector: VectorCase, expected: Expected): Promise<Mismatch | undefined> {
   let output: unknown;
   try {
-    output = adapter.run(vector);
+    output = await adapter.run(vector);
   } catch (thrown) {
     return checkThrown(adapter, vector, expected, thrown);
   }

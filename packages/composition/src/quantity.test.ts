@@ -134,7 +134,8 @@ describe("quantityToCores", () => {
     ["2.5", 2.5],
     ["0.1", 0.1],
     ["100m", 0.1],
-    ["1n", 1e-9],
+    ["1n", 0.001],
+    ["1.2345", 1.235],
     ["-100m", -0.1],
   ])("%s is a fraction of cores", (text, expected) => {
     expect(quantityToCores(parseQuantity(text))).toBe(expected);

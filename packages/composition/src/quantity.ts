@@ -110,10 +110,10 @@ export function quantityToBytes(quantity: Quantity): number {
   return Number(bytes > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : bytes);
 }
 
-/** A quantity of CPU as a fraction of cores: `250m` is 0.25. The nearest double. */
+/** A quantity of CPU as a fraction of cores: `250m` is 0.25. In thousandths, rounded up, which is as fine as Kubernetes limits CPU. */
 export function quantityToCores(quantity: Quantity): number {
-  // Reading the decimal text rounds once; Number(nanos) / 1e9 would round twice.
-  return Number(`${quantity.nanos}e-9`);
+  // Reading the decimal text rounds once; a division would round again.
+  return Number(`${divideUp(quantity.nanos, NANOS_PER_UNIT / 1000n)}e-3`);
 }
 
 /**

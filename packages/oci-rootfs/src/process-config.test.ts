@@ -62,7 +62,18 @@ describe("process", () => {
     expect((await run({ Cmd: ["x"], WorkingDir: "app" })).cwd).toBe("/app");
   });
 
-  test.each([{ Env: ["A=b\0c"] }, { Cmd: ["a\0b"] }, { WorkingDir: "/a\0b" }])(
+  test("the host name is the image's, if it has one", async () => {
+    expect(await run({ Cmd: ["x"] })).not.toHaveProperty("hostname");
+    expect(await run({ Cmd: ["x"], Hostname: "" })).not.toHaveProperty("hostname");
+    expect((await run({ Cmd: ["x"], Hostname: "box" })).hostname).toBe("box");
+  });
+
+  test("a host name that the kernel would refuse is told of the image", async () => {
+    expect((await run({ Cmd: ["x"], Hostname: "h".repeat(64) })).hostname).toHaveLength(64);
+    await expect(run({ Cmd: ["x"], Hostname: "é".repeat(33) })).rejects.toMatchObject({ code: "InvalidConfig" });
+  });
+
+  test.each([{ Env: ["A=b\0c"] }, { Cmd: ["a\0b"] }, { WorkingDir: "/a\0b" }, { Hostname: "a\0b" }])(
     "NUL bytes are refused: %j",
     async (config) => {
       await expect(run({ Entrypoint: ["x"], ...config })).rejects.toMatchObject({ code: "InvalidConfig" });
@@ -164,6 +175,34 @@ describe("user", () => {
     accounts();
     truncateSync(join(box.dir, "one/fs/etc/passwd"), 1024 ** 3);
     await expect(user("app")).rejects.toMatchObject({ code: "TooLarge" });
+  });
+
+  test.each([
+    ["quotes around a field", 'app:x:7:8:"a:b ""c""":/:/bin/sh\n'],
+    ["a quoted field over lines", 'app:x:7:8:"a\nroot:x:0:0":/:/bin/sh\n'],
+    ["comments, empty lines and no newline at the end", "\n#x\n\napp:x:7:8::/:/bin/sh"],
+    ["line ends of Windows", "app:x:7:8::/:/bin/sh\r\n\r\n"],
+    ["space before fields", "  app:\tx: 7: 8::/:/bin/sh\n"],
+    ["more zeros than an id has digits", `app:x:${"0".repeat(40)}7:8::/:/bin/sh\n`],
+  ])("%s are read as the reference reads them", async (_, passwd) => {
+    accounts(passwd, "app:x:8:\n");
+    expect(await user("app")).toEqual({ uid: 7, gid: 8, additionalGids: [] });
+  });
+
+  test.each([
+    ["a quote that is never closed", `app:x:7:8:"${"a\n".repeat(400_000)}`],
+    ["quotes only", '"'.repeat(1_000_001)],
+    ["colons only", ":".repeat(1_000_000)],
+    ["one field", "a".repeat(1_000_000)],
+  ])("%s, as long as the file may be, is an error at once", async (_, passwd) => {
+    accounts(passwd, GROUP);
+    await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
+  });
+
+  test("names that objects have are names", async () => {
+    accounts("__proto__:x:7:8::/:/bin/sh\nconstructor:x:9:9::/:/sh\n", "__proto__:x:5:constructor\n");
+    expect(await user("__proto__")).toEqual({ uid: 7, gid: 8, additionalGids: [] });
+    expect(await user("constructor:__proto__")).toEqual({ uid: 9, gid: 5, additionalGids: [5] });
   });
 
   test.each([

@@ -16,12 +16,17 @@ export interface ProcessConfig {
   /** Absolute. */
   readonly cwd: string;
   readonly user: ProcessUser;
+  /** Docker's `Hostname`, which the image specification does not have; absent where the image leaves it out. */
+  readonly hostname?: string;
 }
 
 const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** An honest one has some KiB; parsing is on the way of a call. */
 const MAX_USER_FILE_BYTES = 1024 * 1024;
+
+/** What the kernel takes (`__NEW_UTS_LEN`); a longer name would fail with no word about the image. */
+const MAX_HOSTNAME_BYTES = 64;
 
 /** An image's config never changes, and reading accounts takes many system calls: once is enough. */
 const known = new WeakMap<ImageConfig, ProcessConfig>();
@@ -45,7 +50,7 @@ export async function processConfig(image: Pick<Image, "name" | "config" | "laye
 }
 
 function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConfig {
-  const { Entrypoint, Cmd, Env, WorkingDir, User } = config.config ?? {};
+  const { Entrypoint, Cmd, Env, WorkingDir, User, Hostname } = config.config ?? {};
   const args = [...(Entrypoint ?? []), ...(Cmd ?? [])];
   if (args.length === 0)
     throw new ImageError("NoEntrypoint", "the image has neither entrypoint nor command: there is nothing to run");
@@ -55,12 +60,16 @@ function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConf
     ["argument", args],
     ["environment variable", env],
     ["working directory", [cwd]],
+    ["host name", [Hostname ?? ""]],
   ] as const) {
     // The kernel would silently end the string there.
     if (values.some((value) => value.includes("\0")))
-      throw new ImageError("InvalidConfig", `NUL byte in an ${what} of the image`);
+      throw new ImageError("InvalidConfig", `NUL byte in the ${what} of the image`);
   }
-  return { args, env, cwd, user: resolveUser(User ?? "", () => readUserFiles(layers)) };
+  if (Hostname && Buffer.byteLength(Hostname) > MAX_HOSTNAME_BYTES)
+    throw new ImageError("InvalidConfig", `the image's host name is longer than ${MAX_HOSTNAME_BYTES} bytes`);
+  const user = resolveUser(User ?? "", () => readUserFiles(layers));
+  return { args, env, cwd, user, ...(Hostname && { hostname: Hostname }) };
 }
 
 function absolute(path: string): string {

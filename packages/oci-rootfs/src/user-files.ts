@@ -76,34 +76,84 @@ function readAccounts(files: { passwd: string; group: string }): {
   return { byName, byUid, groups };
 }
 
-/** Records of fields separated by colons, which may be quoted; `#` begins a comment. */
+/**
+ * Records of fields separated by colons, which may be quoted and then go on over lines; `#` begins a comment. These are
+ * the rules by which the reference reads the files: those of its language's CSV reader (RFC 4180).
+ */
 function readRecords(text: string, fields: number, file: string): string[][] {
   const records: string[][] = [];
-  for (const [i, raw] of text.split("\n").entries()) {
-    const line = raw.replace(/\r$/, "");
-    if (line === "" || line.startsWith("#")) continue;
-    const record = readRecord(line);
-    if (record === undefined) throw invalid(`cannot read ${file} of the image, line ${i + 1}: stray quote`);
+  const reader = new FieldReader(text.replaceAll("\r\n", "\n").replace(/\r$/, ""));
+  while (reader.toNextRecord()) {
+    const { line } = reader;
+    const record = reader.record();
+    if (record === undefined) throw invalid(`cannot read ${file} of the image, line ${line}: stray quote`);
     if (record.length !== fields)
-      throw invalid(`cannot read ${file} of the image, line ${i + 1}: ${record.length} fields instead of ${fields}`);
+      throw invalid(`cannot read ${file} of the image, line ${line}: ${record.length} fields instead of ${fields}`);
     records.push(record);
   }
   return records;
 }
 
-function readRecord(line: string): string[] | undefined {
-  const fields: string[] = [];
-  let rest = line;
-  for (;;) {
-    rest = rest.trimStart();
-    const quoted = /^"((?:[^"]|"")*)"(?=:|$)/.exec(rest);
-    if (rest.startsWith('"') && quoted === null) return undefined;
-    const length = quoted?.[0].length ?? (rest.includes(":") ? rest.indexOf(":") : rest.length);
-    const field = quoted?.[1]?.replaceAll('""', '"') ?? rest.slice(0, length);
-    if (quoted === null && field.includes('"')) return undefined;
-    fields.push(field);
-    if (length === rest.length) return fields;
-    rest = rest.slice(length + 1);
+/** Reads each character once, whatever is quoted: an image can make a line as long as the file may be. */
+class FieldReader {
+  readonly #text: string;
+  #at = 0;
+  line = 1;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Passes over empty lines and comments. */
+  toNextRecord(): boolean {
+    for (;;) {
+      const first = this.#text[this.#at];
+      if (first === undefined) return false;
+      if (first !== "\n" && first !== "#") return true;
+      this.#take(/[^\n]*\n?/y);
+      this.line += 1;
+    }
+  }
+
+  /** The fields up to the end of the line; undefined where a quote is not where it may be. */
+  record(): string[] | undefined {
+    const fields: string[] = [];
+    for (;;) {
+      // What counts as space is Go's, which leaves out the byte order mark and has U+0085.
+      this.#take(/(?:(?![\n\uFEFF])\s|\u0085)*/y);
+      const field = this.#text[this.#at] === '"' ? this.#quoted() : this.#take(/[^:\n"]*/y);
+      if (field === undefined) return undefined;
+      fields.push(field);
+      const next = this.#text[this.#at];
+      if (next === '"') return undefined;
+      this.#at += 1;
+      if (next === ":") continue;
+      this.line += 1;
+      return fields;
+    }
+  }
+
+  #quoted(): string | undefined {
+    let field = "";
+    for (;;) {
+      this.#at += 1;
+      const part = this.#take(/[^"]*/y);
+      field += part;
+      this.line += part.split("\n").length - 1;
+      if (this.#at >= this.#text.length) return undefined;
+      this.#at += 1;
+      const next = this.#text[this.#at];
+      if (next === undefined || next === ":" || next === "\n") return field;
+      if (next !== '"') return undefined;
+      field += '"';
+    }
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? "";
+    this.#at += found.length;
+    return found;
   }
 }
 
@@ -114,7 +164,7 @@ function requireId(text: string | undefined, file: string): number {
 }
 
 function parseId(text: string): number | undefined {
-  if (!/^[0-9]{1,20}$/.test(text)) return undefined;
+  if (!/^[0-9]+$/.test(text)) return undefined;
   const id = Number(text);
   return id <= MAX_ID ? id : undefined;
 }

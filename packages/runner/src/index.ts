@@ -16,6 +16,7 @@ export { RunnerError } from "./runner-error.ts";
 
 // --- for programs that open a store or look at a host ---
 
+export { cpuQuota } from "./cgroups-cpu-quota.ts";
 export { findRuntime } from "./crun.ts";
 export type { ProcessConfig, SandboxOptions } from "./runtime-spec.ts";
 export { runtimeSpec } from "./runtime-spec.ts";

@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { documentOf, parseComposition } from "@xfn/composition";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { type ImageConfig, processConfig } from "@xfn/oci-rootfs";
+import { cpuQuota, runtimeSpec } from "@xfn/runner";
+import type { Adapter } from "../adapter.ts";
+import { child, list } from "../rule.ts";
+
+/**
+ * The runtime specification of a call: what the image's configuration, its accounts, and the limits and network that a
+ * Composition gives the function make of it. Both sides are reduced to what these decide, and to what
+ * keeps the function in: the rest of a specification is the runtime's own (mount options, masked paths).
+ */
+export const imageSpec: Adapter = {
+  async run(vector) {
+    const process = await readProcess(child(vector, "imageConfig") as ImageConfig, child(vector, "files"));
+    const { network, limits } = readRunOptions(child(vector, "run"));
+    const spec = JSON.parse(
+      runtimeSpec(process, {
+        network,
+        owner: { uid: 0, gid: 0 },
+        rootfs: "rootfs",
+        networkFiles: { resolvConf: "/etc/resolv.conf", hosts: "/etc/hosts" },
+      }),
+    ) as JsonObject;
+    const { memoryBytes, cpus } = limits;
+    const resources = {
+      ...(memoryBytes !== undefined && { memory: { limit: memoryBytes } }),
+      ...(cpus !== undefined && { cpu: { quota: cpuQuota(cpus) } }),
+    };
+    const { uid, gid, additionalGids } = process.user;
+    return {
+      ...spec,
+      // A sandbox has one group; who the image says that its user is, is compared whole.
+      process: {
+        ...child(spec, "process"),
+        user: { uid, gid, ...(additionalGids.length > 0 && { additionalGids: [...additionalGids] }) },
+      },
+      linux: { ...child(spec, "linux"), resources },
+    };
+  },
+  normalize: (output) => (isObject(output) ? relevant(output) : output),
+};
+
+/** The mounts by which host state could be seen; the others are empty and the sandbox's own. */
+const SHARED_MOUNTS = ["/proc", "/sys", "/etc/resolv.conf", "/etc/hosts"];
+
+function relevant(spec: JsonObject): JsonObject {
+  const process = child(spec, "process");
+  const linux = child(spec, "linux");
+  const { memory, cpu } = child(linux, "resources");
+  const { args, env, cwd, user } = process;
+  const mounts = list(spec["mounts"]).filter(({ destination }) => SHARED_MOUNTS.includes(String(destination)));
+  return {
+    hostname: spec["hostname"] ?? null,
+    process: { args, env, cwd, user, capabilities: child(process, "capabilities")["bounding"] ?? [] },
+    root: String(child(spec, "root")["path"]),
+    namespaces: list(linux["namespaces"])
+      .map(({ type }) => String(type))
+      .toSorted(),
+    mounts: mounts.map(({ destination, type }) => `${String(destination)} ${String(type)}`).toSorted(),
+    resources: { ...(isObject(memory) && { memory }), ...(isObject(cpu) && { cpu }) },
+  } as JsonObject;
+}
+
+/** The process of an image whose only layer holds the case's files. */
+async function readProcess(config: ImageConfig, files: JsonObject): ReturnType<typeof processConfig> {
+  const dir = mkdtempSync(join(tmpdir(), "xfn-vectors-image-"));
+  try {
+    mkdirSync(join(dir, "fs/etc"), { recursive: true });
+    for (const [path, content] of Object.entries(files)) writeFileSync(join(dir, "fs", path), String(content));
+    return await processConfig({ name: "vector", config, layers: [join(dir, "fs")] });
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+interface Asked {
+  network: "Isolated" | "Accessible";
+  limits: { memoryBytes?: number; cpus?: number };
+}
+
+/** What a Composition whose function has these limits and this network asks a runner for. */
+function readRunOptions({ limits, network }: JsonObject): Asked {
+  const container = {
+    image: "vector",
+    ...(limits !== undefined && { resources: { limits } }),
+    ...(network !== undefined && { network: { policy: network } }),
+  };
+  const composition = parseComposition(
+    documentOf({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "Composition",
+      metadata: { name: "vector" },
+      spec: {
+        compositeTypeRef: { apiVersion: "apps.acme.example/v1", kind: "XApp" },
+        functions: [{ name: "vector", type: "Container", container }],
+      },
+    }),
+  );
+  const read = composition.spec.functions[0]?.container;
+  if (read === undefined) throw new Error("the function of the case is lost");
+  return { network: read.network, limits: read.resources.limits };
+}
