@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { RunFunctionRequest } from "./generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
+import { RunFunctionRequest, RunFunctionResponse } from "./generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_PAYLOAD_BYTES } from "./limits.ts";
-import { decodeRequest, encodeRequest } from "./request.ts";
+import { decodeRequest, encodeRequest, encodeResponse } from "./request.ts";
 import type { RunOptions } from "./run-options.ts";
 
 const INPUT = Buffer.from("input");
@@ -111,6 +111,24 @@ test.each<RunOptions>([
 ])("a caller that asks for %j is told so before anything is sent", (options) => {
   expect(() => encodeRequest("x", INPUT, options)).toThrow(invalid());
 });
+
+test("messages are the bytes that the generated code writes, also where there is no payload", () => {
+  for (const payload of [new Uint8Array(), INPUT, new Uint8Array(300)]) {
+    const request = { image: "x", input: payload, runFunctionConfig: {} };
+    expect(encodeRequest("x", payload, {}).toString("hex")).toBe(hexOf(RunFunctionRequest.encode(request).finish()));
+    const response = RunFunctionResponse.encode({ output: payload }).finish();
+    expect(encodeResponse(payload).toString("hex")).toBe(hexOf(response));
+  }
+});
+
+test("an input is not copied out of its message, which may have 100 MiB", () => {
+  const message = encodeRequest("x", new Uint8Array(100_000), {});
+  expect(decodeRequest(message).input.buffer).toBe(message.buffer);
+});
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
 
 function size(hex: string): string {
   return (hex.length / 2).toString(16).padStart(2, "0");

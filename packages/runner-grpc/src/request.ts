@@ -7,6 +7,7 @@ import {
   RunFunctionRequest,
 } from "./generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import type { Duration } from "./generated/google/protobuf/duration.ts";
+import { encodeLarge } from "./large-message.ts";
 import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
 import { cpuQuantity, memoryQuantity, parseQuantity } from "./quantity.ts";
 import type { RegistryAuth, RunOptions } from "./run-options.ts";
@@ -24,7 +25,7 @@ export interface RequestedRun {
  *
  * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
  */
-export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): Uint8Array {
+export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): Buffer {
   checkImage(image);
   checkInput(input.length, image, options.step);
   const { timeoutMs, network, memoryBytes, cpus, pullPolicy, auth } = options;
@@ -40,14 +41,24 @@ export function encodeRequest(image: string, input: Uint8Array, options: RunOpti
     const cpu = cpus === undefined ? "" : cpuQuantity(positive("cpus", cpus));
     config.resources = { limits: { memory, cpu } };
   }
-  const request: RunFunctionRequest = { image, input, runFunctionConfig: config };
+  const settings: RunFunctionRequest = { image: "", input: NOTHING, runFunctionConfig: config };
   if (pullPolicy !== undefined || auth !== undefined) {
-    request.imagePullConfig = {
+    settings.imagePullConfig = {
       pullPolicy: pullPolicy === undefined ? ImagePullPolicy.IMAGE_PULL_POLICY_UNSPECIFIED : PULL_POLICIES[pullPolicy],
       auth: auth === undefined ? undefined : { ...NO_AUTH, ...auth },
     };
   }
-  return RunFunctionRequest.encode(request).finish();
+  const before = RunFunctionRequest.encode({ image, input: NOTHING }).finish();
+  return encodeLarge(before, INPUT_FIELD, input, RunFunctionRequest.encode(settings).finish());
+}
+
+const INPUT_FIELD = 2;
+const OUTPUT_FIELD = 1;
+const NOTHING: Uint8Array = new Uint8Array();
+
+/** What a function wrote, as a message. */
+export function encodeResponse(output: Uint8Array): Buffer {
+  return encodeLarge(NOTHING, OUTPUT_FIELD, output, NOTHING);
 }
 
 /**

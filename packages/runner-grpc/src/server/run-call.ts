@@ -1,9 +1,8 @@
 import { Metadata, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
 import { type CallReport, STEP_KEY, writeReport } from "../call-trailers.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../limits.ts";
-import { decodeRequest, type RequestedRun } from "../request.ts";
+import { decodeRequest, encodeResponse, type RequestedRun } from "../request.ts";
 import type { RunOptions } from "../run-options.ts";
 import { RunnerGrpcError } from "../runner-grpc-error.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
@@ -100,7 +99,7 @@ export async function serveCall(
     outputBytes = output.length;
     const trailers = new Metadata();
     writeReport(report, trailers);
-    answer(null, RunFunctionResponse.encode({ output }).finish(), trailers);
+    answer(null, encodeResponse(output), trailers);
   } catch (thrown) {
     const cause: unknown = aborter.signal.aborted ? aborter.signal.reason : thrown;
     error = errorOfRun(cause, request?.image ?? "", step, report.stderr);

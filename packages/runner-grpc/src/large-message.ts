@@ -1,0 +1,16 @@
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+
+/**
+ * A message with a large field of bytes, which is copied once: the generated code's writer copies it into a buffer that grows, and
+ * that buffer into the message.
+ *
+ * @param before the encoded fields that come before it
+ * @param field the number of the field
+ * @param after the encoded fields that come after it
+ */
+export function encodeLarge(before: Uint8Array, field: number, bytes: Uint8Array, after: Uint8Array): Buffer {
+  // Like the generated code, which leaves out what is empty.
+  if (bytes.length === 0) return Buffer.concat([before, after]);
+  const head = new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes.length).finish();
+  return Buffer.concat([before, head, bytes, after]);
+}
