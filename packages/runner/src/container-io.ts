@@ -17,31 +17,56 @@ export interface ContainerIo {
   abandon(): void;
 }
 
+/** Our ends of a container's pipes, as descriptors. */
+export interface Stdio {
+  stdin: number;
+  stdout: number;
+  stderr: number;
+}
+
+/** Opens our ends by their paths. Whoever has them closes them, or hands them to {@link openContainerIo}. */
+export function openStdio(paths: { stdin: string; stdout: string; stderr: string }): Stdio {
+  const opened: number[] = [];
+  // Non-blocking: a pipe whose other end is closed already must not block open(2).
+  const open = (path: string, mode: number): number => {
+    const fd = openSync(path, mode | constants.O_NONBLOCK);
+    opened.push(fd);
+    return fd;
+  };
+  try {
+    return {
+      stdin: open(paths.stdin, constants.O_WRONLY),
+      stdout: open(paths.stdout, constants.O_RDONLY),
+      stderr: open(paths.stderr, constants.O_RDONLY),
+    };
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  }
+}
+
+export function closeStdio({ stdin, stdout, stderr }: Stdio): void {
+  for (const fd of [stdin, stdout, stderr]) closeSync(fd);
+}
+
 /**
- * Opens our ends of a container's pipes, writes the input and reads both outputs at the same time, so that a function
- * that floods one of them, or reads nothing, never blocks the others.
+ * Writes the input of a container and reads both its outputs at the same time, so that a function that floods one of them,
+ * or reads nothing, never blocks the others. Closes the descriptors in the end.
  *
  * @param onTooLarge - called once when stdout passes `maxOutputBytes`; reading stops there
  */
 export function openContainerIo(
-  stdio: { stdin: string; stdout: string; stderr: string },
+  stdio: Stdio,
   input: Uint8Array,
   onTooLarge: () => void,
   maxOutputBytes: number = MAX_OUTPUT_BYTES,
 ): ContainerIo {
-  // Non-blocking: a pipe whose other end is closed already must not block open(2).
-  const stdout = new Socket({
-    fd: openSync(stdio.stdout, constants.O_RDONLY | constants.O_NONBLOCK),
-    readable: true,
-    writable: false,
-  });
-  const stderr = new Socket({
-    fd: openSync(stdio.stderr, constants.O_RDONLY | constants.O_NONBLOCK),
-    readable: true,
-    writable: false,
-  });
-  const stdin = openStdin(stdio.stdin);
-  stdin?.end(input);
+  const stdout = new Socket({ fd: stdio.stdout, readable: true, writable: false });
+  const stderr = new Socket({ fd: stdio.stderr, readable: true, writable: false });
+  const stdin = new Socket({ fd: stdio.stdin, readable: false, writable: true });
+  // EPIPE says that the function stopped reading, which it may.
+  stdin.on("error", () => undefined);
+  stdin.end(input);
 
   const chunks: Buffer[] = [];
   let size = 0;
@@ -60,35 +85,15 @@ export function openContainerIo(
 
   const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
     // A function may end without having read its input.
-    stdin?.destroy();
+    stdin.destroy();
     return { stdout: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), stderr: tail.text() };
   });
   return {
     output,
     abandon: () => {
-      for (const socket of [stdin, stdout, stderr]) socket?.destroy();
+      for (const socket of [stdin, stdout, stderr]) socket.destroy();
     },
   };
-}
-
-function openStdin(path: string): Socket | undefined {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    // Nobody reads: the function has ended or closed its stdin.
-    if (error instanceof Error && "code" in error && error.code === "ENXIO") return undefined;
-    throw error;
-  }
-  try {
-    const socket = new Socket({ fd, readable: false, writable: true });
-    // EPIPE says that the function stopped reading, which it may.
-    socket.on("error", () => undefined);
-    return socket;
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
 }
 
 function closed(socket: Socket): Promise<void> {

@@ -1,11 +1,15 @@
 // @xfn/runner: one call of a function = one fresh rootless crun container (design section 4, seed 000).
 
+export type { DiscardReason, StartEarly, StartEarlyLimits } from "./early/limits.ts";
+export { DEFAULT_START_EARLY_LIMITS } from "./early/limits.ts";
+export { START_EARLY_LABEL } from "./recipe.ts";
 export type { RunOptions } from "./run-options.ts";
 export {
   DEFAULT_TIMEOUT_MS,
   MAX_OPEN_FILES,
   MAX_OUTPUT_BYTES,
   MAX_PROCESSES,
+  READ_ONLY_TMP_BYTES,
   STDERR_TAIL_BYTES,
   WRITABLE_BYTES,
 } from "./run-options.ts";
@@ -13,6 +17,7 @@ export type { Runner, RunnerOptions } from "./runner.ts";
 export { createRunner } from "./runner.ts";
 export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./runner-error.ts";
 export { RunnerError } from "./runner-error.ts";
+export type { RunnerEvent } from "./runner-event.ts";
 
 // --- for programs that open a store or look at a host ---
 

@@ -2,7 +2,7 @@
 export interface RunOptions {
   /** Name of the pipeline step, for messages. */
   step?: string;
-  /** Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts when its container does. */
+  /** Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts when its input is delivered. */
   timeoutMs?: number;
   /** `Isolated` (default): a network namespace of its own with nothing in it. `Accessible`: the runner's network. */
   network?: "Isolated" | "Accessible";
@@ -35,6 +35,9 @@ export const STDERR_TAIL_BYTES: number = 16 * 1024;
 
 /** What a function may write to its own root filesystem. It lives in memory, so the bound protects the machine. */
 export const WRITABLE_BYTES: number = 256 * 1024 * 1024;
+
+/** What a function may write to /tmp where its root filesystem is read-only. It lives in memory too. */
+export const READ_ONLY_TMP_BYTES: number = 64 * 1024 * 1024;
 
 /** Processes and threads that one function may have; Node and Go need a few dozen, a fork bomb needs more. */
 export const MAX_PROCESSES = 1024;

@@ -1,17 +1,17 @@
-import type { Image, ImageOptions, Store } from "@xfn/oci-rootfs";
-import { processConfig } from "@xfn/oci-rootfs";
+import type { ImageOptions, Store } from "@xfn/oci-rootfs";
 import { limitCall } from "./call-limits.ts";
-import { describeFailure, Ending, judge } from "./call-outcome.ts";
-import type { LimitCgroup } from "./cgroups.ts";
-import { NO_HITS, processRlimit } from "./cgroups.ts";
-import type { ContainerIo } from "./container-io.ts";
-import { openContainerIo } from "./container-io.ts";
-import { findRuntime } from "./crun.ts";
-import { networkFiles, sandboxPaths } from "./host/protocol.ts";
+import { describeFailure } from "./call-outcome.ts";
+import { sweepCgroups } from "./cgroups-sweep.ts";
+import type { OciRuntime } from "./crun.ts";
+import { findRuntime, identifyRuntime, runtimeWarning } from "./crun.ts";
+import { EarlySandboxes } from "./early/early-sandboxes.ts";
+import type { StartEarly, StartEarlyLimits } from "./early/limits.ts";
+import type { Recipe, RunnableImage } from "./recipe.ts";
+import { recipeOf } from "./recipe.ts";
 import type { RunOptions } from "./run-options.ts";
-import { DEFAULT_TIMEOUT_MS, MAX_PROCESSES, WRITABLE_BYTES } from "./run-options.ts";
 import { RunnerError } from "./runner-error.ts";
-import { runtimeSpec } from "./runtime-spec.ts";
+import type { RunnerEvent } from "./runner-event.ts";
+import { Sandbox } from "./sandbox.ts";
 import { SandboxHost } from "./sandbox-host.ts";
 import { sandboxOwner } from "./sandbox-owner.ts";
 
@@ -23,12 +23,26 @@ export interface RunnerOptions {
   ociRuntime?: string;
   /** `auto` (default): an overlay on the image's layers, or a copy of them where this host refuses overlays. */
   rootfs?: "auto" | "overlay" | "copy";
+  /**
+   * The root filesystem cannot be written to, is mounted once per image, and /tmp is a small tmpfs: faster, where functions
+   * write nowhere else. Default false.
+   */
+  readOnlyRoot?: boolean;
+  /**
+   * Starts functions before they are called; each still serves one call. Default `off`, which is right for a program that
+   * makes few calls; `adaptive` for one that serves many.
+   */
+  startEarly?: StartEarly;
+  /** Bounds of `startEarly`, over all images. */
+  startEarlyLimits?: StartEarlyLimits;
   /** Run without a limit that cannot be enforced, with a warning, rather than refuse the call. */
   allowUnlimited?: boolean;
   /** Passed to `Store.image` for every call. */
   images?: Pick<ImageOptions, "platform" | "insecureRegistries" | "defaultRegistry" | "onProgress">;
-  /** Told what a person should know and what does not end the call; each text once. */
-  onWarning?: (message: string) => void;
+  /** Told what a person should know and what does not end the call; each text once. `about` is set where `xfn doctor` tells it too. */
+  onWarning?: (message: string, about?: "host") => void;
+  /** Told what happens, for metrics. */
+  onEvent?: (event: RunnerEvent) => void;
 }
 
 /** Runs functions, each call in one fresh container. Satisfies `FunctionRunner` of @xfn/pipeline. */
@@ -42,12 +56,11 @@ export interface Runner {
   run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
   /** Starts what the first call would otherwise wait for. */
   prepare(): void;
+  /** Calls that have a sandbox or are about to, and sandboxes that were started early and wait. */
+  counts(): { running: number; waiting: number };
   /** Ends running calls with `Closed`, and the process that holds the namespaces. */
   close(): Promise<void>;
 }
-
-// Inputs above this are worth larger pipes; below it an ordinary pipe holds them whole.
-const LARGE_INPUT_BYTES = 64 * 1024;
 
 /** Makes a runner. It starts nothing before the first call (or `prepare`). */
 export function createRunner(options: RunnerOptions): Runner {
@@ -59,18 +72,27 @@ class CrunRunner implements Runner {
   readonly #owner = sandboxOwner();
   readonly #warned = new Set<string>();
   readonly #calls = new Set<Promise<unknown>>();
+  readonly #early: EarlySandboxes;
   #host: SandboxHost | undefined;
-  #runtime: string | undefined;
+  #path: string | undefined;
+  #runtime: Promise<OciRuntime> | undefined;
   #closed = false;
   #count = 0;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#early = new EarlySandboxes({
+      policy: options.startEarly ?? "off",
+      limits: options.startEarlyLimits ?? {},
+      prepare: async (recipe) => await this.#make(recipe),
+      host: () => this.#host,
+      onEvent: (event) => options.onEvent?.(event),
+    });
   }
 
   prepare(): void {
-    this.#runtime ??= findRuntime(this.#options.ociRuntime);
-    if (this.#host === undefined || this.#host.gone) this.#host = new SandboxHost(this.#options.store.dir);
+    this.#liveHost();
+    this.#identified().catch(() => undefined);
   }
 
   run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
@@ -86,8 +108,13 @@ class CrunRunner implements Runner {
     return call;
   }
 
+  counts(): { running: number; waiting: number } {
+    return { running: this.#early.running, waiting: this.#early.waiting };
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#early.close();
     await this.#host?.close();
     await Promise.all(this.#calls);
   }
@@ -95,108 +122,105 @@ class CrunRunner implements Runner {
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
     this.prepare();
-    const host = this.#host as SandboxHost;
-    const began = performance.now();
-    const image = await this.#options.store.image(reference, {
-      ...this.#options.images,
-      ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
-      ...(options.auth === undefined ? {} : { auth: options.auth }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    const host = this.#liveHost();
+    host.hold();
+    try {
+      const began = performance.now();
+      const image = await this.#options.store.image(reference, {
+        ...this.#options.images,
+        ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
+        ...(options.auth === undefined ? {} : { auth: options.auth }),
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
+      options.onPhase?.("pull", performance.now() - began);
+      return await this.#call(await this.#recipe(image, options), input, options);
+    } finally {
+      host.release();
+    }
+  }
+
+  async #recipe(image: RunnableImage, options: RunOptions): Promise<Recipe> {
+    const { rootfs = "auto", readOnlyRoot = false } = this.#options;
+    return await recipeOf(image, options, {
+      owner: this.#owner,
+      rootfs,
+      readOnlyRoot,
+      runtime: await this.#identified(),
     });
-    options.onPhase?.("pull", performance.now() - began);
+  }
+
+  async #call(recipe: Recipe, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
-
-    const id = `${process.pid}-${++this.#count}`;
-    const cgroup = await this.#limit(options, host);
-    try {
-      return await this.#runContainer(host, id, image, input, options, cgroup);
-    } finally {
-      cgroup?.remove();
-    }
-  }
-
-  async #runContainer(
-    host: SandboxHost,
-    id: string,
-    image: Image,
-    input: Uint8Array,
-    options: RunOptions,
-    cgroup: LimitCgroup | undefined,
-  ): Promise<Uint8Array> {
     const began = performance.now();
-    const owner = this.#owner ?? null;
-    const started = await host.start({
-      type: "start",
-      id,
-      runtime: this.#runtime as string,
-      layers: [...image.layers],
-      // A store on a file system without whiteouts has layers that only a copy shows rightly.
-      rootfs: image.overlay ? (this.#options.rootfs ?? "auto") : "copy",
-      owner,
-      spec: runtimeSpec(await processConfig(image), {
-        network: options.network ?? "Isolated",
-        // An ordinary user is id 0 of the namespace that the host process holds.
-        owner: owner ?? { uid: 0, gid: 0 },
-        rootfs: sandboxPaths(host.scratch, id).rootfs,
-        pids: processRlimit(options.pids ?? MAX_PROCESSES, cgroup),
-        networkFiles: networkFiles(host.scratch),
-      }),
-      writableBytes: WRITABLE_BYTES,
-      cgroupProcs: cgroup?.procs ?? [],
-      largePipes: input.length > LARGE_INPUT_BYTES,
-    });
-    if (started.notice !== undefined)
-      this.#warn(`overlay is not possible here (${started.notice}): root filesystems are copied, which is slower`);
-    options.onPhase?.("start", performance.now() - began);
-
-    const running = performance.now();
-    const ending = new Ending(() => {
-      host.kill(id);
-      cgroup?.kill();
-    });
-    const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const timer = setTimeout(() => ending.end("Timeout"), timeoutMs);
-    const abort = (): void => ending.end("Aborted");
-    options.signal?.addEventListener("abort", abort, { once: true });
-    if (options.signal?.aborted) abort();
-    let io: ContainerIo | undefined;
-    try {
+    const start = (sandbox: Sandbox): void => {
       try {
-        io = openContainerIo(started.stdio, input, () => ending.end("OutputTooLarge"));
+        this.#refuseIfEnded(options.signal);
       } catch (error) {
-        host.kill(id);
-        throw new RunnerError(
-          "StartFailed",
-          `its pipes could not be opened: ${error instanceof Error ? error.message : String(error)}`,
-          {
-            phase: "start",
-            cause: error,
-          },
-        );
-      } finally {
-        host.attached(id);
+        sandbox.discard();
+        throw error;
       }
-      const exit = await started.exit;
-      // Its first process has ended and the kernel has killed the rest, so both outputs end now.
-      const { stdout, stderr } = await io.output;
-      if (stderr !== "") options.onStderr?.(stderr);
+      sandbox.start(input.length);
+    };
+    const { sandbox, early, release } = await this.#early.acquire(recipe, start);
+    try {
+      options.onPhase?.("start", performance.now() - began);
+      const running = performance.now();
+      let outcome = await sandbox.use(input, options);
+      if (early && outcome.output === undefined && outcome.early) {
+        // It did not live to see its input, or nobody can tell: what becomes of a call must not depend on when it was started.
+        const another = await this.#make(recipe);
+        start(another);
+        outcome = await another.use(input, options);
+      }
+      if (outcome.stderr !== "") options.onStderr?.(outcome.stderr);
       options.onPhase?.("run", performance.now() - running);
-      const failure = judge(exit, ending.reason, cgroup?.hits() ?? NO_HITS, stderr, { ...options, timeoutMs });
-      if (failure !== undefined) throw failure;
-      return stdout;
+      if (outcome.output === undefined) throw outcome.failure;
+      return outcome.output;
     } finally {
-      clearTimeout(timer);
-      options.signal?.removeEventListener("abort", abort);
-      io?.abandon();
+      release();
     }
   }
 
-  async #limit(options: RunOptions, host: SandboxHost): Promise<LimitCgroup | undefined> {
+  async #make(recipe: Recipe): Promise<Sandbox> {
+    const host = this.#liveHost();
+    // Before that its processes cannot be told from others of our group.
     await host.ready();
-    return limitCall(options, {
+    const cgroup = limitCall(recipe.limits, {
       allowUnlimited: this.#options.allowUnlimited === true,
       onWarning: (message) => this.#warn(message),
     });
+    const sandbox = await Sandbox.prepare(host, recipe, `${process.pid}-${++this.#count}`, cgroup);
+    if (sandbox.notice !== undefined)
+      this.#warn(`overlay is not possible here (${sandbox.notice}): root filesystems are copied, which is slower`);
+    return sandbox;
+  }
+
+  /** The sandbox host, another one where the last has ended. */
+  #liveHost(): SandboxHost {
+    this.#path ??= findRuntime(this.#options.ociRuntime);
+    if (this.#host?.gone === true) {
+      this.#early.clear();
+      this.#host = undefined;
+    } else if (this.#host === undefined) {
+      // What was killed before it could clean up was a runner of ours too.
+      sweepCgroups();
+    }
+    this.#host ??= new SandboxHost(this.#options.store.dir);
+    return this.#host;
+  }
+
+  async #identified(): Promise<OciRuntime> {
+    this.#runtime ??= identifyRuntime(this.#path as string);
+    try {
+      const runtime = await this.#runtime;
+      const warning = runtimeWarning(runtime);
+      if (warning !== undefined) this.#warn(warning, "host");
+      return runtime;
+    } catch (error) {
+      // It may have been replaced by the next call.
+      this.#runtime = undefined;
+      throw error;
+    }
   }
 
   #refuseIfEnded(signal: AbortSignal | undefined): void {
@@ -204,9 +228,10 @@ class CrunRunner implements Runner {
     if (signal?.aborted) throw new RunnerError("Aborted", "the call was cancelled", { phase: "start" });
   }
 
-  #warn(message: string): void {
+  #warn(message: string, about?: "host"): void {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
-    this.#options.onWarning?.(message);
+    if (about === undefined) this.#options.onWarning?.(message);
+    else this.#options.onWarning?.(message, about);
   }
 }

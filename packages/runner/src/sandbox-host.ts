@@ -4,16 +4,17 @@ import { mkdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { HostRequest, HostResponse, StartRequest } from "./host/protocol.ts";
+import type { HostRequest, HostResponse, PrepareRequest, StartRequest, Usage } from "./host/protocol.ts";
 import { RunnerError } from "./runner-error.ts";
 
-/** A container that was started. */
-export interface Started {
+/** A container that was prepared: nothing of it runs yet. */
+export interface PreparedContainer {
   /** Paths of our ends of its pipes; open them, then call `attached`. */
   stdio: { stdin: string; stdout: string; stderr: string };
   rootfs: "overlay" | "copy";
   /** Set when an overlay was wanted and refused: the kernel's reason. */
   notice?: string;
+  /** Settles when it has ended. @throws RunnerError `StartFailed`, `Closed` */
   exit: Promise<Exit>;
 }
 
@@ -24,10 +25,12 @@ export interface Exit {
   runtimeError: string | null;
   /** Whether the writable part of its root filesystem had no room left. */
   diskFull: boolean;
+  /** When, on the clock of `monotonicMs`. */
+  at: number;
 }
 
 interface Pending {
-  started: PromiseWithResolvers<Started>;
+  prepared: PromiseWithResolvers<PreparedContainer>;
   exit: PromiseWithResolvers<Exit>;
 }
 
@@ -40,7 +43,10 @@ export class SandboxHost {
   readonly #child: ChildProcess;
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
+  #measuring: PromiseWithResolvers<Usage[]> | undefined;
   #pid = 0;
+  #holders = 0;
+  #isReady = false;
   #stderr = "";
   #gone = false;
 
@@ -84,15 +90,15 @@ export class SandboxHost {
     return this.#gone;
   }
 
-  /** Starts one container. @throws RunnerError `RootFilesystemFailed`, `StartFailed`, `Closed` */
-  async start(request: StartRequest): Promise<Started> {
+  /** Makes what one container needs. @throws RunnerError `RootFilesystemFailed`, `NamespaceUnavailable`, `Closed` */
+  async prepare(request: PrepareRequest): Promise<PreparedContainer> {
     await this.#ready.promise;
-    const pending: Pending = { started: Promise.withResolvers(), exit: Promise.withResolvers() };
+    if (this.#gone) throw this.#lost();
+    const pending: Pending = { prepared: Promise.withResolvers(), exit: Promise.withResolvers() };
     pending.exit.promise.catch(() => undefined);
     this.#pending.set(request.id, pending);
-    this.#hold();
     this.#send(request);
-    return pending.started.promise;
+    return await pending.prepared.promise;
   }
 
   /** To be called once the paths of `stdio` were opened. */
@@ -100,15 +106,37 @@ export class SandboxHost {
     this.#send({ type: "attached", id });
   }
 
-  /** Kills a container; its `exit` then settles. */
-  kill(id: string): void {
+  /** Starts a container that was attached to; its `exit` says what became of it. */
+  start(request: StartRequest): void {
+    this.#send(request);
+  }
+
+  /** Kills a container; its `exit` then settles. One that was not started is forgotten. */
+  kill(id: string, started: boolean): void {
     this.#send({ type: "kill", id });
+    if (!started) this.#pending.delete(id);
+  }
+
+  /** What containers take that were started and have not ended. Nothing where that cannot be asked. */
+  async measure(ids: string[]): Promise<Usage[]> {
+    if (this.#gone || ids.length === 0) return [];
+    this.#measuring ??= Promise.withResolvers();
+    this.#send({ type: "measure", ids });
+    return await this.#measuring.promise;
+  }
+
+  /** While one holds it, this process does not end by itself for lack of work; released as often as held. */
+  hold(): void {
+    if (++this.#holders === 1) this.#ref();
+  }
+  release(): void {
+    if (--this.#holders === 0 && this.#isReady) this.#unref();
   }
 
   /** Ends the process and with it every container and mount. */
   async close(): Promise<void> {
     if (this.#gone) return;
-    this.#hold();
+    this.hold();
     const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
     if (this.#child.connected) this.#child.disconnect();
     await exited;
@@ -123,11 +151,16 @@ export class SandboxHost {
     switch (response.type) {
       case "ready":
         this.#pid = childOf(this.#child.pid ?? 0);
+        this.#isReady = true;
         this.#ready.resolve();
-        if (this.#pending.size === 0) this.#release();
+        if (this.#holders === 0) this.#unref();
         return;
       case "failed":
         this.#ready.reject(namespaceError(response.message));
+        return;
+      case "measured":
+        this.#measuring?.resolve(response.usages);
+        this.#measuring = undefined;
         return;
       default:
         this.#settle(response);
@@ -138,13 +171,13 @@ export class SandboxHost {
     const pending = this.#pending.get(response.id);
     if (pending === undefined) return;
     switch (response.type) {
-      case "started": {
+      case "prepared": {
         const [stdin, stdout, stderr] = response.fds.map((fd) => `/proc/${this.#pid}/fd/${fd}`) as [
           string,
           string,
           string,
         ];
-        pending.started.resolve({
+        pending.prepared.resolve({
           stdio: { stdin, stdout, stderr },
           rootfs: response.rootfs,
           ...(response.notice === undefined ? {} : { notice: response.notice }),
@@ -152,27 +185,27 @@ export class SandboxHost {
         });
         return;
       }
-      case "startFailed":
-        pending.started.reject(
-          response.stage === "rootfs"
-            ? new RunnerError("RootFilesystemFailed", `its root filesystem could not be made: ${response.message}`, {
-                phase: "start",
-              })
-            : new RunnerError("StartFailed", `its container could not be started: ${response.message}`, {
-                phase: "start",
-              }),
+      case "prepareFailed":
+        pending.prepared.reject(
+          new RunnerError("RootFilesystemFailed", `its root filesystem could not be made: ${response.message}`, {
+            phase: "start",
+          }),
         );
         break;
-      case "exited":
-        pending.exit.resolve({
-          code: response.code,
-          runtimeError: response.runtimeError,
-          diskFull: response.diskFull,
-        });
+      case "startFailed":
+        pending.exit.reject(
+          new RunnerError("StartFailed", `its container could not be started: ${response.message}`, {
+            phase: "start",
+          }),
+        );
         break;
+      case "exited": {
+        const { code, runtimeError, diskFull, at } = response;
+        pending.exit.resolve({ code, runtimeError, diskFull, at });
+        break;
+      }
     }
     this.#pending.delete(response.id);
-    if (this.#pending.size === 0) this.#release();
   }
 
   #end(cause?: Error): void {
@@ -180,21 +213,27 @@ export class SandboxHost {
     this.#gone = true;
     const said = this.#stderr.trim();
     this.#ready.reject(namespaceError(cause?.message ?? (said || "the sandbox host ended"), cause));
-    const error = new RunnerError("Closed", `the sandbox host ended while a function ran${said ? `: ${said}` : ""}`, {
-      phase: "run",
-    });
-    for (const { started, exit } of this.#pending.values()) {
-      started.reject(error);
+    const error = this.#lost();
+    for (const { prepared, exit } of this.#pending.values()) {
+      prepared.reject(error);
       exit.reject(error);
     }
     this.#pending.clear();
+    this.#measuring?.resolve([]);
+  }
+
+  #lost(): RunnerError {
+    const said = this.#stderr.trim();
+    return new RunnerError("Closed", `the sandbox host ended while a function ran${said ? `: ${said}` : ""}`, {
+      phase: "run",
+    });
   }
 
   // A runner without calls keeps no Node process alive: a program that forgets close() still ends, and this process with it.
-  #hold(): void {
+  #ref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.ref();
   }
-  #release(): void {
+  #unref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.unref();
   }
 }

@@ -1,13 +1,31 @@
 // The sandbox host: a small process that is the first one of a user (for ordinary users), mount and pid namespace, makes
 // root filesystems there and starts crun. When it ends, for whatever reason, the kernel kills every container with it
 // and every mount disappears: that is how nothing is ever left behind, kill -9 included.
-import { closeSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import type { HostRequest, HostResponse, InitRequest, StartRequest } from "./protocol.ts";
-import { networkFiles } from "./protocol.ts";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import type {
+  HostRequest,
+  HostResponse,
+  InitRequest,
+  MeasureRequest,
+  PrepareRequest,
+  StartRequest,
+} from "./protocol.ts";
+import { monotonicMs, networkFiles } from "./protocol.ts";
 import { RootFilesystems } from "./root-filesystem.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { killRuntime, killSandbox, killStrays, removeSandbox, runtimeError, startSandbox } from "./sandbox.ts";
+import {
+  closeEnds,
+  closeOurEnds,
+  killRuntime,
+  killSandbox,
+  killStrays,
+  makeSandbox,
+  removeState,
+  runtimeError,
+  startSandbox,
+} from "./sandbox.ts";
 import { MountFlag, mount, reap } from "./syscalls.ts";
+import { usageOf } from "./usage.ts";
 
 /** Where the host's cgroups stay reachable for joining, once crun sees an empty /sys/fs/cgroup. */
 const cgroupDirectory = "cgroup";
@@ -20,10 +38,8 @@ interface Held {
 /** crun ends within milliseconds of its container. One that hangs is killed, so that a call ends soon after its deadline. */
 const RUNTIME_GRACE_MS = 1_000;
 
+/** All that were prepared and have not ended. */
 const sandboxes = new Map<string, Sandbox>();
-/** Calls that were killed while their root filesystem was being made. */
-const killedEarly = new Set<string>();
-const preparing = new Set<string>();
 let held: Held | undefined;
 
 process.on("message", (message) => void handle(message as HostRequest));
@@ -40,16 +56,28 @@ async function handle(request: HostRequest): Promise<void> {
         send({ type: "failed", message: messageOf(error) });
       }
       break;
-    case "start":
-      if (held !== undefined) await start(held, request);
+    case "prepare":
+      if (held !== undefined) await prepare(held, request);
       break;
     case "attached":
-      closeOurEnds(request.id);
+      withSandbox(request.id, (_, sandbox) => closeOurEnds(sandbox));
+      break;
+    case "start":
+      withSandbox(request.id, (host, sandbox) => start(host, sandbox, request));
       break;
     case "kill":
-      kill(request.id);
+      withSandbox(request.id, kill);
+      break;
+    case "measure":
+      measure(request);
       break;
   }
+}
+
+/** Requests about one that has ended meanwhile have no meaning any more. */
+function withSandbox(id: string, work: (host: Held, sandbox: Sandbox) => void): void {
+  const sandbox = sandboxes.get(id);
+  if (sandbox !== undefined && held !== undefined) work(held, sandbox);
 }
 
 function initialise(request: InitRequest): Held {
@@ -73,49 +101,55 @@ function initialise(request: InitRequest): Held {
   return { scratch, rootFilesystems: new RootFilesystems(scratch) };
 }
 
-async function start(host: Held, request: StartRequest): Promise<void> {
+async function prepare(host: Held, request: PrepareRequest): Promise<void> {
   const { id } = request;
-  preparing.add(id);
-  let prepared: { rootfs: "overlay" | "copy"; notice?: string };
   try {
-    prepared = await host.rootFilesystems.prepare(request);
-  } catch (error) {
-    send({ type: "startFailed", id, stage: "rootfs", message: messageOf(error) });
-    return;
-  } finally {
-    preparing.delete(id);
-  }
-  try {
-    if (killedEarly.delete(id)) throw new Error("killed before it started");
-    const cgroupProcs = request.cgroupProcs.map((path) => `${host.scratch}/${cgroupDirectory}/${path}`);
-    const sandbox = startSandbox(host.scratch, { ...request, cgroupProcs });
+    const prepared = await host.rootFilesystems.prepare(request);
+    const sandbox = makeSandbox(host.scratch, id, request.spec);
     sandboxes.set(id, sandbox);
-    send({ type: "started", id, fds: sandbox.fds, ...prepared });
+    send({ type: "prepared", id, fds: sandbox.ends.ours, ...prepared });
   } catch (error) {
-    removeSandbox(host.scratch, id);
-    send({ type: "startFailed", id, stage: "spawn", message: messageOf(error) });
+    host.rootFilesystems.remove(id);
+    send({ type: "prepareFailed", id, message: messageOf(error) });
   }
 }
 
-function closeOurEnds(id: string): void {
-  const sandbox = sandboxes.get(id) ?? ended.get(id);
-  if (sandbox === undefined) return;
-  for (const fd of sandbox.fds) closeSync(fd);
-  sandbox.fds = [-1, -1, -1];
-  ended.delete(id);
+function start(host: Held, sandbox: Sandbox, request: StartRequest): void {
+  const cgroupProcs = request.cgroupProcs.map((path) => `${host.scratch}/${cgroupDirectory}/${path}`);
+  try {
+    startSandbox(host.scratch, sandbox, { ...request, cgroupProcs });
+  } catch (error) {
+    send({ type: "startFailed", id: sandbox.id, message: messageOf(error) });
+    remove(host, sandbox);
+  }
 }
 
-/** Containers that ended before the runner opened its ends: what they wrote is still in our pipes. */
-const ended = new Map<string, Sandbox>();
+function kill(host: Held, sandbox: Sandbox): void {
+  if (sandbox.pid === undefined) {
+    remove(host, sandbox);
+    return;
+  }
+  killSandbox(host.scratch, sandbox);
+  setTimeout(() => {
+    if (sandboxes.has(sandbox.id)) killRuntime(sandbox);
+  }, RUNTIME_GRACE_MS).unref();
+}
 
-function kill(id: string): void {
-  const sandbox = sandboxes.get(id);
-  if (sandbox !== undefined && held !== undefined) {
-    killSandbox(held.scratch, sandbox);
-    setTimeout(() => {
-      if (sandboxes.has(id)) killRuntime(sandbox);
-    }, RUNTIME_GRACE_MS).unref();
-  } else if (preparing.has(id)) killedEarly.add(id);
+function measure(request: MeasureRequest): void {
+  const usages = request.ids.flatMap((id) => {
+    const pid = sandboxes.get(id)?.pid;
+    if (pid === undefined || held === undefined) return [];
+    const usage = usageOf(pid);
+    return [{ id, bytes: usage.bytes + held.rootFilesystems.used(id), cpuMs: usage.cpuMs }];
+  });
+  send({ type: "measured", usages });
+}
+
+function remove(host: Held, sandbox: Sandbox): void {
+  sandboxes.delete(sandbox.id);
+  closeEnds(sandbox);
+  host.rootFilesystems.remove(sandbox.id);
+  removeState(host.scratch, sandbox.id);
 }
 
 function reapAll(): void {
@@ -123,20 +157,23 @@ function reapAll(): void {
     const { pid, code, signal } = status;
     const sandbox = [...sandboxes.values()].find((candidate) => candidate.pid === pid);
     if (sandbox === undefined || held === undefined) continue;
-    sandboxes.delete(sandbox.id);
-    if (sandbox.fds[0] !== -1) ended.set(sandbox.id, sandbox);
+    const { id } = sandbox;
     // A crun that was killed cannot take its container along.
-    if (signal !== null) killStrays([...sandboxes.values()].map((other) => other.pid));
+    if (signal !== null) {
+      const others = [...sandboxes.values()].flatMap((other) => (other === sandbox ? [] : (other.pid ?? [])));
+      killStrays(others);
+    }
     // The answer first: nothing of the container runs any more, and what is left of it is ours alone to see.
     send({
       type: "exited",
-      id: sandbox.id,
+      id,
+      at: monotonicMs(),
       code,
       signal,
-      runtimeError: runtimeError(held.scratch, sandbox.id),
-      diskFull: held.rootFilesystems.isFull(sandbox.id),
+      runtimeError: runtimeError(held.scratch, id),
+      diskFull: held.rootFilesystems.isFull(id),
     });
-    removeSandbox(held.scratch, sandbox.id);
+    remove(held, sandbox);
   }
 }
 

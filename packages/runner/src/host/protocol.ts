@@ -1,5 +1,7 @@
 /** Messages between the runner and the sandbox host, the small process that holds the namespaces. */
 
+import type { RuntimeFamily } from "./runtime-command.ts";
+
 /** Sent once, first. */
 export interface InitRequest {
   type: "init";
@@ -7,55 +9,84 @@ export interface InitRequest {
   scratch: string;
 }
 
-/** Starts one container. */
-export interface StartRequest {
-  type: "start";
+/** Makes the root filesystem, the configuration and the pipes of one container. Nothing runs yet. */
+export interface PrepareRequest {
+  type: "prepare";
   id: string;
-  /** Absolute path of crun. */
-  runtime: string;
   /** Layer directories, bottom first. */
   layers: string[];
   /** `auto` tries an overlay and falls back to a copy. */
   rootfs: "auto" | "overlay" | "copy";
+  /** The name of the read-only root filesystem that it shares with others; null for a writable one of its own. */
+  shared: string | null;
+  /** Whether {@link networkFiles} are to be mounted in it. */
+  networkFiles: boolean;
   /** Who owns the layers, and so what is made on top of them, where it is not the host process itself. */
   owner: { uid: number; gid: number } | null;
-  /** The config.json text, whose paths come from {@link sandboxPaths}. */
+  /** The config.json text, whose paths are relative to the bundle or come from {@link sharedRootfs}. */
   spec: string;
   /** Bound of the writable part, in bytes. */
   writableBytes: number;
+}
+
+/** The caller has opened its ends of the pipes: the host process closes its own. */
+export interface AttachedRequest {
+  type: "attached";
+  id: string;
+}
+
+/** Starts a container that was prepared and attached to. */
+export interface StartRequest {
+  type: "start";
+  id: string;
+  /** Absolute path of the OCI runtime. */
+  runtime: string;
+  runtimeFamily: RuntimeFamily;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: string[];
   /** Make the stdio pipes as large as an ordinary user may, for large inputs. */
   largePipes: boolean;
 }
 
-/** The caller has opened its ends of the pipes (or gives up on them): the host process closes its own. */
-export interface AttachedRequest {
-  type: "attached";
-  id: string;
-}
-
-/** Kills a container and everything in it. */
+/** Kills a container and everything in it; `exited` follows. One that was only prepared is taken away without a word. */
 export interface KillRequest {
   type: "kill";
   id: string;
 }
 
-export type HostRequest = InitRequest | StartRequest | AttachedRequest | KillRequest;
+/** Asks what containers take while they wait. */
+export interface MeasureRequest {
+  type: "measure";
+  ids: string[];
+}
+
+export type HostRequest = InitRequest | PrepareRequest | AttachedRequest | StartRequest | KillRequest | MeasureRequest;
+
+/** What one container takes. */
+export interface Usage {
+  id: string;
+  /** The memory of its processes (proportional set size; resident where that is not told) and of its files. */
+  bytes: number;
+  /** Processor time that they have used so far. */
+  cpuMs: number;
+}
 
 export type HostResponse =
   | { type: "ready" }
   | { type: "failed"; message: string }
   /** `fds` are descriptors of the host process: stdin (write), stdout (read), stderr (read). */
-  | { type: "started"; id: string; fds: [number, number, number]; rootfs: "overlay" | "copy"; notice?: string }
-  | { type: "startFailed"; id: string; stage: "rootfs" | "spawn"; message: string }
+  | { type: "prepared"; id: string; fds: [number, number, number]; rootfs: "overlay" | "copy"; notice?: string }
+  | { type: "prepareFailed"; id: string; message: string }
+  | { type: "startFailed"; id: string; message: string }
+  | { type: "measured"; usages: Usage[] }
   /**
    * `runtimeError` is what crun itself had to say, where it failed before or while starting the function; `diskFull` whether
-   * the writable part of the root filesystem had no room left.
+   * the writable part of the root filesystem had no room left; `at` the time on {@link monotonicMs}.
    */
   | {
       type: "exited";
       id: string;
+      at: number;
       code: number | null;
       signal: number | null;
       runtimeError: string | null;
@@ -66,20 +97,41 @@ export type HostResponse =
 export function sandboxPaths(
   scratch: string,
   id: string,
-): { call: string; rootfs: string; upper: string; work: string; bundle: string; pidFile: string; log: string } {
+): {
+  call: string;
+  rootfs: string;
+  upper: string;
+  work: string;
+  tmp: string;
+  bundle: string;
+  pidFile: string;
+  log: string;
+} {
   const call = `${scratch}/calls/${id}`;
   return {
     call,
     rootfs: `${call}/rootfs`,
     upper: `${call}/upper`,
     work: `${call}/work`,
+    tmp: `${call}/tmp`,
     bundle: call,
     pidFile: `${call}/pid`,
     log: `${call}/log`,
   };
 }
 
+/** Where the read-only root filesystem of that name is, for all that share it. */
+export function sharedRootfs(scratch: string, name: string): string {
+  return `${scratch}/shared/${name}/rootfs`;
+}
+
 /** Where the host process keeps the files that `Accessible` functions see as /etc/resolv.conf and /etc/hosts. */
 export function networkFiles(scratch: string): { resolvConf: string; hosts: string } {
   return { resolvConf: `${scratch}/resolv.conf`, hosts: `${scratch}/hosts` };
+}
+
+/** The time on the clock that all processes of a machine share, in milliseconds. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }

@@ -1,109 +1,143 @@
-import { chownSync, mkdirSync, rmdirSync, statfsSync, symlinkSync } from "node:fs";
-import type { StartRequest } from "./protocol.ts";
+import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
+import type { PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
+import { SharedRoots } from "./shared-roots.ts";
 import { MountFlag, mount, unmount } from "./syscalls.ts";
 
 // A copied image counts against the tmpfs that holds it. Its size is known only once it is there: then the bound becomes
 // what it takes and the writable part.
 const COPY_BYTES = 4 * 1024 * 1024 * 1024;
+const COPY_FILES = 4_000_000;
+
+/** Files that a function may make: each takes about a kilobyte of the kernel's memory, which no size of a tmpfs bounds. */
+const MAX_FILES = 65_536;
 
 /** With less than this left, a write of more than a few pages fails. */
 const FULL_BYTES = 64 * 1024;
 
 const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
-const scratchSize = (bytes: number): string => `mode=755,size=${bytes}`;
+const scratchSize = (bytes: number, files: number): string => `mode=755,size=${bytes},nr_inodes=${files}`;
+
+/** How a root filesystem came to be; `notice` is why it is no overlay. */
+export interface Prepared {
+  rootfs: "overlay" | "copy";
+  notice?: string;
+}
 
 /** Makes the root filesystems of calls inside one scratch directory, and takes them away. */
 export class RootFilesystems {
   readonly #scratch: string;
   readonly #links = new Map<string, string>();
+  readonly #shared: SharedRoots;
   /** Set when an overlay was refused once: the host will not allow the next one either. */
   #overlayRefused: string | undefined;
 
   /** @param scratch - a tmpfs of ours; the process's working directory becomes its `l` directory */
   constructor(scratch: string) {
     this.#scratch = scratch;
-    mkdirSync(`${scratch}/calls`);
-    mkdirSync(`${scratch}/l`);
+    for (const name of ["calls", "shared", "l"]) mkdirSync(`${scratch}/${name}`);
     process.chdir(`${scratch}/l`);
+    this.#shared = new SharedRoots(scratch, (request, directory) => this.#fill(request, directory));
   }
 
-  /** Makes the call's directory with a root filesystem in it. On failure nothing is left. */
-  async prepare(request: StartRequest): Promise<{ rootfs: "overlay" | "copy"; notice?: string }> {
+  /** Makes the call's directory with a root filesystem in it, its own or one that is shared. {@link remove} also after a failure. */
+  async prepare(request: PrepareRequest): Promise<Prepared> {
     const paths = sandboxPaths(this.#scratch, request.id);
     mkdirSync(paths.call);
-    let mounted = false;
-    const mountScratch = (bytes: number): void => {
-      mount("tmpfs", paths.call, "tmpfs", scratchFlags, scratchSize(bytes));
-      mounted = true;
-    };
-    try {
-      if (request.rootfs !== "copy" && this.#overlayRefused === undefined) {
-        mountScratch(request.writableBytes);
-        const refusal = this.#tryOverlay(request);
-        if (refusal === undefined) return { rootfs: "overlay" };
-        if (request.rootfs === "overlay") throw refusal;
-        this.#overlayRefused = refusal.message;
-        unmount(paths.call);
-        mounted = false;
-      }
-      mountScratch(COPY_BYTES);
-      mkdirSync(paths.rootfs);
-      if (request.owner !== null) chownSync(paths.rootfs, request.owner.uid, request.owner.gid);
-      // Loaded here because hosts with overlays, most of them, never need it.
-      const { flatten } = await import("@xfn/oci-rootfs/flatten");
-      flatten(request.layers, paths.rootfs);
-      const { blocks, bfree, bsize } = statfsSync(paths.call);
-      mount(
-        "tmpfs",
-        paths.call,
-        "tmpfs",
-        scratchFlags | MountFlag.remount,
-        scratchSize((blocks - bfree) * bsize + request.writableBytes),
-      );
-      return this.#overlayRefused === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice: this.#overlayRefused };
-    } catch (error) {
-      if (mounted) unmount(paths.call);
-      rmdirSync(paths.call);
-      throw error;
-    }
+    if (request.shared === null) return await this.#fill(request, paths.call);
+    const prepared = await this.#shared.use(request.shared, request);
+    mount("tmpfs", paths.call, "tmpfs", scratchFlags, scratchSize(request.writableBytes, MAX_FILES));
+    makeDirectory(paths.tmp, request.owner, 0o1777);
+    return prepared;
   }
 
   /** Whether the writable part of a call's root filesystem has no room left, in bytes or in files. */
   isFull(id: string): boolean {
     try {
-      const { bavail, bsize, files, ffree } = statfsSync(sandboxPaths(this.#scratch, id).call);
-      return bavail * bsize < FULL_BYTES || (files > 0 && ffree === 0);
+      const { bavail, bsize, ffree } = statfsSync(sandboxPaths(this.#scratch, id).call);
+      return bavail * bsize < FULL_BYTES || ffree === 0;
     } catch {
       return false;
     }
   }
 
-  #tryOverlay(request: StartRequest): Error | undefined {
-    const paths = sandboxPaths(this.#scratch, request.id);
-    mkdirSync(paths.rootfs);
-    // The overlay's root directory is the upper one: the function owns it as it owns the layers. crun needs the other two
-    // as places to mount on, and making them through an overlay is slower.
-    for (const directory of [paths.upper, `${paths.upper}/proc`, `${paths.upper}/dev`]) {
-      mkdirSync(directory);
-      if (request.owner !== null) chownSync(directory, request.owner.uid, request.owner.gid);
+  /** What was written to it so far, in bytes. */
+  used(id: string): number {
+    try {
+      const { blocks, bfree, bsize } = statfsSync(sandboxPaths(this.#scratch, id).call);
+      return (blocks - bfree) * bsize;
+    } catch {
+      return 0;
     }
-    mkdirSync(paths.work);
+  }
+
+  /** Takes the call's directory away with all that is mounted there. What cannot be taken away goes with this process. */
+  remove(id: string): void {
+    const paths = sandboxPaths(this.#scratch, id);
+    // A copied root filesystem is no mount, and neither is one that is shared.
+    quietly(() => unmount(paths.rootfs));
+    quietly(() => unmount(paths.call));
+    quietly(() => rmdirSync(paths.call));
+    this.#shared.release(id);
+  }
+
+  /** Mounts a tmpfs on a directory and makes `rootfs` in it. */
+  async #fill(request: PrepareRequest, directory: string): Promise<Prepared> {
+    let mounted = false;
+    const mountScratch = (bytes: number, files: number): void => {
+      mount("tmpfs", directory, "tmpfs", scratchFlags, scratchSize(bytes, files));
+      mounted = true;
+    };
+    try {
+      if (request.rootfs !== "copy" && this.#overlayRefused === undefined) {
+        mountScratch(request.writableBytes, MAX_FILES);
+        const refusal = this.#tryOverlay(request, directory);
+        if (refusal === undefined) return { rootfs: "overlay" };
+        if (request.rootfs === "overlay") throw refusal;
+        this.#overlayRefused = refusal.message;
+        unmount(directory);
+        mounted = false;
+      }
+      mountScratch(COPY_BYTES, COPY_FILES);
+      const rootfs = `${directory}/rootfs`;
+      makeDirectory(rootfs, request.owner, 0o755);
+      // Loaded here because hosts with overlays, most of them, never need it.
+      const { flatten } = await import("@xfn/oci-rootfs/flatten");
+      flatten(request.layers, rootfs);
+      if (request.shared !== null) makeMountPoints(rootfs, request);
+      const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
+      const size = scratchSize((blocks - bfree) * bsize + request.writableBytes, files - ffree + MAX_FILES);
+      mount("tmpfs", directory, "tmpfs", scratchFlags | MountFlag.remount, size);
+      if (request.shared !== null) {
+        mount(rootfs, rootfs, null, MountFlag.bind, null);
+        makeReadOnly(rootfs);
+      }
+      return this.#overlayRefused === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice: this.#overlayRefused };
+    } catch (error) {
+      if (mounted) unmount(directory);
+      throw error;
+    }
+  }
+
+  #tryOverlay(request: PrepareRequest, directory: string): Error | undefined {
+    const [rootfs, upper, work] = [`${directory}/rootfs`, `${directory}/upper`, `${directory}/work`];
+    mkdirSync(rootfs);
+    // The overlay's root directory is the upper one: the function owns it as it owns the layers. crun needs the mount points
+    // in it, and making them through an overlay is slower.
+    makeDirectory(upper, request.owner, 0o755);
+    makeMountPoints(upper, request);
+    mkdirSync(work);
     // mount(2) takes one page of options: short links, relative to the working directory, hold hundreds of layers, and
     // no layer path needs quoting.
     const lower = request.layers.map((layer) => this.#link(layer)).reverse();
+    const options = `lowerdir=${lower.join(":")},upperdir=${upper},workdir=${work},userxattr`;
     try {
-      mount(
-        "overlay",
-        paths.rootfs,
-        "overlay",
-        0,
-        `lowerdir=${lower.join(":")},upperdir=${paths.upper},workdir=${paths.work},userxattr`,
-      );
-      return undefined;
+      mount("overlay", rootfs, "overlay", 0, options);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
+    if (request.shared !== null) makeReadOnly(rootfs);
+    return undefined;
   }
 
   #link(layer: string): string {
@@ -114,5 +148,48 @@ export class RootFilesystems {
       this.#links.set(layer, link);
     }
     return link;
+  }
+}
+
+/** No container can lift this, whatever its runtime does: it was set outside of its user namespace. */
+function makeReadOnly(rootfs: string): void {
+  mount("none", rootfs, null, MountFlag.remount | MountFlag.bind | MountFlag.readonly, null);
+}
+
+/** What crun mounts on, where the image may lack it. */
+function makeMountPoints(root: string, request: PrepareRequest): void {
+  const shared = request.shared !== null;
+  for (const name of shared ? ["proc", "dev", "tmp"] : ["proc", "dev"]) makeDirectory(`${root}/${name}`, request.owner);
+  // In one that can be written to, crun makes these itself.
+  if (!shared || !request.networkFiles) return;
+  makeDirectory(`${root}/etc`, request.owner);
+  // An image's own link may lead anywhere.
+  if (!lstatSync(`${root}/etc`).isDirectory()) return;
+  for (const name of ["resolv.conf", "hosts"]) {
+    unlessThere(() => writeFileSync(`${root}/etc/${name}`, "", { flag: "wx", mode: 0o644 }));
+  }
+}
+
+function makeDirectory(path: string, owner: PrepareRequest["owner"], mode = 0o755): void {
+  unlessThere(() => {
+    mkdirSync(path);
+    chmodSync(path, mode);
+    if (owner !== null) chownSync(path, owner.uid, owner.gid);
+  });
+}
+
+function unlessThere(make: () => void): void {
+  try {
+    make();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // Each caller says why this may be.
   }
 }

@@ -1,38 +1,65 @@
-import { closeSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCommand } from "./runtime-command.ts";
-import { pipe, spawn, unmount } from "./syscalls.ts";
+import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
 /** crun's errors are a line; what is longer is no help. */
 const MAX_ERROR_CHARACTERS = 1000;
 
-/** One running container, seen from the host process. */
-export interface Sandbox {
-  id: string;
-  /** crun's process id. */
-  pid: number;
-  /** Our ends of its pipes, until the runner has its own. */
-  fds: [number, number, number];
+/** The two ends of a container's pipes. */
+interface Ends {
+  /** stdin (write), stdout (read), stderr (read), until the runner has its own. */
+  ours: [number, number, number];
+  /** stdin (read), stdout (write), stderr (write), until the container has them. */
+  theirs: [number, number, number];
 }
 
-/** Starts `crun run` on a prepared root filesystem. */
-export function startSandbox(scratch: string, request: StartRequest): Sandbox {
-  const paths = sandboxPaths(scratch, request.id);
-  writeFileSync(`${paths.bundle}/config.json`, request.spec);
+/** One container, seen from the host process. */
+export interface Sandbox {
+  id: string;
+  /** crun's process id; undefined before it is started. */
+  pid: number | undefined;
+  ends: Ends;
+}
+
+/** Writes the bundle on a prepared root filesystem, and makes the pipes. */
+export function makeSandbox(scratch: string, id: string, spec: string): Sandbox {
+  writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, spec);
+  const [stdin, stdout, stderr] = [pipe(), pipe(), pipe()];
+  return {
+    id,
+    pid: undefined,
+    ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
+  };
+}
+
+/** Starts `crun run`. */
+export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRequest): void {
   const { path, argv, env } = runtimeCommand(scratch, request);
-  const stdin = pipe(request.largePipes);
-  const stdout = pipe(request.largePipes);
-  const stderr = pipe(false);
+  const { theirs } = sandbox.ends;
+  if (request.largePipes) for (const fd of theirs.slice(0, 2)) enlargePipe(fd);
   try {
-    const pid = spawn(path, argv, env, [stdin.read, stdout.write, stderr.write]);
-    return { id: request.id, pid, fds: [stdin.write, stdout.read, stderr.read] };
-  } catch (error) {
-    for (const fd of [stdin.write, stdout.read, stderr.read]) closeSync(fd);
-    throw error;
+    sandbox.pid = spawn(path, argv, env, theirs);
   } finally {
-    for (const fd of [stdin.read, stdout.write, stderr.write]) closeSync(fd);
+    closeAll(theirs);
   }
+}
+
+/** Once the runner has opened its ends. */
+export function closeOurEnds(sandbox: Sandbox): void {
+  closeAll(sandbox.ends.ours);
+}
+
+/** Closes what is still open. */
+export function closeEnds(sandbox: Sandbox): void {
+  closeAll(sandbox.ends.ours);
+  closeAll(sandbox.ends.theirs);
+}
+
+function closeAll(fds: number[]): void {
+  for (const fd of fds) if (fd !== -1) closeSync(fd);
+  fds.fill(-1);
 }
 
 /** SIGKILL to the container's first process, which takes its whole pid namespace along; to crun where it has none yet. */
@@ -40,12 +67,12 @@ export function killSandbox(scratch: string, sandbox: Sandbox): void {
   const init = Number(readText(sandboxPaths(scratch, sandbox.id).pidFile));
   // The pid file is crun's own and lies on a tmpfs that no container sees.
   if (Number.isSafeInteger(init) && init > 1) killQuietly(init);
-  else killQuietly(-sandbox.pid);
+  else killRuntime(sandbox);
 }
 
 /** SIGKILL to crun, for one that did not end although its container did; the container goes with {@link killStrays}. */
 export function killRuntime(sandbox: Sandbox): void {
-  killQuietly(-sandbox.pid);
+  if (sandbox.pid !== undefined) killQuietly(-sandbox.pid);
 }
 
 /** The errors that crun logged, without its time stamps; null where it logged none. */
@@ -66,13 +93,8 @@ function errorIn(line: string): string | undefined {
   }
 }
 
-/** Takes away the call's mounts, files and crun state. What cannot be taken away now goes with this process. */
-export function removeSandbox(scratch: string, id: string): void {
-  const paths = sandboxPaths(scratch, id);
-  // A copied root filesystem is no mount.
-  quietly(() => unmount(paths.rootfs));
-  quietly(() => unmount(paths.call));
-  quietly(() => rmdirSync(paths.call));
+/** Takes away crun's state of a container. What cannot be taken away now goes with this process. */
+export function removeState(scratch: string, id: string): void {
   quietly(() => rmSync(`${scratch}/state/${id}`, { recursive: true, force: true }));
 }
 

@@ -30,7 +30,15 @@ const sigemptyset = libc.func("int sigemptyset(void *set)");
 const sigdelset = libc.func("int sigdelset(void *set, int signal)");
 
 /** mount(2) flags, from <sys/mount.h>. */
-export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, remount: 32, bind: 4096, recursive: 16384 } as const;
+export const MountFlag = {
+  readonly: 1,
+  nosuid: 2,
+  nodev: 4,
+  noexec: 8,
+  remount: 32,
+  bind: 4096,
+  recursive: 16384,
+} as const;
 
 const MNT_DETACH = 2;
 const O_CLOEXEC = 0o2000000;
@@ -79,13 +87,16 @@ export function unmount(target: string): void {
 }
 
 /** pipe2(2), close-on-exec. */
-export function pipe(large: boolean): { read: number; write: number } {
+export function pipe(): { read: number; write: number } {
   const fds = [0, 0];
   check(pipe2Fn(fds, O_CLOEXEC) as number, "pipe2");
   const [read, write] = fds as [number, number];
-  // Refused when the user's pipes are many already; the call then runs with an ordinary pipe.
-  if (large) fcntlFn(write, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
   return { read, write };
+}
+
+/** Makes a pipe as large as an ordinary user may. Where the user's pipes are many already it stays as it is. */
+export function enlargePipe(fd: number): void {
+  fcntlFn(fd, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
 }
 
 /** A file in memory with this content, which from now on nobody can change. @returns its descriptor, kept open */

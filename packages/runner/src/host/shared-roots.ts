@@ -1,0 +1,75 @@
+import { mkdirSync, rmdirSync } from "node:fs";
+import type { PrepareRequest } from "./protocol.ts";
+import type { Prepared } from "./root-filesystem.ts";
+import { unmount } from "./syscalls.ts";
+
+/** One that nobody has used for so long is taken away: a copied one takes memory, and every one keeps a layer in use. */
+const IDLE_MS = 5 * 60_000;
+
+interface SharedRoot {
+  made: Promise<Prepared>;
+  users: Set<string>;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/** Read-only root filesystems: one per image, for all its calls. */
+export class SharedRoots {
+  readonly #scratch: string;
+  readonly #fill: (request: PrepareRequest, directory: string) => Promise<Prepared>;
+  readonly #roots = new Map<string, SharedRoot>();
+  readonly #byUser = new Map<string, string>();
+
+  /** @param fill - mounts a directory and makes `rootfs` in it */
+  constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<Prepared>) {
+    this.#scratch = scratch;
+    this.#fill = fill;
+  }
+
+  /** The root filesystem of that name is there until `release(request.id)` and a while longer. */
+  async use(name: string, request: PrepareRequest): Promise<Prepared> {
+    let root = this.#roots.get(name);
+    if (root === undefined) {
+      root = { made: this.#make(name, request), users: new Set(), idle: undefined };
+      this.#roots.set(name, root);
+    }
+    clearTimeout(root.idle);
+    root.users.add(request.id);
+    this.#byUser.set(request.id, name);
+    return await root.made;
+  }
+
+  release(id: string): void {
+    const name = this.#byUser.get(id);
+    if (name === undefined) return;
+    this.#byUser.delete(id);
+    const root = this.#roots.get(name);
+    root?.users.delete(id);
+    if (root === undefined || root.users.size > 0) return;
+    root.idle = setTimeout(() => this.#remove(name), IDLE_MS);
+    root.idle.unref();
+  }
+
+  async #make(name: string, request: PrepareRequest): Promise<Prepared> {
+    const directory = `${this.#scratch}/shared/${name}`;
+    mkdirSync(directory);
+    try {
+      return await this.#fill(request, directory);
+    } catch (error) {
+      rmdirSync(directory);
+      this.#roots.delete(name);
+      throw error;
+    }
+  }
+
+  #remove(name: string): void {
+    const directory = `${this.#scratch}/shared/${name}`;
+    this.#roots.delete(name);
+    try {
+      unmount(`${directory}/rootfs`);
+      unmount(directory);
+      rmdirSync(directory);
+    } catch {
+      // It goes with this process; a later one of that name fails and says so.
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Image } from "@xfn/oci-rootfs";
+import { processConfig } from "@xfn/oci-rootfs";
+import type { LimitCgroup } from "./cgroups.ts";
+import { processRlimit } from "./cgroups.ts";
+import type { OciRuntime } from "./crun.ts";
+import type { PrepareRequest } from "./host/protocol.ts";
+import { networkFiles, sandboxPaths, sharedRootfs } from "./host/protocol.ts";
+import type { RunOptions } from "./run-options.ts";
+import { MAX_PROCESSES, READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "./run-options.ts";
+import { runtimeSpec } from "./runtime-spec.ts";
+import type { HostId } from "./sandbox-owner.ts";
+
+/** What is needed of an image. */
+export type RunnableImage = Pick<Image, "name" | "digest" | "config" | "layers" | "overlay">;
+
+/** What a runner's sandboxes have in common. */
+export interface RecipeSettings {
+  owner: HostId | undefined;
+  rootfs: "auto" | "overlay" | "copy";
+  readOnlyRoot: boolean;
+  runtime: Pick<OciRuntime, "path" | "family">;
+}
+
+/** The limits of a sandbox. */
+export type SandboxLimits = Pick<RunOptions, "memoryBytes" | "cpus" | "pids">;
+
+/** Everything that a sandbox is made of. Two calls with the same key may use each other's sandbox, if nobody has used it yet. */
+export interface Recipe {
+  readonly key: string;
+  readonly digest: string;
+  readonly runtime: Pick<OciRuntime, "path" | "family">;
+  readonly limits: SandboxLimits;
+  /** Whether its sandboxes may be started before their call. */
+  readonly mayStartEarly: boolean;
+  /** What it may write, in bytes. */
+  readonly writableBytes: number;
+  /** What makes one. */
+  request(id: string, scratch: string, cgroup: LimitCgroup | undefined): PrepareRequest;
+}
+
+/** An image with this label has its functions started when they are called and not before. */
+export const START_EARLY_LABEL = "dev.xfn.start-early";
+
+/** The recipe of a call. @throws ImageError for an image that cannot be run */
+export async function recipeOf(image: RunnableImage, options: RunOptions, settings: RecipeSettings): Promise<Recipe> {
+  const process = await processConfig(image);
+  const network = options.network ?? "Isolated";
+  const limits: SandboxLimits = {
+    ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
+    ...(options.cpus === undefined ? {} : { cpus: options.cpus }),
+    ...(options.pids === undefined ? {} : { pids: options.pids }),
+  };
+  // The config is part of what the digest is of; layers are named by theirs.
+  const key = JSON.stringify([image.digest, network, limits.memoryBytes, limits.cpus, limits.pids]);
+  const optedOut = image.config.config?.Labels?.[START_EARLY_LABEL] === "false";
+  const { owner, readOnlyRoot } = settings;
+  const shared = readOnlyRoot ? sharedName(image.digest, network) : null;
+  const writableBytes = shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
+  const request = (id: string, scratch: string, cgroup: LimitCgroup | undefined): PrepareRequest => ({
+    type: "prepare",
+    id,
+    layers: [...image.layers],
+    // A store on a file system without whiteouts has layers that only a copy shows rightly.
+    rootfs: image.overlay ? settings.rootfs : "copy",
+    shared,
+    networkFiles: network === "Accessible",
+    owner: owner ?? null,
+    spec: runtimeSpec(process, {
+      network,
+      runtime: settings.runtime.family,
+      // An ordinary user is id 0 of the namespace that the host process holds.
+      owner: owner ?? { uid: 0, gid: 0 },
+      rootfs: shared === null ? sandboxPaths(scratch, id).rootfs : sharedRootfs(scratch, shared),
+      pids: processRlimit(options.pids ?? MAX_PROCESSES, cgroup),
+      networkFiles: networkFiles(scratch),
+      ...(shared === null ? {} : { readOnlyRoot: { tmp: sandboxPaths(scratch, id).tmp } }),
+    }),
+    writableBytes,
+  });
+  // A function that has the network could call somebody before it was called itself.
+  return {
+    key,
+    digest: image.digest,
+    runtime: settings.runtime,
+    limits,
+    mayStartEarly: network === "Isolated" && !optedOut,
+    writableBytes,
+    request,
+  };
+}
+
+// The name of a directory.
+function sharedName(digest: string, network: "Isolated" | "Accessible"): string {
+  return `${digest.replace(":", "-")}-${network}`;
+}
