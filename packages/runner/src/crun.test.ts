@@ -1,5 +1,21 @@
-import { expect, test } from "vitest";
-import { findRuntime } from "./crun.ts";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findRuntime, identifyRuntime, knownDefect, runtimeWarning } from "./crun.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "xfn-runtime-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function program(script: string): string {
+  const path = join(folder, "runtime");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
 
 test("a missing runtime is an error that names the way to install it", () => {
   const find = (): string => findRuntime("no-such-runtime", "");
@@ -9,4 +25,43 @@ test("a missing runtime is an error that names the way to install it", () => {
 
 test("relative directories of PATH are not searched: a program there belongs to whoever owns the folder", () => {
   expect(findRuntime("sh", ".:bin:/bin")).toBe("/bin/sh");
+});
+
+test.each([
+  ["crun version 1.8.1\\ncommit: f8a0", { family: "crun", version: "1.8.1" }],
+  ["runc version 1.1.5+ds1\\nspec: 1.0.2-dev", { family: "runc", version: "1.1.5+ds1" }],
+  ["youki version 0.5.3", { family: "other", version: "" }],
+])("what a runtime says of itself decides how it is started: %s", async (says, expected) => {
+  const path = program(`printf '${says}\\n'`);
+  expect(await identifyRuntime(path)).toEqual({ path, ...expected });
+});
+
+test("a runtime that fails is an error that says what it said", async () => {
+  await expect(identifyRuntime(program("echo libyajl.so.2 is missing >&2; exit 127"))).rejects.toMatchObject({
+    code: "StartFailed",
+    phase: "start",
+    retryable: false,
+    message: expect.stringContaining("libyajl.so.2 is missing"),
+  });
+});
+
+test("a runtime that hangs is killed, and an error", async () => {
+  await expect(identifyRuntime(program("exec sleep 600"), 100)).rejects.toMatchObject({
+    code: "StartFailed",
+    message: expect.stringContaining("did not answer"),
+  });
+});
+
+test.each([
+  ["crun", "1.8.1", true],
+  ["crun", "1.19.1", true],
+  ["crun", "0.17", true],
+  ["crun", "1.20", false],
+  ["crun", "1.20.0-rc1", false],
+  ["crun", "2.0", false],
+  ["runc", "1.1.5", false],
+  ["other", "", false],
+] as const)("%s %s lacks known security fixes: %s", (family, version, lacks) => {
+  expect(knownDefect({ family, version }) !== undefined).toBe(lacks);
+  expect(runtimeWarning({ path: "/usr/bin/x", family, version }) !== undefined).toBe(lacks);
 });

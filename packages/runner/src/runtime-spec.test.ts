@@ -9,10 +9,11 @@ const echo: ProcessConfig = {
   user: { uid: 1000, gid: 1001 },
 };
 
-function spec(network: "Isolated" | "Accessible" = "Isolated") {
+function spec(network: "Isolated" | "Accessible" = "Isolated", runtime?: "crun" | "runc" | "other") {
   return JSON.parse(
     runtimeSpec(echo, {
       network,
+      ...(runtime === undefined ? {} : { runtime }),
       owner: { uid: 7, gid: 8 },
       rootfs: "/scratch/rootfs",
       networkFiles: { resolvConf: "/scratch/resolv.conf", hosts: "/scratch/hosts" },
@@ -54,6 +55,20 @@ test("only Accessible sees the host's resolver configuration, and cannot write i
   for (const mount of spec("Accessible").mounts.slice(3)) expect(mount.options).toContain("ro");
 });
 
-test("nothing but the fields of the specification that we set: no hooks, no annotations", () => {
-  expect(Object.keys(spec()).sort()).toEqual(["hostname", "linux", "mounts", "ociVersion", "process", "root"]);
+test("nothing but the fields of the specification that we set: no hooks, no annotations but ours", () => {
+  expect(Object.keys(spec()).sort()).toEqual([
+    "annotations",
+    "hostname",
+    "linux",
+    "mounts",
+    "ociVersion",
+    "process",
+    "root",
+  ]);
+  expect(spec().annotations).toEqual({});
+  expect(Object.keys(spec("Isolated", "crun").annotations)).toEqual(["run.oci.seccomp_bpf_data"]);
+});
+
+test.each(["crun", "runc", "other"] as const)("%s is given a seccomp profile", (runtime) => {
+  expect(spec("Isolated", runtime).linux.seccomp.defaultAction).toMatch(/^SCMP_ACT_(ERRNO|KILL_PROCESS)$/);
 });

@@ -1,5 +1,7 @@
+import type { RuntimeFamily } from "./host/runtime-command.ts";
 import { MAX_OPEN_FILES, MAX_PROCESSES } from "./run-options.ts";
 import type { HostId } from "./sandbox-owner.ts";
+import { seccompFields } from "./seccomp.ts";
 
 /** What the image asks for, resolved: the input of {@link runtimeSpec}. */
 export interface ProcessConfig {
@@ -14,6 +16,8 @@ export interface ProcessConfig {
 /** What {@link runtimeSpec} needs besides the process. */
 export interface SandboxOptions {
   network: "Isolated" | "Accessible";
+  /** Which runtime will read it; default: any. */
+  runtime?: RuntimeFamily;
   /** The id that owns the layers, as the user namespace that crun starts from sees it. */
   owner: HostId;
   /** Absolute path of the root filesystem. */
@@ -48,11 +52,13 @@ const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
  * (https://github.com/opencontainers/runtime-spec/blob/main/config.md).
  *
  * The sandbox has a user namespace of its own with exactly one id in it, the one that the image's USER names, so that
- * everything inside belongs to the function and nothing outside does. It has no capabilities, cannot gain any, and
- * sees a fresh /proc, a minimal /dev, no /sys, and - unless `Accessible` - no network.
+ * everything inside belongs to the function and nothing outside does. It has no capabilities, cannot gain any, may make
+ * only the system calls of {@link seccompProfile}, and sees a fresh /proc, a minimal /dev, no /sys, and - unless
+ * `Accessible` - no network.
  */
 export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
   const pids = options.pids ?? MAX_PROCESSES;
+  const { seccomp, annotations } = seccompFields(options.runtime ?? "other");
   const namespaces = [
     { type: "user" },
     { type: "pid" },
@@ -112,12 +118,14 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
     },
     root: { path: options.rootfs, readonly: options.readOnlyRoot !== undefined },
     mounts,
+    annotations,
     linux: {
       namespaces,
       uidMappings: [{ containerID: process.user.uid, hostID: options.owner.uid, size: 1 }],
       gidMappings: [{ containerID: process.user.gid, hostID: options.owner.gid, size: 1 }],
       maskedPaths,
       readonlyPaths,
+      seccomp,
     },
   });
 }

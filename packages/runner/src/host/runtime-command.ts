@@ -2,6 +2,12 @@ import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCopy } from "./runtime-copy.ts";
 
+/** Whose command line and extensions a runtime has; `other`: only what crun and runc have in common. */
+export type RuntimeFamily = "crun" | "runc" | "other";
+
+/** What of a request the command line says. */
+export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "cgroupProcs">;
+
 /** What starts a container: arguments for spawn. */
 export interface RuntimeCommand {
   path: string;
@@ -16,13 +22,20 @@ const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 const joinCgroups =
   'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
 
+// Limits are set on cgroups of ours (see joinCgroups). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
+// root fails where it cannot make groups of its own, unless it is told that it may not.
+const familyOptions: Record<RuntimeFamily, string[]> = {
+  crun: ["--cgroup-manager=disabled"],
+  runc: ["--rootless=true"],
+  other: [],
+};
+
 /** The command that runs the container of a call in its bundle, once its config.json is there. */
-export function runtimeCommand(scratch: string, request: StartRequest): RuntimeCommand {
+export function runtimeCommand(scratch: string, request: RuntimeRequest): RuntimeCommand {
   const paths = sandboxPaths(scratch, request.id);
   const runtime = runtimeCopy(request.runtime);
   const options = [
-    // Limits are set on cgroups of ours (see joinCgroups): crun 1.8 refuses hybrid hosts and ignores what it cannot do.
-    "--cgroup-manager=disabled",
+    ...familyOptions[request.runtimeFamily],
     `--root=${scratch}/state`,
     `--log=${paths.log}`,
     "--log-format=json",
