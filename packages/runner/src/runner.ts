@@ -14,6 +14,7 @@ import type { RunnerEvent } from "./runner-event.ts";
 import { Sandbox } from "./sandbox.ts";
 import { SandboxHost } from "./sandbox-host.ts";
 import { sandboxOwner } from "./sandbox-owner.ts";
+import { selfTest, writeSelfTestImage } from "./self-test.ts";
 
 /** Options of {@link createRunner}; only `store` is required. */
 export interface RunnerOptions {
@@ -56,6 +57,12 @@ export interface Runner {
   run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
   /** Starts what the first call would otherwise wait for. */
   prepare(): void;
+  /**
+   * Runs a small program of ours in a container, without an image: whether functions can be run here and now.
+   *
+   * @throws RunnerError saying why not
+   */
+  check(): Promise<void>;
   /** Calls that have a sandbox or are about to, and sandboxes that were started early and wait. */
   counts(): { running: number; waiting: number };
   /** Ends running calls with `Closed`, and the process that holds the namespaces. */
@@ -110,6 +117,26 @@ class CrunRunner implements Runner {
 
   counts(): { running: number; waiting: number } {
     return { running: this.#early.running, waiting: this.#early.waiting };
+  }
+
+  async check(): Promise<void> {
+    this.#refuseIfEnded(undefined);
+    this.prepare();
+    const host = this.#liveHost();
+    host.hold();
+    try {
+      await host.ready();
+      await selfTest(async (program, input) => {
+        const image = writeSelfTestImage(host, program);
+        const sandbox = await this.#make(await this.#recipe(image, {}));
+        sandbox.start();
+        const outcome = await sandbox.use(input, {});
+        if (outcome.output === undefined) throw outcome.failure;
+        return outcome.output;
+      });
+    } finally {
+      host.release();
+    }
   }
 
   async close(): Promise<void> {

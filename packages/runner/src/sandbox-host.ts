@@ -85,6 +85,11 @@ export class SandboxHost {
     return this.#ready.promise;
   }
 
+  /** The scratch directory as this process sees it. Only once it is ready. */
+  get scratchFromOutside(): string {
+    return `/proc/${this.#pid}/root${this.scratch}`;
+  }
+
   /** Whether the process has ended, so that another one is needed. */
   get gone(): boolean {
     return this.#gone;

@@ -1,0 +1,25 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { selfTestProgram } from "./self-test-program.ts";
+
+test("the program runs here and copies what it is given", () => {
+  const directory = mkdtempSync(join(tmpdir(), "xfn-self-test-"));
+  try {
+    const program = selfTestProgram();
+    if (program === undefined) throw new Error(`not known for ${process.arch}`);
+    const path = join(directory, "program");
+    writeFileSync(path, program, { mode: 0o755 });
+    const { stdout, status } = spawnSync(path, { input: "hello" });
+    expect({ stdout: stdout.toString(), status }).toEqual({ stdout: "hello", status: 0 });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("there is one for x64 and arm64, of a few hundred bytes", () => {
+  for (const arch of ["x64", "arm64"]) expect(selfTestProgram(arch)?.length).toBeLessThan(300);
+  expect(selfTestProgram("riscv64")).toBeUndefined();
+});
