@@ -35,7 +35,10 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
       ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
       insecureRegistries,
     },
-    onWarning: (message) => output.note(warning(message)),
+    // What is wrong with the machine, `xfn doctor` tells: not each run.
+    onWarning: (message, about) => {
+      if (about !== "host") output.note(warning(message));
+    },
   });
   prepareEarly(runner);
   return runner;
