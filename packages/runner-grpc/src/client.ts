@@ -175,7 +175,8 @@ function requestMetadata(step: string | undefined, token: TokenFile | undefined,
   return metadata;
 }
 
-function channelCredentials(endpoint: Endpoint, options: RunnerClientOptions): ChannelCredentials {
+/** The credentials of a connection. @throws RunnerSetupError */
+export function channelCredentials(endpoint: Endpoint, options: RunnerClientOptions): ChannelCredentials {
   const { tls, tokenFile, insecurePlaintext = false, refreshMs } = options;
   if (tls === undefined) {
     if (endpoint.kind === "tcp" && tokenFile !== undefined && !endpoint.loopback && !insecurePlaintext) {
@@ -197,7 +198,8 @@ function channelCredentials(endpoint: Endpoint, options: RunnerClientOptions): C
   return experimental.createCertificateProviderChannelCredentials(watcher, identity);
 }
 
-function channelOptions(endpoint: Endpoint, { tls }: RunnerClientOptions): ClientOptions {
+/** The options of a connection. */
+export function channelOptions(endpoint: Endpoint, { tls }: RunnerClientOptions): ClientOptions {
   return {
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,

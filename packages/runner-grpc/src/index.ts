@@ -1,6 +1,7 @@
 // @xfn/runner-grpc: the runner contract (design section 3.2), both ends of it. Nothing here knows what the bytes mean.
 
 export type { CertificateFiles } from "./certificate-files.ts";
+export { checkHealth, type HealthState } from "./check-health.ts";
 export type { RunnerClient, RunnerClientOptions } from "./client.ts";
 export { createRunnerClient } from "./client.ts";
 export type { Endpoint } from "./endpoint.ts";

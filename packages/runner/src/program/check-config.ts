@@ -1,0 +1,135 @@
+import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { createRunnerServer, type RunnerServerOptions, RunnerSetupError } from "@xfn/runner-grpc";
+import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
+import type { OperatorPolicy } from "./operator-policy.ts";
+import type { ServeConfig } from "./serve-settings.ts";
+
+/** How a runner listens, and to whom. */
+export type ListenOptions = Omit<RunnerServerOptions, "run" | "onCall" | "onRefused">;
+
+/** A configuration that can work, as far as can be told before it does. */
+export interface CheckedConfig {
+  readonly listen: ListenOptions;
+  readonly policy: OperatorPolicy;
+  /** Hosts as image names spell them. */
+  readonly insecureRegistries: readonly string[];
+}
+
+/** Holds settings against each other and against the files that they name. @returns also what is wrong, a line each */
+export function checkConfig(config: ServeConfig): { checked: CheckedConfig; problems: string[] } {
+  const problems: string[] = [];
+  const say = (problem: string): void => {
+    if (!problems.includes(problem)) problems.push(problem);
+  };
+  checkTogether(config, say);
+  const insecureRegistries = config.insecureRegistry.flatMap((host) => hostOf("--insecure-registry", host, say) ?? []);
+  const registry = config.registry === undefined ? undefined : hostOf("--registry", config.registry, say);
+  const listen = listenOptions(config);
+  for (const address of config.address) checkAddress({ ...listen, addresses: [address] }, address, say);
+  const policy: OperatorPolicy = {
+    maxTimeoutMs: config.maxTimeout,
+    maxMemory: config.maxMemory,
+    maxCpu: config.maxCpu,
+    defaultMemory: config.defaultMemory,
+    defaultCpu: config.defaultCpu,
+    maxPids: config.maxPids,
+    allowImages: config.allowImage.flatMap((pattern) => patternOf(pattern, registry, say) ?? []),
+    allowNetwork: config.allowNetwork,
+    allowOciLayouts: config.allowOciLayouts,
+    defaultRegistry: registry,
+  };
+  return { checked: { listen, policy, insecureRegistries }, problems };
+}
+
+function checkTogether(config: ServeConfig, say: (problem: string) => void): void {
+  const { tlsCert, tlsKey, tlsClientCa, maxMemory, defaultMemory, maxCpu, defaultCpu } = config;
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    say("--tls-cert and --tls-key go together: give both, or none");
+  if (tlsClientCa !== undefined && tlsCert === undefined && tlsKey === undefined)
+    say("--tls-client-ca asks callers for certificates, which needs --tls-cert and --tls-key");
+  if (config.insecureNoAuth && config.allowNetwork)
+    say(
+      "--insecure-no-auth and --allow-network exclude each other: a function in the runner's network could call the runner",
+    );
+  if (defaultMemory !== undefined && maxMemory !== undefined && defaultMemory > maxMemory)
+    say("--default-memory is more than --max-memory");
+  if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
+    say("--default-cpu is more than --max-cpu");
+  const early = config.startEarlyCount ?? config.startEarlyMemory ?? config.startEarlyIdle;
+  if (config.startEarly === "off" && early !== undefined)
+    say("--start-early-count, -memory and -idle bound what --start-early=off does not do");
+}
+
+function listenOptions(config: ServeConfig): ListenOptions {
+  const { tlsCert: certFile, tlsKey: keyFile, tlsClientCa: caFile } = config;
+  return {
+    addresses: config.address,
+    insecureNoAuth: config.insecureNoAuth,
+    insecurePlaintext: config.insecurePlaintext,
+    maxConcurrent: config.maxConcurrent,
+    maxQueued: config.maxQueued,
+    reflection: config.reflection,
+    ...(config.tokenFile === undefined ? {} : { tokenFile: config.tokenFile }),
+    ...(certFile === undefined || keyFile === undefined
+      ? {}
+      : { tls: { certFile, keyFile, ...(caFile === undefined ? {} : { caFile }) } }),
+  };
+}
+
+// A server that is made and not started has read its files and looked at its addresses.
+function checkAddress(listen: ListenOptions, address: string, say: (problem: string) => void): void {
+  try {
+    createRunnerServer({ ...listen, run: () => Promise.reject(new Error("not served")) });
+  } catch (error) {
+    if (!(error instanceof RunnerSetupError)) throw error;
+    say(inFlags(error, address));
+  }
+}
+
+// The library speaks of its options, which are not what was given here.
+function inFlags(error: RunnerSetupError, address: string): string {
+  switch (error.code) {
+    case "InvalidEndpoint":
+      return `--address: ${error.message}`;
+    case "AuthenticationRequired":
+      return (
+        `--address ${address}: every process in the runner's network can reach it, functions too: give --token-file, or for TCP ` +
+        "--tls-cert, --tls-key and --tls-client-ca; or listen on unix:/PATH; or say --insecure-no-auth"
+      );
+    case "PlaintextRefused":
+      return (
+        `--address ${address}: tokens would cross a network in the clear: give --tls-cert and --tls-key, or say ` +
+        "--insecure-plaintext where the network itself encrypts"
+      );
+    case "TokenUnusable":
+      return `--token-file: ${error.message}`;
+    case "CertificateUnusable":
+      return `--tls-cert, --tls-key, --tls-client-ca: ${error.message}`;
+    default:
+      return error.message;
+  }
+}
+
+/** The host of a flag as image names spell it. */
+export function hostOf(flag: string, value: string, say: (problem: string) => void): string | undefined {
+  try {
+    return parseReference("any", { defaultRegistry: value }).registry;
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    say(`${flag}: ${JSON.stringify(value)}: it is to be a host such as localhost:5000 or registry.example.org`);
+    return undefined;
+  }
+}
+
+function patternOf(
+  text: string,
+  registry: string | undefined,
+  say: (problem: string) => void,
+): ImagePattern | undefined {
+  try {
+    return parseImagePattern(text, registry);
+  } catch (error) {
+    say(`--allow-image: ${JSON.stringify(text)}: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
+import { DEFAULT_TIMEOUT_MS, type RunOptions } from "../run-options.ts";
+import { printDuration } from "./duration.ts";
+import { type ImagePattern, normalImage } from "./image-patterns.ts";
+
+/** What an operator lets callers ask for (design section 4). */
+export interface OperatorPolicy {
+  readonly maxTimeoutMs: number;
+  /** Bytes. */
+  readonly maxMemory: number | undefined;
+  /** Cores. */
+  readonly maxCpu: number | undefined;
+  /** Of a call that asks for no limit; else the maximum. */
+  readonly defaultMemory: number | undefined;
+  readonly defaultCpu: number | undefined;
+  readonly maxPids: number;
+  /** None: all images. */
+  readonly allowImages: readonly ImagePattern[];
+  readonly allowNetwork: boolean;
+  readonly allowOciLayouts: boolean;
+  readonly defaultRegistry: string | undefined;
+}
+
+/** A call as it is run. */
+export interface PermittedRun {
+  readonly image: string;
+  readonly options: RunOptions;
+}
+
+/**
+ * Holds a call against the policy: what it may not have is refused and named, what it leaves open is set.
+ *
+ * @throws RunnerGrpcError `PermissionDenied`, `InvalidRequest`
+ */
+export function permit(image: string, options: ServedRunOptions, policy: OperatorPolicy): PermittedRun {
+  const refuse = (why: string): RunnerGrpcError =>
+    new RunnerGrpcError("PermissionDenied", `${image}: ${why}`, { image });
+  const normal = normalImage(image, policy.defaultRegistry);
+  const { caller, ...asked } = options;
+  if (normal.place.startsWith("oci:") && caller.socket !== "path" && !policy.allowOciLayouts)
+    throw refuse("this runner takes oci: images from callers on a path socket only (--allow-oci-layouts)");
+  if (policy.allowImages.length > 0 && !policy.allowImages.some((allows) => allows(normal)))
+    throw refuse(`this runner's operator does not allow the image ${normal.place} (--allow-image)`);
+  if (asked.network === "Accessible" && !policy.allowNetwork)
+    throw refuse("this runner gives no function its network (--allow-network)");
+  const { maxTimeoutMs, maxMemory, maxCpu } = policy;
+  if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
+    throw refuse(`a timeout may be at most ${printDuration(maxTimeoutMs)} here (--max-timeout)`);
+  if (maxMemory !== undefined && (asked.memoryBytes ?? 0) > maxMemory)
+    throw refuse(`the memory limit may be at most ${maxMemory} bytes here (--max-memory)`);
+  if (maxCpu !== undefined && (asked.cpus ?? 0) > maxCpu)
+    throw refuse(`the cpu limit may be at most ${maxCpu} cores here (--max-cpu)`);
+  const memoryBytes = asked.memoryBytes ?? policy.defaultMemory ?? maxMemory;
+  const cpus = asked.cpus ?? policy.defaultCpu ?? maxCpu;
+  return {
+    image: normal.name,
+    options: {
+      ...asked,
+      timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs),
+      pids: policy.maxPids,
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
+      ...(cpus === undefined ? {} : { cpus }),
+    },
+  };
+}

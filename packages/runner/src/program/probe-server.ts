@@ -1,0 +1,81 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { MetricsAddress } from "./metrics-address.ts";
+
+/** What is answered. */
+export interface Probes {
+  /** Why no call can be served now; undefined if it can. */
+  readonly notReady: () => string | undefined;
+  readonly metrics: () => Promise<{ type: string; text: string }>;
+}
+
+/** A listening server of probes and metrics. */
+export interface ProbeServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+// Probes and scrapers are few; whoever opens more is neither.
+const MAX_CONNECTIONS = 64;
+// A scraper asks at once and is answered at once.
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Serves `/livez` (the process answers), `/readyz` (a container can be run) and `/metrics`, and nothing else. */
+export async function startProbeServer(address: MetricsAddress, probes: Probes): Promise<ProbeServer> {
+  const server = createServer(
+    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+    (request, response) => {
+      const answer = (status: number, text: string, type = "text/plain; charset=utf-8"): void => {
+        response.writeHead(status, {
+          "content-type": type,
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+        });
+        response.end(request.method === "HEAD" ? undefined : text);
+      };
+      if (request.method !== "GET" && request.method !== "HEAD") return answer(405, "GET only\n");
+      switch (request.url?.split("?")[0]) {
+        case "/livez":
+          return answer(200, "ok\n");
+        case "/readyz": {
+          const reason = probes.notReady();
+          return reason === undefined ? answer(200, "ok\n") : answer(503, `not ready: ${reason}\n`);
+        }
+        case "/metrics":
+          probes.metrics().then(
+            ({ type, text }) => answer(200, text, type),
+            () => answer(500, "metrics cannot be read\n"),
+          );
+          return;
+        default:
+          return answer(404, "there are /livez, /readyz and /metrics\n");
+      }
+    },
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return {
+    url: `http://${host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, { host, port }: MetricsAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(
+        new Error(`metrics cannot be served on ${host}:${port} (--metrics-address): ${error.message}`, {
+          cause: error,
+        }),
+      ),
+    );
+    server.listen(port, host, resolve);
+  });
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from "node:fs";
+import { DEFAULT_ENDPOINT } from "@xfn/runner-grpc";
+import { Command, CommanderError } from "commander";
+import { declareSettings, givenFlags } from "./declare-settings.ts";
+import { ExitCode, UsageError } from "./exit-code.ts";
+import { readSettings } from "./read-settings.ts";
+import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
+import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
+import { oneLine } from "./terminal-text.ts";
+
+const SERVE_HELP = `
+A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Quantities are
+Kubernetes' (256Mi, 500m), durations Go's (30s, 1m30s).
+
+Logs go to stderr, a line for each call. On SIGTERM or SIGINT no more calls are taken; those that run may end for the time of
+--shutdown-grace; a second signal ends them at once. Exit code 0; 1 when it cannot go on; 2 for wrong settings.
+
+Examples:
+  # for this user's own programs: whoever may open the socket's file may call
+  $ xfn-runner serve --address unix:/run/user/1000/xfn.sock
+
+  # beside Crossplane's core, which dials the default address without a token
+  $ xfn-runner serve --insecure-no-auth
+
+  # for a cluster
+  $ xfn-runner serve --address 0.0.0.0:7443 --tls-cert tls.crt --tls-key tls.key --tls-client-ca ca.crt \\
+      --allow-image registry.example.org/functions --max-memory 512Mi --max-cpu 1`;
+
+const RUN_HELP = `
+IMAGE is a name in the local store, a registry reference, or an oci:DIR layout. FILE, or stdin without it, is the function's input as
+it is; what it writes is written to stdout as it is. (\`xfn run\` checks that both are a FunctionIO.)
+Exit code 0; 1 for a failed run; 2 for wrong usage; 128 + the signal's number when interrupted.
+
+Example:
+  $ xfn-runner run registry.example.org/functions/hello:v1 io.yaml --timeout 5s`;
+
+const HEALTH_HELP = `
+Needs no token. Exit code 0 if a container can be run, else 1.
+
+Example:
+  $ xfn-runner healthcheck --address unix:/run/user/1000/xfn.sock`;
+
+interface HealthFlags {
+  readonly address: string;
+  readonly timeout: string;
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsServerName?: string;
+}
+
+/** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-runner` */
+export async function main(args: readonly string[]): Promise<number> {
+  const version = versionOf();
+  let exitCode: number = ExitCode.ok;
+  const program = new Command("xfn-runner")
+    .description("Runs composition functions, each call in a fresh rootless container, for callers of its gRPC service")
+    .version(version, "-V, --version")
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeErr: (text) => say(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "")),
+    });
+  const serve = program.command("serve").description("serve the runner contract on sockets");
+  declareSettings(serve, SERVE_SETTINGS, SERVE_GROUPS)
+    .addHelpText("after", SERVE_HELP)
+    .action(async () => {
+      const { config, problems } = readSettings(SERVE_SETTINGS, givenFlags(serve), process.env);
+      const server = await import("./serve.ts");
+      exitCode = await server.serve(config, problems, version);
+    });
+  const run = program
+    .command("run")
+    .description("run one function in a container, once")
+    .argument("<image>", "the function's image")
+    .argument("[file]", "its input, or - for stdin", "-");
+  declareSettings(run, RUN_SETTINGS, RUN_GROUPS, { cacheDir: "-c" })
+    // The historic runner mapped ids that we have no use for.
+    .addOption(run.createOption("--map-root-uid <id>").hideHelp())
+    .addOption(run.createOption("--map-root-gid <id>").hideHelp())
+    .addHelpText("after", RUN_HELP)
+    .action(async (image: string, file: string) => {
+      const { config, problems } = readSettings(RUN_SETTINGS, givenFlags(run), process.env);
+      const { runOnce } = await import("./run-once.ts");
+      exitCode = await runOnce(image, file, config, problems, say);
+    });
+  program
+    .command("healthcheck")
+    .description("ask a runner whether it can run containers, for probes")
+    .option(
+      "--address <endpoint>",
+      "where it listens",
+      process.env["XFN_RUNNER_ADDRESS"]?.split(",")[0] ?? DEFAULT_ENDPOINT,
+    )
+    .option("--timeout <duration>", "how long to wait for its answer", "5s")
+    .option("--tls-ca <file>", "CA of its certificate, for TCP with TLS")
+    .option("--tls-cert <file>", "own certificate, for mTLS")
+    .option("--tls-key <file>", "its private key")
+    .option("--tls-server-name <name>", "name in its certificate, where it is not the address's host")
+    .addHelpText("after", HEALTH_HELP)
+    .action(async (flags: HealthFlags) => {
+      const [{ healthcheck }, { duration }] = await Promise.all([import("./healthcheck.ts"), import("./setting.ts")]);
+      exitCode = await healthcheck(clientOptions(flags), readTimeout(flags.timeout, duration), say);
+    });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    if (error instanceof UsageError) {
+      for (const problem of error.problems) say(problem);
+      return ExitCode.usage;
+    }
+    say(error instanceof Error ? error.message : String(error));
+    return ExitCode.failed;
+  }
+}
+
+function clientOptions(flags: HealthFlags): Parameters<typeof import("./healthcheck.ts").healthcheck>[0] {
+  const { tlsCa: caFile, tlsCert: certFile, tlsKey: keyFile, tlsServerName: serverName } = flags;
+  const tls = {
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(certFile === undefined ? {} : { certFile }),
+    ...(keyFile === undefined ? {} : { keyFile }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
+  return { endpoint: flags.address, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
+}
+
+function readTimeout(text: string, duration: (text: string) => number): number {
+  try {
+    return duration(text);
+  } catch (error) {
+    throw new UsageError([`--timeout: ${JSON.stringify(text)}: ${error instanceof Error ? error.message : ""}`]);
+  }
+}
+
+function say(text: string): void {
+  for (const line of text.split("\n")) process.stderr.write(`xfn-runner: ${oneLine(line)}\n`);
+}
+
+function versionOf(): string {
+  const manifest = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,254 @@
+import { availableParallelism } from "node:os";
+import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
+import { MAX_PROCESSES } from "../run-options.ts";
+import type { HelpGroups } from "./declare-settings.ts";
+import { printDuration } from "./duration.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
+import type { SettingsOf } from "./read-settings.ts";
+import {
+  anyText,
+  choice,
+  cpu,
+  duration,
+  durationOrNone,
+  integer,
+  many,
+  memory,
+  one,
+  optional,
+  type Reader,
+  toggle,
+} from "./setting.ts";
+
+/** Settings of `xfn-runner serve`, read but not yet held against each other. */
+export interface ServeConfig {
+  readonly address: readonly string[];
+  readonly tokenFile: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly tlsClientCa: string | undefined;
+  readonly insecureNoAuth: boolean;
+  readonly insecurePlaintext: boolean;
+  readonly reflection: boolean;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  /** Milliseconds. */
+  readonly maxTimeout: number;
+  /** Bytes. */
+  readonly maxMemory: number | undefined;
+  /** Cores. */
+  readonly maxCpu: number | undefined;
+  readonly maxPids: number;
+  readonly defaultMemory: number | undefined;
+  readonly defaultCpu: number | undefined;
+  readonly allowImage: readonly string[];
+  readonly allowNetwork: boolean;
+  readonly allowOciLayouts: boolean;
+  readonly allowUnlimited: boolean;
+  readonly startEarly: "off" | "adaptive" | number;
+  readonly startEarlyCount: number | undefined;
+  readonly startEarlyMemory: number | undefined;
+  readonly startEarlyIdle: number | undefined;
+  readonly readOnlyRoot: boolean;
+  readonly rootfs: "auto" | "overlay" | "copy";
+  readonly ociRuntime: string;
+  readonly cacheDir: string | undefined;
+  readonly registry: string | undefined;
+  readonly insecureRegistry: readonly string[];
+  readonly metricsAddress: MetricsAddress | undefined;
+  readonly otelEndpoint: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** Milliseconds. */
+  readonly shutdownGrace: number;
+}
+
+// More of either is a mistake of the unit; queues and pools of this size help nobody.
+const MANY = 100_000;
+
+const DEFAULT_MAX_QUEUED = 64;
+
+// Long enough for what functions do, short enough that a caller cannot take a slot for a day.
+const DEFAULT_MAX_TIMEOUT_MS = 5 * 60_000;
+
+// Kubernetes kills a pod 30 s after it asked it to stop.
+const DEFAULT_GRACE_MS = 25_000;
+
+const CPUS = availableParallelism();
+
+const DEFAULT_METRICS_ADDRESS = "127.0.0.1:9464";
+
+/** How each setting is given and read. */
+export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
+  address: many(
+    "address",
+    "<endpoint>",
+    "where to listen: unix:/PATH, unix:///@NAME, HOST:PORT",
+    anyText,
+    [DEFAULT_ENDPOINT],
+    DEFAULT_ENDPOINT,
+  ),
+  tokenFile: optional("token-file", "<file>", "tokens of callers, one a line; read again for each call", anyText),
+  tlsCert: optional("tls-cert", "<file>", "certificate for TCP; read again when it changes", anyText),
+  tlsKey: optional("tls-key", "<file>", "its private key", anyText),
+  tlsClientCa: optional("tls-client-ca", "<file>", "CA of callers' certificates (mTLS); they need no token", anyText),
+  insecureNoAuth: toggle("insecure-no-auth", "let anybody in on abstract and TCP sockets"),
+  insecurePlaintext: toggle("insecure-plaintext", "take tokens over TCP without TLS, from other machines too"),
+  reflection: toggle("reflection", "serve gRPC reflection, for grpcurl"),
+  maxConcurrent: one("max-concurrent", "<n>", "runs at a time", integer(1, MANY), CPUS, "the number of CPUs"),
+  maxQueued: one(
+    "max-queued",
+    "<n>",
+    "calls that may wait for a run; over it RESOURCE_EXHAUSTED",
+    integer(0, MANY),
+    DEFAULT_MAX_QUEUED,
+    String(DEFAULT_MAX_QUEUED),
+  ),
+  maxTimeout: one(
+    "max-timeout",
+    "<duration>",
+    "the longest timeout that a call may ask for",
+    atMost(duration, MAX_TIMEOUT_MS),
+    DEFAULT_MAX_TIMEOUT_MS,
+    "5m",
+  ),
+  maxMemory: optional("max-memory", "<quantity>", "the most memory that a call may ask for", memory),
+  maxCpu: optional("max-cpu", "<quantity>", "the most cpu that a call may ask for", cpu),
+  maxPids: one(
+    "max-pids",
+    "<n>",
+    "processes and threads of one function",
+    integer(1, MANY),
+    MAX_PROCESSES,
+    String(MAX_PROCESSES),
+  ),
+  defaultMemory: optional(
+    "default-memory",
+    "<quantity>",
+    "memory of a call that asks for no limit; else --max-memory",
+    memory,
+  ),
+  defaultCpu: optional("default-cpu", "<quantity>", "cpu of a call that asks for no limit; else --max-cpu", cpu),
+  allowImage: many(
+    "allow-image",
+    "<pattern>",
+    "images that may be run, such as registry.example.org/team or ghcr.io/*/fn-*",
+    anyText,
+    [],
+    "all",
+  ),
+  allowNetwork: toggle("allow-network", "give functions the runner's network where a call asks for it"),
+  allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
+  allowUnlimited: toggle("allow-unlimited", "run without a limit that this host cannot enforce"),
+  startEarly: one(
+    "start-early",
+    "<policy>",
+    "sandboxes started before their call: off, adaptive, or a number per image",
+    startEarly,
+    "adaptive",
+    "adaptive",
+  ),
+  startEarlyCount: optional("start-early-count", "<n>", "such sandboxes in all", integer(1, MANY)),
+  startEarlyMemory: optional("start-early-memory", "<quantity>", "memory of such sandboxes in all", memory),
+  startEarlyIdle: optional("start-early-idle", "<duration>", "how long such a sandbox waits for a call", duration),
+  readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
+  rootfs: one(
+    "rootfs",
+    "<mode>",
+    "how root filesystems are made: auto, overlay, copy",
+    choice("auto", "overlay", "copy"),
+    "auto",
+    "auto",
+  ),
+  ociRuntime: one("oci-runtime", "<program>", "crun, or one with its command line", anyText, "crun", "crun"),
+  cacheDir: optional("cache-dir", "<dir>", "folder for images; default: xfn in the user's cache folder", anyText),
+  registry: optional("registry", "<host>", "registry for image names without one; default: docker.io", anyText),
+  insecureRegistry: many("insecure-registry", "<host>", "speak http to this registry", anyText, []),
+  metricsAddress: one(
+    "metrics-address",
+    "<[host:]port>",
+    "HTTP for /metrics, /livez and /readyz, or off",
+    metricsAddress,
+    metricsAddress(DEFAULT_METRICS_ADDRESS),
+    DEFAULT_METRICS_ADDRESS,
+  ),
+  otelEndpoint: optional("otel-endpoint", "<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
+  logLevel: one("log-level", "<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info", "info"),
+  logFormat: one("log-format", "<format>", LOG_FORMATS.join(", "), choice(...LOG_FORMATS), "json", "json"),
+  shutdownGrace: one(
+    "shutdown-grace",
+    "<duration>",
+    "how long calls may go on after SIGTERM",
+    durationOrNone,
+    DEFAULT_GRACE_MS,
+    "25s",
+  ),
+};
+
+/** The settings as the help shows them. */
+export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
+  "Who may call": [
+    "address",
+    "tokenFile",
+    "tlsCert",
+    "tlsKey",
+    "tlsClientCa",
+    "insecureNoAuth",
+    "insecurePlaintext",
+    "reflection",
+  ],
+  "What a call may have": [
+    "maxConcurrent",
+    "maxQueued",
+    "maxTimeout",
+    "maxMemory",
+    "maxCpu",
+    "maxPids",
+    "defaultMemory",
+    "defaultCpu",
+    "allowImage",
+    "allowNetwork",
+    "allowOciLayouts",
+    "allowUnlimited",
+  ],
+  "How it is run": [
+    "startEarly",
+    "startEarlyCount",
+    "startEarlyMemory",
+    "startEarlyIdle",
+    "readOnlyRoot",
+    "rootfs",
+    "ociRuntime",
+    "cacheDir",
+    "registry",
+    "insecureRegistry",
+  ],
+  Operation: ["metricsAddress", "otelEndpoint", "logLevel", "logFormat", "shutdownGrace"],
+};
+
+function startEarly(text: string): ServeConfig["startEarly"] {
+  if (text === "off" || text === "adaptive") return text;
+  // More per image would need more memory than starting them saves time.
+  const most = 64;
+  const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (number === 0) return "off";
+  if (!(number <= most)) throw new Error(`it is to be off, adaptive, or a number up to ${most}`);
+  return number;
+}
+
+function atMost(read: Reader<number>, most: number): Reader<number> {
+  return (text) => {
+    const ms = read(text);
+    if (ms > most) throw new Error(`it is to be at most ${printDuration(most)}`);
+    return ms;
+  };
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("it is to be an http or https URL");
+  if (url.username !== "" || url.password !== "")
+    throw new Error("credentials do not belong into it: give headers by OTEL_EXPORTER_OTLP_HEADERS");
+  return text;
+}

@@ -1,0 +1,158 @@
+import { type CallOutcome, createRunnerServer, RunnerSetupError, type ServedRunOptions } from "@xfn/runner-grpc";
+import { createRunner, type Runner } from "../runner.ts";
+import { logCall, logRefused } from "./call-log.ts";
+import { type CheckedConfig, checkConfig } from "./check-config.ts";
+import { ExitCode, UsageError } from "./exit-code.ts";
+import { createLog, type Log } from "./log.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { type ImageUse, observeStore } from "./observed-store.ts";
+import { openImageStore } from "./open-image-store.ts";
+import { permit } from "./operator-policy.ts";
+import { startProbeServer } from "./probe-server.ts";
+import { watchReadiness } from "./readiness.ts";
+import type { ServeConfig } from "./serve-settings.ts";
+import { onStopSignals } from "./stop-signals.ts";
+import type { Tracing } from "./tracing.ts";
+import { tracingWanted } from "./tracing-wanted.ts";
+
+/** Failures that may mean that no container can be run here any more. */
+const DOUBTS: ReadonlySet<string> = new Set([
+  "Closed",
+  "RuntimeMissing",
+  "NamespaceUnavailable",
+  "RootFilesystemFailed",
+  "StartFailed",
+  "Internal",
+]);
+
+// Killing containers takes well under a second. After this time something hangs, and the process goes without it: its containers
+// do not outlive it.
+const KILL_MS = 10_000;
+
+/**
+ * `xfn-runner serve`: serves the runner contract until a signal ends it.
+ *
+ * @param problems what was found wrong with the settings already
+ * @returns the exit code
+ * @throws UsageError with all that is wrong
+ */
+export async function serve(config: ServeConfig, problems: readonly string[], version: string): Promise<number> {
+  const { checked, problems: more } = checkConfig(config);
+  if (problems.length + more.length > 0) throw new UsageError([...problems, ...more]);
+  const log = createLog({ level: config.logLevel, format: config.logFormat });
+  const metrics = createMetrics(version);
+  const store = observeStore(await openImageStore(config.cacheDir), metrics.image);
+  const runner = openRunner(config, checked, store.store, metrics, log);
+  const tracing = await openTracing(config, version);
+  const uses = new WeakMap<ServedRunOptions, ImageUse>();
+  const server = createRunnerServer({
+    ...checked.listen,
+    health: { serving: false },
+    run: (image, input, options) => {
+      const permitted = permit(image, options, checked.policy);
+      const use: ImageUse = { pulledBytes: 0 };
+      uses.set(options, use);
+      return store.during(use, () => runner.run(permitted.image, input, permitted.options));
+    },
+    onCall: (outcome: CallOutcome) => {
+      const use = outcome.options === undefined ? undefined : uses.get(outcome.options);
+      metrics.call(outcome);
+      logCall(log, outcome, use);
+      tracing?.call(outcome, use);
+      if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) readiness.recheck();
+    },
+    onRefused: (error) => {
+      metrics.refused(error);
+      logRefused(log, error);
+    },
+  });
+  const readiness = watchReadiness({
+    check: () => runner.check(),
+    onChange: (ready, reason) => {
+      server.setServing(ready);
+      if (ready) log.info("ready");
+      else if (!stopping) log.error({ reason }, "not ready: no container can be run");
+    },
+  });
+  metrics.watch({
+    calls: () => server.counts(),
+    sandboxes: () => runner.counts().waiting,
+    ready: () => readiness.ready,
+  });
+
+  const asked = Promise.withResolvers<NodeJS.Signals>();
+  let stopping = false;
+  const stopListening = onStopSignals({
+    drain: asked.resolve,
+    kill: (signal) => {
+      log.warn({ signal }, "killing what still runs");
+      setTimeout(() => process.exit(ExitCode.ok), KILL_MS).unref();
+      void runner.close();
+    },
+  });
+  let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
+  try {
+    if (config.metricsAddress !== undefined) {
+      const notReady = (): string | undefined => (readiness.ready ? undefined : (readiness.reason ?? "stopping"));
+      probes = await startProbeServer(config.metricsAddress, { notReady, metrics: () => metrics.text() });
+    }
+    const addresses = await server.start();
+    // Said before it was started, the health service does not know it.
+    server.setServing(readiness.ready);
+    log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
+    const signal = await asked.promise;
+    stopping = true;
+    log.info({ signal, graceMs: config.shutdownGrace, ...server.counts() }, "stopping");
+    readiness.stop(`stopping (${signal})`);
+    await server.stop(config.shutdownGrace);
+    log.info("stopped");
+    return ExitCode.ok;
+  } catch (error) {
+    if (error instanceof RunnerSetupError) throw new Error(`cannot listen: ${error.message}`, { cause: error });
+    throw error;
+  } finally {
+    stopping = true;
+    readiness.stop("stopped");
+    await runner.close();
+    await Promise.all([probes?.close(), tracing?.close()]);
+    stopListening();
+  }
+}
+
+function openRunner(
+  config: ServeConfig,
+  checked: CheckedConfig,
+  store: Parameters<typeof createRunner>[0]["store"],
+  metrics: Metrics,
+  log: Log,
+): Runner {
+  const { startEarlyCount: count, startEarlyMemory: memoryBytes, startEarlyIdle: idleMs } = config;
+  return createRunner({
+    store,
+    ociRuntime: config.ociRuntime,
+    rootfs: config.rootfs,
+    readOnlyRoot: config.readOnlyRoot,
+    allowUnlimited: config.allowUnlimited,
+    startEarly: config.startEarly,
+    startEarlyLimits: {
+      ...(count === undefined ? {} : { count }),
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
+      ...(idleMs === undefined ? {} : { idleMs }),
+    },
+    images: {
+      insecureRegistries: checked.insecureRegistries,
+      ...(checked.policy.defaultRegistry === undefined ? {} : { defaultRegistry: checked.policy.defaultRegistry }),
+    },
+    onWarning: (message) => log.warn({ warning: message }, "warning"),
+    onEvent: (event) => {
+      metrics.event(event);
+      log.debug(event, "sandbox");
+    },
+  });
+}
+
+async function openTracing(config: ServeConfig, version: string): Promise<Tracing | undefined> {
+  if (!tracingWanted(config.otelEndpoint, process.env)) return undefined;
+  const { startTracing } = await import("./tracing.ts");
+  return startTracing(config.otelEndpoint, version);
+}

@@ -1,0 +1,116 @@
+import { parseQuantity } from "@xfn/runner-grpc";
+import { parseDuration } from "./duration.ts";
+
+/** One setting of a command: a flag, the environment variable of the same name, and how its text is read. */
+export interface Setting<T> {
+  /** The flag without its dashes: `max-memory`. The variable is `XFN_RUNNER_MAX_MEMORY`. */
+  readonly name: string;
+  /** What stands for the value in the help; undefined for a switch. */
+  readonly value: string | undefined;
+  /** Whether the flag may be given several times; the variable then has several values, separated by commas. */
+  readonly many: boolean;
+  /** One line for the help. */
+  readonly help: string;
+  /** The value where nothing is given. */
+  readonly standard: T;
+  /** The default as the help shows it; nothing for none. */
+  readonly shown: string | undefined;
+  /** Reads what was given, at least one text. @throws Error that says what is expected */
+  readonly read: (texts: readonly string[]) => T;
+}
+
+/** Reads one text. @throws Error that says what is expected */
+export type Reader<T> = (text: string) => T;
+
+/** A setting with one value, and one for when it is not given. */
+export function one<T>(
+  name: string,
+  value: string,
+  help: string,
+  read: Reader<T>,
+  standard: T,
+  shown?: string,
+): Setting<T> {
+  return { name, value, many: false, help, standard, shown, read: ([text = ""]) => read(text) };
+}
+
+/** A setting with one value, or none. */
+export function optional<T>(name: string, value: string, help: string, read: Reader<T>): Setting<T | undefined> {
+  return { name, value, many: false, help, standard: undefined, shown: undefined, read: ([text = ""]) => read(text) };
+}
+
+/** A setting that may be given several times. */
+export function many<T>(
+  name: string,
+  value: string,
+  help: string,
+  read: Reader<T>,
+  standard: readonly T[],
+  shown?: string,
+): Setting<readonly T[]> {
+  return { name, value, many: true, help, standard, shown, read: (texts) => texts.map(read) };
+}
+
+/** A setting that is on or off. */
+export function toggle(name: string, help: string): Setting<boolean> {
+  const read = ([text = ""]: readonly string[]): boolean => {
+    if (text === "true" || text === "1") return true;
+    if (text === "false" || text === "0") return false;
+    throw new Error("it is to be true or false");
+  };
+  return { name, value: undefined, many: false, help, standard: false, shown: undefined, read };
+}
+
+/** The environment variable of a setting. */
+export function variableOf({ name }: Pick<Setting<unknown>, "name">): string {
+  return `XFN_RUNNER_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+// ---- readers ----
+
+export const anyText: Reader<string> = (text) => {
+  if (text === "") throw new Error("it is empty");
+  return text;
+};
+
+/** Milliseconds above zero. */
+export const duration: Reader<number> = (text) => {
+  const ms = parseDuration(text);
+  if (ms <= 0) throw new Error("it is to be longer than nothing");
+  return ms;
+};
+
+/** Milliseconds, 0 included. */
+export const durationOrNone: Reader<number> = (text) => (text === "0" ? 0 : parseDuration(text));
+
+/** Bytes of a Kubernetes quantity. */
+export const memory: Reader<number> = (text) => {
+  const bytes = parseQuantity(text, 1);
+  if (bytes === undefined) throw new Error('it is to be a positive quantity of bytes such as "256Mi"');
+  return bytes;
+};
+
+/** Cores of a Kubernetes quantity. */
+export const cpu: Reader<number> = (text) => {
+  const thousandths = parseQuantity(text, 1000);
+  if (thousandths === undefined) throw new Error('it is to be a positive quantity of cores such as "500m"');
+  return thousandths / 1000;
+};
+
+/** An integer of at least `least`. */
+export function integer(least: number, most: number): Reader<number> {
+  return (text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= least && value <= most)) throw new Error(`it is to be an integer from ${least} to ${most}`);
+    return value;
+  };
+}
+
+/** One of a few words. */
+export function choice<T extends string>(...words: readonly T[]): Reader<T> {
+  return (text) => {
+    const found = words.find((word) => word === text);
+    if (found === undefined) throw new Error(`it is to be one of ${words.join(", ")}`);
+    return found;
+  };
+}

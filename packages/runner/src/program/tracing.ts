@@ -1,0 +1,87 @@
+import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { CallOutcome } from "@xfn/runner-grpc";
+import { bounded } from "./log.ts";
+import type { ImageUse } from "./observed-store.ts";
+
+// Loaded only where tracing is on: its libraries take some 10 MB.
+
+/** Spans of calls, sent to a collector by OTLP over HTTP. */
+export interface Tracing {
+  /** A call has ended: one span for it, below the caller's, and one for each phase. */
+  call(outcome: CallOutcome, use: ImageUse | undefined): void;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+// A collector that does not answer must not hold up the end of the runner.
+const CLOSE_TIMEOUT_MS = 3_000;
+
+// Phases of a call, in the order in which they take place.
+const PHASES = ["pull", "start", "run"] as const;
+
+/**
+ * @param endpoint the collector's base URL; without it, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`.
+ *   The other `OTEL_` variables of the specification (headers, resource, service name) count too.
+ */
+export function startTracing(endpoint: string | undefined, version: string): Tracing {
+  const own = resourceFromAttributes({ "service.name": "xfn-runner", "service.version": version });
+  // What the operator's variables say counts more than our name.
+  const resource = defaultResource()
+    .merge(own)
+    .merge(detectResources({ detectors: [envDetector] }));
+  const exporter = new OTLPTraceExporter(
+    endpoint === undefined ? {} : { url: `${endpoint.replace(/\/+$/, "")}/v1/traces` },
+  );
+  const provider = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter })] });
+  const tracer = provider.getTracer("xfn-runner", version);
+  const propagator = new W3CTraceContextPropagator();
+  return {
+    call(outcome, use) {
+      const { image, step, error, phases } = outcome;
+      const end = Date.now();
+      const begin = end - outcome.totalMs;
+      const attributes = {
+        "rpc.system": "grpc",
+        "rpc.service": "apiextensions.fn.proto.v1alpha1.ContainerizedFunctionRunnerService",
+        "rpc.method": "RunFunction",
+        "xfn.image": image,
+        "xfn.code": error?.code ?? "OK",
+        "xfn.input.bytes": outcome.inputBytes,
+        "xfn.output.bytes": outcome.outputBytes,
+        ...(use?.digest === undefined ? {} : { "xfn.image.digest": use.digest }),
+        ...(step === undefined ? {} : { "xfn.step": step }),
+      };
+      const parent = propagator.extract(ROOT_CONTEXT, outcome.trace, FIELDS);
+      const span = tracer.startSpan("RunFunction", { kind: SpanKind.SERVER, startTime: begin, attributes }, parent);
+      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: bounded(error.message) });
+      const inside = trace.setSpan(parent, span);
+      let at = begin;
+      const phase = (name: string, ms: number, within: Context): void => {
+        tracer.startSpan(name, { startTime: at }, within).end(at + ms);
+        at += ms;
+      };
+      if (outcome.queuedMs > 0) phase("queue", outcome.queuedMs, inside);
+      for (const name of PHASES) {
+        const ms = phases.get(name);
+        if (ms !== undefined) phase(name, ms, inside);
+      }
+      span.end(end);
+    },
+    async close() {
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+const FIELDS = {
+  get: (carrier: CallOutcome["trace"], key: string): string | undefined =>
+    key === "traceparent" ? carrier.traceparent : key === "tracestate" ? carrier.tracestate : undefined,
+  keys: (carrier: CallOutcome["trace"]): string[] => Object.keys(carrier),
+};
