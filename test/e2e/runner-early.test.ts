@@ -1,0 +1,339 @@
+import { readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { buildImage, openStore } from "@xfn/oci-rootfs";
+import type { Runner, RunnerEvent, RunnerOptions, RunOptions } from "@xfn/runner";
+import { RunnerError, START_EARLY_LABEL, sandboxOwner } from "@xfn/runner";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+describe("sandboxes that are started early", needs("crun"), () => {
+  let workspace: Workspace;
+  let state: Before;
+  let runner: Runner;
+  let events: RunnerEvent[];
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    state = await before(workspace.root);
+    events = [];
+    runner = await early();
+  });
+  afterEach(async () => {
+    await runner.close();
+    expect(await leftovers(state)).toEqual([]);
+  });
+
+  const early = async (options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> =>
+    await runnerOf(workspace, { startEarly: "adaptive", onEvent: (event) => events.push(event), ...options });
+
+  const call = async (image: string, input: string, options: RunOptions = {}): Promise<string> =>
+    Buffer.from(await runner.run(image, Buffer.from(input), options)).toString("utf8");
+  const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
+    await call(SHELL, `${script}\n`, options);
+
+  const until = async (waiting: number): Promise<void> => {
+    await vi.waitFor(() => expect(runner.counts()).toEqual({ running: 0, waiting }), { timeout: 30_000, interval: 10 });
+  };
+  const startedEarly = (): boolean[] => events.flatMap((event) => (event.type === "call-started" ? [event.early] : []));
+
+  /** An image on top of the shell's that starts something else. */
+  const build = async (
+    name: string,
+    script: string | undefined,
+    labels: Record<string, string> = {},
+  ): Promise<string> => {
+    const owner = sandboxOwner();
+    const store = await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) });
+    const entrypoint = script === undefined ? {} : { entrypoint: ["/bin/sh", "-c", script] };
+    await buildImage({ store, name, base: await store.image(SHELL), layers: [], config: { labels, ...entrypoint } });
+    return name;
+  };
+
+  test("the second call uses one that waited, and another takes its place", async () => {
+    expect(await sh("echo one")).toBe("one\n");
+    await until(1);
+    expect(await sh("echo two")).toBe("two\n");
+    await until(1);
+    expect(startedEarly()).toEqual([false, true]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "call-started",
+      "sandbox-waiting",
+      "sandbox-used",
+      "call-started",
+      "sandbox-waiting",
+    ]);
+  });
+
+  test("two calls share nothing: no files, no processes, no memory", async () => {
+    const poison = "echo x > /poison; echo x > /tmp/poison; echo x > /dev/shm/poison; (sleep 600 &); echo $$";
+    await sh(poison);
+    for (let round = 0; round < 3; round++) {
+      await until(1);
+      expect(await sh("ls -A /tmp /dev/shm; ls /poison 2>/dev/null; cd /proc; echo [0-9]*")).toBe(
+        "/dev/shm:\n\n/tmp:\n1\n",
+      );
+      await until(1);
+      await sh(poison);
+    }
+    expect(startedEarly()).toEqual([false, true, true, true, true, true, true]);
+  });
+
+  test("calls at the same time each have their own", async () => {
+    runner = await replaced({ startEarly: 3 });
+    await sh("echo first");
+    await until(3);
+    const outputs = await Promise.all([1, 2, 3, 4, 5].map((n) => sh(`echo ${n} > /n; sleep 0.1; cat /n`)));
+    expect(outputs).toEqual(["1\n", "2\n", "3\n", "4\n", "5\n"]);
+    expect(startedEarly().filter(Boolean).length).toBe(3);
+  });
+
+  test("the clock starts when the input is delivered", async () => {
+    await sh("echo first");
+    await until(1);
+    await sleep(1_500);
+    expect(await sh("sleep 0.2; echo in time", { timeoutMs: 1_400 })).toBe("in time\n");
+    await until(1);
+    await expect(sh("sleep 600", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
+    expect(startedEarly()).toEqual([false, true, true]);
+  });
+
+  test("50 MB go through one that waited", async () => {
+    await sh("echo first");
+    await until(1);
+    const input = "0123456789".repeat(5_000_000);
+    expect((await call(SHELL, `cat\n${input}`)) === input).toBe(true);
+    expect(startedEarly()).toEqual([false, true]);
+  });
+
+  test("a call with other limits or another network gets none of another's", needs("cgroup-limits"), async () => {
+    await sh("echo first");
+    await until(1);
+    expect(await sh("echo limited", { memoryBytes: 64 * 1024 * 1024 })).toBe("limited\n");
+    await until(2);
+    const hungry = "a=x; while :; do a=$a$a; done";
+    await expect(sh(hungry, { memoryBytes: 64 * 1024 * 1024 })).rejects.toMatchObject({ code: "OutOfMemory" });
+    expect(startedEarly()).toEqual([false, false, true]);
+  });
+
+  test("a function with the runner's network is never started early", async () => {
+    for (let round = 0; round < 3; round++) await sh("echo", { network: "Accessible" });
+    await until(0);
+    await sleep(200);
+    expect(runner.counts().waiting).toBe(0);
+    expect(startedEarly()).toEqual([false, false, false]);
+  });
+
+  test("an image opts out by its label", async () => {
+    const image = await build("test/shy", undefined, { [START_EARLY_LABEL]: "false" });
+    for (let round = 0; round < 2; round++) await call(image, "echo\n");
+    await sleep(200);
+    expect(runner.counts().waiting).toBe(0);
+    expect(startedEarly()).toEqual([false, false]);
+  });
+
+  test("what a function writes before its input comes is part of its answer", async () => {
+    const image = await build("test/greets", "echo hello; echo note >&2; cat");
+    const seen: string[] = [];
+    const onStderr = (tail: string): void => void seen.push(tail);
+    expect(await call(image, "you", { onStderr })).toBe("hello\nyou");
+    await until(1);
+    await sleep(200);
+    expect(await call(image, "you", { onStderr })).toBe("hello\nyou");
+    expect(startedEarly()).toEqual([false, true]);
+    expect(seen).toEqual(["note\n", "note\n"]);
+  });
+
+  test("a function that does not wait gives each call the same answer, and is not started again and again", async () => {
+    const answers = await build("test/answers", "echo done");
+    const fails = await build("test/fails", "exit 3");
+    for (let round = 0; round < 4; round++) {
+      expect(await call(answers, "")).toBe("done\n");
+      await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+      await sleep(100);
+    }
+    expect(runner.counts().waiting).toBe(0);
+    expect(events.filter(({ type }) => type === "sandbox-waiting").length).toBeLessThanOrEqual(2);
+  });
+
+  test("one that is killed while it waits fails no call", async () => {
+    await sh("echo first");
+    await until(1);
+    for (const pid of functions()) process.kill(pid, "SIGKILL");
+    // At once, before anybody can have seen it.
+    expect(await sh("echo second")).toBe("second\n");
+  });
+
+  test("when the sandbox host is killed, what waited is gone and calls go on", async () => {
+    const earlier = new Set(childrenOf(process.pid));
+    runner = await replaced();
+    await sh("echo first");
+    await until(1);
+    for (const pid of childrenOf(process.pid)) if (!earlier.has(pid)) process.kill(pid, "SIGKILL");
+    await until(0);
+    expect(await sh("echo second")).toBe("second\n");
+  });
+
+  test("one that uses the processor while it waits is thrown away", async () => {
+    const image = await build("test/spins", "while :; do :; done & cat");
+    expect(await call(image, "x")).toBe("x");
+    await vi.waitFor(
+      () => expect(events).toContainEqual(expect.objectContaining({ type: "sandbox-discarded", reason: "busy" })),
+      { timeout: 30_000, interval: 100 },
+    );
+    expect(runner.counts().waiting).toBe(0);
+  });
+
+  test("over the bound on memory none waits", async () => {
+    runner = await replaced({ startEarlyLimits: { memoryBytes: 1_000 } });
+    await sh("echo first");
+    await vi.waitFor(
+      () => expect(events).toContainEqual(expect.objectContaining({ type: "sandbox-discarded", reason: "memory" })),
+      { timeout: 30_000, interval: 100 },
+    );
+    await sleep(200);
+    expect(runner.counts().waiting).toBe(0);
+  });
+
+  test("a call that was cancelled takes its sandbox along", async () => {
+    await sh("echo first");
+    await until(1);
+    const aborter = new AbortController();
+    const cancelled = sh("sleep 600", { signal: aborter.signal });
+    setTimeout(() => aborter.abort(), 200);
+    await expect(cancelled).rejects.toMatchObject({ code: "Aborted" });
+    await until(1);
+  });
+
+  test("descriptors do not grow with calls", async () => {
+    const open = (): number => readdirSync("/proc/self/fd").length;
+    for (let round = 0; round < 3; round++) {
+      await sh("cat");
+      await until(1);
+    }
+    const first = open();
+    for (let round = 0; round < 20; round++) {
+      await sh("cat");
+      await until(1);
+    }
+    expect(open()).toBeLessThanOrEqual(first);
+  });
+
+  /** Another runner in the place of the usual one. */
+  async function replaced(options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> {
+    await runner.close();
+    return await early(options);
+  }
+});
+
+describe("a read-only root file system", needs("crun"), () => {
+  let workspace: Workspace;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  describe.each(["overlay", "copy"] as const)("by %s", (rootfs) => {
+    let runner: Runner;
+    let state: Before;
+    beforeEach(async () => {
+      state = await before(workspace.root);
+      runner = await runnerOf(workspace, { rootfs, readOnlyRoot: true });
+    });
+    afterEach(async () => {
+      await runner.close();
+      expect(await leftovers(state)).toEqual([]);
+    });
+    const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
+      Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
+
+    test("nothing but /tmp and /dev/shm can be written to", async () => {
+      const attempt = (path: string): string => `(echo x > ${path}/new) 2>/dev/null && echo ${path}`;
+      const paths = ["", "/etc", "/proc", "/function", "/tmp", "/dev/shm"];
+      expect(await sh(`${paths.map(attempt).join("; ")}; rm /function 2>/dev/null || echo stays`)).toBe(
+        "/tmp\n/dev/shm\nstays\n",
+      );
+    });
+
+    test("calls share the root file system and nothing that they write", async () => {
+      const calls = await Promise.all([1, 2, 3].map((n) => sh(`echo ${n} > /tmp/n; sleep 0.2; cat /tmp/*`)));
+      expect(calls).toEqual(["1\n", "2\n", "3\n"]);
+      expect(await sh("ls -A /tmp")).toBe("");
+    });
+
+    test("/tmp is bounded, and a call that fails for it is told so", async () => {
+      const error = await sh("head -c 100000000 /dev/zero > /tmp/x || exit 3").catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(RunnerError);
+      expect(error).toMatchObject({ code: "DiskFull", exitCode: 3 });
+    });
+
+    test("with the runner's network its files are there", async () => {
+      expect(await sh("cat /etc/hosts", { network: "Accessible" })).toBe(readFileSync("/etc/hosts", "utf8"));
+    });
+
+    test("programs that want a place for temporary files find it, with the usual rights", async () => {
+      expect(await sh("ls -ld /tmp | cut -c1-10")).toBe("drwxrwxrwt\n");
+    });
+  });
+});
+
+describe("the self-test", needs("crun"), () => {
+  test.each([{}, { readOnlyRoot: true }, { rootfs: "copy" }] as const)(
+    "runs a container, and leaves nothing: %j",
+    async (options) => {
+      const workspace = await Workspace.create();
+      const state = await before(workspace.root);
+      const runner = await runnerOf(workspace, options);
+      try {
+        await runner.check();
+        await runner.check();
+      } finally {
+        await runner.close();
+      }
+      expect(await leftovers(state)).toEqual([]);
+      await workspace[Symbol.asyncDispose]();
+    },
+  );
+
+  test("fails where no container can be run, with the reason", async () => {
+    const workspace = await Workspace.create();
+    const broken = await workspace.write(
+      "crun",
+      '#!/bin/sh\n[ "$1" = --version ] && echo crun version 1.20 && exit\necho broken >&2\nexit 1\n',
+      {
+        mode: 0o755,
+      },
+    );
+    const runner = await runnerOf(workspace, { ociRuntime: broken });
+    try {
+      await expect(runner.check()).rejects.toThrow(/no container can be run/);
+    } finally {
+      await runner.close();
+      await workspace[Symbol.asyncDispose]();
+    }
+  });
+});
+
+/** The first processes of all containers below this one. */
+function functions(): number[] {
+  const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
+  const isRuntime = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0run\0--bundle=");
+  return below(process.pid).filter(isRuntime).flatMap(childrenOf);
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  );
+}
