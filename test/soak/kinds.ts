@@ -1,0 +1,133 @@
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { createRunnerClient, type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner-grpc";
+import { SHELL } from "../harness/shell-function.ts";
+import { killByCommand } from "./watch.ts";
+
+/** What a kind of call has to work with. */
+export interface Place {
+  readonly client: RunnerClient;
+  /** The server's path socket. */
+  readonly socket: string;
+  /** A folder for sockets of a call's own. */
+  readonly folder: string;
+  /** Whether limits of memory can be set here. */
+  readonly limits: boolean;
+}
+
+/** Makes one call, and throws if it ends in another way than it must. `index` is the call's own. */
+export type Kind = (place: Place, index: number) => Promise<void>;
+
+// Longer than any test waits: a call that is not ended by its fault would be seen.
+const FOREVER = 600;
+
+const run = (place: Place, script: string, rest: string, options: RunOptions = {}): Promise<Uint8Array> =>
+  place.client.run(SHELL, Buffer.from(`${script}\n${rest}`), { timeoutMs: 60_000, ...options });
+
+async function expectOutput(call: Promise<Uint8Array>, wanted: string): Promise<void> {
+  const output = Buffer.from(await call).toString();
+  if (output === wanted) return;
+  throw new Error(`wrong output: ${output.length} bytes instead of ${wanted.length}: ${output.slice(0, 200)}`);
+}
+
+async function expectFailure(call: Promise<unknown>, ...codes: string[]): Promise<void> {
+  const error = await call.then(
+    () => new Error("it succeeded"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof RunnerGrpcError && codes.includes(error.code)) return;
+  throw new Error(`expected ${codes.join(" or ")}: ${String(error)}`, { cause: error });
+}
+
+// Nothing is like that of another call: an answer that went to the wrong caller would be seen.
+const echo: Kind = (place, index) => {
+  const text = `${index}:${"x".repeat(index % 3_000)}`;
+  return expectOutput(run(place, "cat", text), text);
+};
+
+const large: Kind = (place, index) => {
+  const text = `${index}:`.repeat(200_000);
+  return expectOutput(run(place, "cat", text), text);
+};
+
+const unread: Kind = (place) => expectOutput(run(place, "echo done", "x".repeat(300_000)), "done\n");
+const noisy: Kind = (place, index) =>
+  expectOutput(run(place, "head -c 100000 /dev/zero >&2; cat", `${index}`), `${index}`);
+const limited: Kind = (place, index) =>
+  expectOutput(run(place, "cat", `${index}`, place.limits ? { memoryBytes: 64 * 1024 * 1024 } : {}), `${index}`);
+
+/** Calls that succeed; most of them are the first. */
+export const GOOD: readonly Kind[] = [
+  ...Array.from({ length: 92 }, () => echo),
+  large,
+  unread,
+  noisy,
+  ...five(limited),
+];
+
+const exits: Kind = (place) => expectFailure(run(place, "echo broken >&2; exit 3", ""), "NonZeroExit");
+const unknownImage: Kind = (place, index) =>
+  expectFailure(
+    place.client.run(`registry.example.org/none:${index}`, new Uint8Array(1), { pullPolicy: "Never" }),
+    "PullFailed",
+    "ImageInvalid",
+  );
+const deadline: Kind = (place, index) =>
+  expectFailure(run(place, `sleep ${FOREVER}`, "", { timeoutMs: 1 + (index % 40) }), "Timeout");
+
+const cancelled: Kind = async (place, index) => {
+  const aborter = new AbortController();
+  // At every moment of a call's life, as the index goes on: before it is sent, while its container starts, while it runs.
+  const timer = setTimeout(() => aborter.abort(), index % 40);
+  await expectFailure(run(place, `sleep ${FOREVER}`, "", { signal: aborter.signal }), "Aborted");
+  clearTimeout(timer);
+};
+
+// A caller whose connection ends without a word, as when it is killed.
+const disconnected: Kind = async (place, index) => {
+  const path = join(place.folder, `${index}.sock`);
+  const proxy = createServer((socket) => {
+    const through = connect(place.socket);
+    socket.pipe(through).pipe(socket);
+    for (const end of [socket, through]) end.on("error", () => undefined);
+    setTimeout(() => {
+      through.destroy();
+      socket.destroy();
+    }, index % 60);
+  });
+  await new Promise<void>((resolve) => proxy.listen(path, resolve));
+  // A connection that is lost before the call was sent is made again, and lost again.
+  const client = createRunnerClient({ endpoint: `unix:${path}`, marginMs: 1_000 });
+  const call = client.run(SHELL, Buffer.from(`sleep ${FOREVER}\n`), { timeoutMs: 2_000 });
+  await expectFailure(call, "Unavailable", "Aborted", "Internal", "Timeout");
+  client.close();
+  await new Promise((resolve) => proxy.close(resolve));
+};
+
+const tooLarge: Kind = (place) => expectFailure(run(place, "cat /dev/zero", ""), "OutputTooLarge");
+const outOfMemory: Kind = (place) =>
+  place.limits
+    ? expectFailure(
+        run(place, "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 1", "", { memoryBytes: 16 * 1024 * 1024 }),
+        "OutOfMemory",
+      )
+    : Promise.resolve();
+const killed: Kind = async (place, index) => {
+  // A number that no other process has.
+  const seconds = `${FOREVER}.${index}`;
+  const call = expectFailure(run(place, `exec sleep ${seconds}`, ""), "Killed");
+  await killByCommand(["sleep", seconds]);
+  await call;
+};
+
+/** Calls that fail, each in its own way. Those that are costly are rare. */
+export const FAULTY: readonly Kind[] = [
+  ...[exits, unknownImage, deadline, cancelled, disconnected].flatMap((kind) => [...five(kind), ...five(kind)]),
+  tooLarge,
+  outOfMemory,
+  killed,
+];
+
+function five(kind: Kind): Kind[] {
+  return [kind, kind, kind, kind, kind];
+}

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import process from "node:process";
+import { createRunnerClient, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
+import { before, leftovers } from "../harness/leftovers.ts";
+import { CHECKOUT } from "../harness/places.ts";
+import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
+import type { Workspace } from "../harness/workspace.ts";
+import { isServing } from "./health.ts";
+import { FAULTY, GOOD, type Place } from "./kinds.ts";
+import { type Holding, restingHolding } from "./watch.ts";
+
+/** How much to do. */
+export interface SoakOptions {
+  calls: number;
+  /** Calls at a time. */
+  concurrency: number;
+  /** Told now and then how far it is. */
+  onProgress?: (done: number, holding: Holding) => void;
+}
+
+/** What it came to. */
+export interface SoakReport {
+  calls: number;
+  faulty: number;
+  seconds: number;
+  /** Calls that ended in another way than they must: the first few, and how many there were. */
+  wrong: { count: number; first: string[] };
+  /** What the server held while it rested, after each tenth of the calls. */
+  holdings: Holding[];
+  /** Whether the server says, at the end, that it serves. */
+  serving: boolean;
+  /** What it left behind when it had stopped. */
+  left: string[];
+}
+
+// One call in five fails.
+const FAULT_EVERY = 5;
+
+const LOOKS = 10;
+
+// After three tenths V8 has grown its heap to a size that suits the work, the allocator its arenas, and the runner has prepared
+// what it keeps at hand: what comes after that would be a leak.
+const WARM_UP_LOOKS = 3;
+
+/** How much more memory there may be at the end than after the warm-up. */
+const MEMORY_FACTOR = 1.05;
+
+const FIRST_WRONG = 5;
+
+/** What is wrong, one line each. */
+export function problemsOf({ wrong, holdings, serving, left }: SoakReport): string[] {
+  const [warm, end] = [holdings.slice(WARM_UP_LOOKS - 1, -WARM_UP_LOOKS), holdings.slice(-WARM_UP_LOOKS)];
+  const problems = wrong.count === 0 ? [] : [`${wrong.count} calls ended as they must not`, ...wrong.first];
+  for (const name of ["processes", "zombies", "descriptors", "mounts", "cgroups"] as const) {
+    // The rest of a call that was ended may be seen once; what was forgotten is seen each time.
+    const [before, after] = [Math.max(...warm.map((each) => each[name])), Math.min(...end.map((each) => each[name]))];
+    if (after > before) problems.push(`${name}: ${before} after the warm-up, ${after} at the end`);
+  }
+  // What is free but not given back yet goes up and down from look to look.
+  const before = warm.map(({ memoryMiB }) => memoryMiB).toSorted((a, b) => a - b)[Math.floor(warm.length / 2)] ?? 0;
+  const after = Math.min(...end.map(({ memoryMiB }) => memoryMiB));
+  if (after > before * MEMORY_FACTOR)
+    problems.push(`memory: ${before.toFixed(1)} MiB after the warm-up, ${after.toFixed(1)} MiB at the end`);
+  if (!serving) problems.push("its health is not SERVING");
+  return [...problems, ...left.map((thing) => `left behind: ${thing}`)];
+}
+
+/** Makes calls of every kind to a real server with real containers, and looks at what it holds. */
+export async function soak(workspace: Workspace, options: SoakOptions): Promise<SoakReport> {
+  await buildShellFunction(workspace);
+  const state = await before(workspace.root);
+  const report = await callServer(workspace, options);
+  return { ...report, left: await leftovers(state) };
+}
+
+async function callServer(workspace: Workspace, options: SoakOptions): Promise<Omit<SoakReport, "left">> {
+  const socket = join(workspace.root, "work", "runner.sock");
+  const server = await startServer(workspace, socket);
+  const client = createRunnerClient({ endpoint: `unix:${socket}` });
+  try {
+    const place: Place = { client, socket, folder: workspace.path(), limits: await canLimit(client) };
+    const wrong: SoakReport["wrong"] = { count: 0, first: [] };
+    const began = performance.now();
+    const part = async (from: number, to: number): Promise<Holding> => {
+      let next = from;
+      const worker = async (): Promise<void> => {
+        while (next < to) {
+          const index = next++;
+          const kinds = isFaulty(index) ? FAULTY : GOOD;
+          const kind = kinds[Math.floor(index / FAULT_EVERY) % kinds.length] ?? kinds[0];
+          await kind?.(place, index).catch((error: unknown) => {
+            wrong.count++;
+            if (wrong.first.length < FIRST_WRONG) wrong.first.push(`call ${index}: ${String(error)}`);
+          });
+        }
+      };
+      await Promise.all(Array.from({ length: options.concurrency }, worker));
+      const holding = await restingHolding(server.pid as number);
+      options.onProgress?.(to, holding);
+      return holding;
+    };
+    const holdings: Holding[] = [];
+    for (let look = 1; look <= LOOKS; look++) {
+      holdings.push(
+        await part(Math.ceil((options.calls * (look - 1)) / LOOKS), Math.ceil((options.calls * look) / LOOKS)),
+      );
+    }
+    return {
+      calls: options.calls,
+      faulty: Array.from({ length: options.calls }, (_, index) => index).filter(isFaulty).length,
+      seconds: (performance.now() - began) / 1_000,
+      wrong,
+      holdings,
+      serving: await isServing(socket),
+    };
+  } finally {
+    client.close();
+    server.stdin?.end();
+    const guard = setTimeout(() => server.kill("SIGKILL"), 30_000);
+    if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
+    clearTimeout(guard);
+  }
+}
+
+async function canLimit(client: RunnerClient): Promise<boolean> {
+  try {
+    await client.run(SHELL, Buffer.from("cat\n"), { memoryBytes: 64 * 1024 * 1024, timeoutMs: 60_000 });
+    return true;
+  } catch (error) {
+    if (error instanceof RunnerGrpcError && error.code === "LimitUnavailable") return false;
+    throw error;
+  }
+}
+
+function isFaulty(index: number): boolean {
+  return index % FAULT_EVERY === FAULT_EVERY - 1;
+}
+
+async function startServer(workspace: Workspace, socket: string): Promise<ChildProcess> {
+  const server = spawn(process.execPath, [join(CHECKOUT, "test/soak/server.ts"), socket, workspace.cache], {
+    env: workspace.environment(),
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await Promise.race([
+    once(server.stdout, "data"),
+    once(server, "exit").then(() => {
+      throw new Error("the server did not start");
+    }),
+  ]);
+  return server;
+}

@@ -1,0 +1,123 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What a server holds. */
+export interface Holding {
+  /** Its processes, those below them included; without zombies. */
+  processes: number;
+  zombies: number;
+  /** Open descriptors of all of them. */
+  descriptors: number;
+  /** Mounts in the namespaces that they made. */
+  mounts: number;
+  /** Groups that are named for it. */
+  cgroups: number;
+  /** Resident memory of all of them, in MiB. */
+  memoryMiB: number;
+}
+
+interface Seen {
+  readonly pid: string;
+  readonly parent: string;
+  readonly state: string;
+}
+
+/** Looks at a process and everything below it. */
+export async function holdingOf(pid: number): Promise<Holding> {
+  const all = await processes();
+  const tree = below(String(pid), all);
+  const alive = tree.filter(({ state }) => state !== "Z");
+  const namespaces = new Map<string, string>();
+  let descriptors = 0;
+  let memoryKiB = 0;
+  for (const { pid: each } of alive) {
+    descriptors += (await readdir(`/proc/${each}/fd`).catch(() => [])).length;
+    memoryKiB += Number(/^VmRSS:\s+(\d+)/m.exec(await text(`/proc/${each}/status`))?.[1] ?? 0);
+    namespaces.set(await readlink(`/proc/${each}/ns/mnt`).catch(() => each), each);
+  }
+  // The one that we are in ourselves is not the server's to fill.
+  namespaces.delete(await readlink("/proc/self/ns/mnt"));
+  let mounts = 0;
+  for (const each of namespaces.values()) mounts += (await text(`/proc/${each}/mountinfo`)).split("\n").length - 1;
+  return {
+    processes: alive.length,
+    zombies: tree.length - alive.length,
+    descriptors,
+    mounts,
+    cgroups: await countCgroups("/sys/fs/cgroup", `xfn-${pid}-`),
+    memoryMiB: memoryKiB / 1024,
+  };
+}
+
+/**
+ * What it holds while it does nothing: looked at until two looks, a while apart, agree in everything that can be counted. The
+ * kernel takes a moment to free what a killed container had.
+ */
+export async function restingHolding(pid: number): Promise<Holding> {
+  let before = await holdingOf(pid);
+  for (let look = 0; look < 40; look++) {
+    await sleep(250);
+    const now = await holdingOf(pid);
+    const { memoryMiB: _, ...counts } = now;
+    if (Object.entries(counts).every(([name, count]) => before[name as keyof Holding] === count)) return now;
+    before = now;
+  }
+  return before;
+}
+
+// Whoever kills must know whom: a command line that is nobody else's.
+const FIND_MS = 20_000;
+
+/** Kills the one process with this command line, as soon as there is one. */
+export async function killByCommand(command: readonly string[]): Promise<void> {
+  const wanted = `${command.join("\0")}\0`;
+  const end = Date.now() + FIND_MS;
+  while (Date.now() < end) {
+    for (const pid of await pids()) {
+      if ((await text(`/proc/${pid}/cmdline`)) !== wanted) continue;
+      process.kill(Number(pid), "SIGKILL");
+      return;
+    }
+    await sleep(10);
+  }
+  throw new Error(`no process ${command.join(" ")}`);
+}
+
+async function processes(): Promise<Seen[]> {
+  const found = await Promise.all(
+    (await pids()).map(async (pid): Promise<Seen[]> => {
+      // After the name, which may have anything in it.
+      const [state, parent] = (await text(`/proc/${pid}/stat`)).replace(/^.*\) /s, "").split(" ");
+      return state === undefined || parent === undefined ? [] : [{ pid, parent, state }];
+    }),
+  );
+  return found.flat();
+}
+
+function below(pid: string, all: readonly Seen[]): Seen[] {
+  const own = all.filter((each) => each.pid === pid);
+  const children = all.filter((each) => each.parent === pid);
+  return [...own, ...children.flatMap((child) => below(child.pid, all))];
+}
+
+async function pids(): Promise<string[]> {
+  return (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+}
+
+async function countCgroups(folder: string, prefix: string, depth = 0): Promise<number> {
+  if (depth > 8) return 0;
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  let count = 0;
+  for (const entry of entries) {
+    if (!entry.isDirectory()) continue;
+    if (entry.name.startsWith(prefix)) count++;
+    count += await countCgroups(join(folder, entry.name), prefix, depth + 1);
+  }
+  return count;
+}
+
+async function text(path: string): Promise<string> {
+  return await readFile(path, "utf8").catch(() => "");
+}
