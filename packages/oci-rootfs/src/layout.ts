@@ -109,7 +109,8 @@ function readOrNotFound(path: string): Buffer {
 
 /** A layout being written. Blobs first; the image is in it once `tag` has renamed a new `index.json` into place. */
 export interface LayoutWriter {
-  has(digest: string): boolean;
+  /** @param size bytes that it must have, where they are known: an earlier writer may have been cut off */
+  has(digest: string, size?: number): boolean;
   /** A path in the layout for a blob that is being written. */
   temporary(): string;
   commit(temporary: string, digest: string): void;
@@ -123,9 +124,16 @@ export function layoutWriter(dir: string): LayoutWriter {
   const blobs = join(dir, "blobs", "sha256");
   makeFolder(blobs);
   let counter = 0;
-  const pathOf = (digest: string): string => join(blobs, parseDigest(digest).hex);
+  const pathOf = (digest: string): string => {
+    const { algorithm, hex } = parseDigest(digest);
+    if (algorithm !== "sha256") makeFolder(join(dir, "blobs", algorithm));
+    return join(dir, "blobs", algorithm, hex);
+  };
   const writer: LayoutWriter = {
-    has: (digest) => existsSync(pathOf(digest)),
+    has(digest, size) {
+      const stats = statSync(pathOf(digest), { throwIfNoEntry: false });
+      return stats !== undefined && (size === undefined || stats.size === size);
+    },
     temporary: () => join(dir, "blobs", `.${process.pid}-${(counter += 1)}.tmp`),
     commit: (temporary, digest) => renameSync(temporary, pathOf(digest)),
     discard: (temporary) => rmSync(temporary, { force: true }),
