@@ -89,16 +89,23 @@ function initialise(request: InitRequest): Held {
   if (existsSync("/sys/fs/cgroup")) {
     mkdirSync(`${scratch}/${cgroupDirectory}`);
     mount("/sys/fs/cgroup", `${scratch}/${cgroupDirectory}`, null, MountFlag.bind | MountFlag.recursive, null);
-    // crun 1.8 stops on hosts that mount both cgroup versions; it needs none of them here.
-    mount(
-      "tmpfs",
-      "/sys/fs/cgroup",
-      "tmpfs",
-      MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec,
-      "mode=755,size=4k",
-    );
+    hideCgroups();
   }
   return { scratch, rootFilesystems: new RootFilesystems(scratch) };
+}
+
+// crun 1.8 stops on hosts that mount both cgroup versions; it needs none of them here. runc wants a group of its own in each
+// version 1 hierarchy, and does without those that it finds and may not write to.
+function hideCgroups(): void {
+  const root = "/sys/fs/cgroup";
+  const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec;
+  mount("tmpfs", root, "tmpfs", flags, "mode=755,size=4k");
+  for (const line of readIfPresent("/proc/self/cgroup").split("\n")) {
+    const controllers = line.split(":")[1] ?? "";
+    for (const controller of controllers.replace("name=", "").split(",").filter(Boolean))
+      mkdirSync(`${root}/${controller}`, { recursive: true });
+  }
+  mount("tmpfs", root, "tmpfs", flags | MountFlag.remount | MountFlag.readonly, "mode=755,size=4k");
 }
 
 async function prepare(host: Held, request: PrepareRequest): Promise<void> {
