@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testImage, writeLayout } from "../testing/layout.ts";
 import { listTree, type Sandbox, sandbox } from "../testing/sandbox.ts";
 import { directory, file, symlink, tarball } from "../testing/tarball.ts";
-import { type BuildOptions, buildImage } from "./build-image.ts";
+import { type BuildOptions, buildImage, buildIndex, type ImageRecipe } from "./build-image.ts";
 import type { BuildEntry } from "./build-layer.ts";
 import { flatten } from "./flatten.ts";
+import { parsePlatform } from "./platform.ts";
+import { readImageFile, readImageManifest } from "./read-image.ts";
 import { openStore, type Store } from "./store.ts";
 
 let box: Sandbox;
@@ -171,5 +173,82 @@ describe("refused", () => {
 
   test("nothing at all", async () => {
     await expect(build({ layers: [] })).rejects.toMatchObject({ code: "BuildFailed" });
+  });
+});
+
+describe("an index", () => {
+  const AMD64 = parsePlatform("linux/amd64");
+  const ARM64 = parsePlatform("linux/arm64");
+  const code = { entries: [{ path: "fn", content: "code" }] };
+  const recipe = (platform: typeof AMD64, base: string): ImageRecipe => ({
+    platform,
+    layers: [{ entries: [{ path: "base", content: base }] }, code],
+    config: { entrypoint: ["/fn"] },
+  });
+
+  test("has an image for each platform, each found by its own", async () => {
+    const built = await buildIndex({ store, name: "fn", images: [recipe(AMD64, "a"), recipe(ARM64, "b")] });
+    expect(built.images.map(({ platform }) => platform)).toEqual([AMD64, ARM64]);
+    for (const [i, platform] of [AMD64, ARM64].entries()) {
+      const image = await store.image("fn", { platform });
+      expect(image.digest).toBe(built.images[i]?.digest);
+      expect(image.config).toMatchObject(platform);
+      expect(readImageFile(image.layers, "/base", 10)?.toString()).toBe("ab"[i]);
+    }
+    await expect(store.image("fn", { platform: parsePlatform("linux/s390x") })).rejects.toMatchObject({
+      code: "WrongPlatform",
+    });
+  });
+
+  test("shares the layers that its images share, and is the same from the same input, in a layout too", async () => {
+    const images = [recipe(AMD64, "a"), recipe(ARM64, "b")];
+    const name = `oci:${join(box.dir, "out")}:v1`;
+    const first = await buildIndex({ store, name: "fn", images });
+    expect((await buildIndex({ store, name, images })).digest).toBe(first.digest);
+    const layers = await Promise.all(
+      [AMD64, ARM64].map(async (platform) => readImageManifest(store, await store.image(name, { platform })).layers),
+    );
+    expect(layers[0]?.[0]).not.toEqual(layers[1]?.[0]);
+    expect(layers[0]?.[1]).toEqual(layers[1]?.[1]);
+    expect(box.leftovers()).toEqual([]);
+  });
+
+  test("stands on the base of each platform", async () => {
+    await buildIndex({ store, name: "base", images: [recipe(AMD64, "a"), recipe(ARM64, "b")] });
+    const images = await Promise.all(
+      [AMD64, ARM64].map(async (platform) => ({
+        base: await store.image("base", { platform }),
+        layers: [{ entries: [{ path: "more", content: "x" }] }],
+      })),
+    );
+    const { images: made } = await buildIndex({ store, name: "fn", images });
+    expect(made.map(({ platform }) => platform)).toEqual([AMD64, ARM64]);
+    const image = await store.image("fn", { platform: ARM64 });
+    expect(readImageFile(image.layers, "base", 10)?.toString()).toBe("b");
+  });
+
+  test("of two images for one platform, or of none, is not built", async () => {
+    const twice = buildIndex({ store, name: "fn", images: [recipe(AMD64, "a"), recipe(AMD64, "b")] });
+    await expect(twice).rejects.toMatchObject({ code: "BuildFailed", image: "fn" });
+    await expect(buildIndex({ store, name: "fn", images: [] })).rejects.toMatchObject({ code: "BuildFailed" });
+    expect(store.list()).toEqual([]);
+  });
+});
+
+describe("annotations and labels", () => {
+  test("are in the manifest and the config, in an order of their own", async () => {
+    const one = await build({ annotations: { b: "2", a: "1" }, config: { labels: { d: "4", c: "3" } } });
+    const two = await build({ annotations: { a: "1", b: "2" }, config: { labels: { c: "3", d: "4" } } });
+    expect(one.digest).toBe(two.digest);
+    const image = await store.image("fn");
+    expect(readImageManifest(store, image).annotations).toEqual({ a: "1", b: "2" });
+    expect(image.config.config?.Labels).toEqual({ c: "3", d: "4" });
+  });
+
+  test("can name the layers that were built", async () => {
+    const { layers } = await build({
+      config: (built) => ({ labels: Object.fromEntries(built.map(({ digest }) => [digest, "mine"])) }),
+    });
+    expect((await store.image("fn")).config.config?.Labels).toEqual({ [layers[0]?.digest ?? ""]: "mine" });
   });
 });

@@ -1,10 +1,7 @@
-import { constants } from "node:fs";
 import { ImageError } from "./errors.ts";
-import { toBytePath } from "./layer-path.ts";
-import { imageTree, resolveInTree } from "./lower-view.ts";
 import type { ImageConfig } from "./manifest.ts";
+import { readImageFile } from "./read-image.ts";
 import type { Image } from "./store.ts";
-import { readSmallFile } from "./store-directory.ts";
 import { type ProcessUser, resolveUser, type UserFiles } from "./user-files.ts";
 
 /** What an image says about the process that it starts, in the words of the OCI runtime specification. */
@@ -77,12 +74,6 @@ function absolute(path: string): string {
 }
 
 function readUserFiles(layers: readonly string[]): UserFiles {
-  const tree = imageTree(layers);
-  const readFile = (path: string): string | undefined => {
-    const entry = resolveInTree(tree, toBytePath(path));
-    if (entry === undefined) return undefined;
-    if (entry.kind !== "file") throw new ImageError("InvalidConfig", `/${path} of the image is not a regular file`);
-    return readSmallFile(entry.source, MAX_USER_FILE_BYTES, constants.O_NOFOLLOW).toString("utf8");
-  };
-  return { passwd: readFile("etc/passwd"), group: readFile("etc/group") };
+  const read = (path: string): string | undefined => readImageFile(layers, path, MAX_USER_FILE_BYTES)?.toString("utf8");
+  return { passwd: read("etc/passwd"), group: read("etc/group") };
 }
