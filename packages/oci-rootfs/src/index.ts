@@ -25,7 +25,6 @@ export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./pla
 export { type ProcessConfig, processConfig } from "./process-config.ts";
 export type { OnProgress, Progress } from "./progress.ts";
 export { readImageFile, readImageManifest } from "./read-image.ts";
-export { readImageFile, readImageManifest } from "./read-image.ts";
 export { DEFAULT_REGISTRY, parseReference, type Reference } from "./reference.ts";
 export type { RegistryAuth } from "./registry-auth.ts";
 export type { RegistryOptions } from "./registry-options.ts";
