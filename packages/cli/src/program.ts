@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
+import { addCopy } from "./commands/copy.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addPull } from "./commands/pull.ts";
+import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
 import { addTypes } from "./commands/types.ts";
@@ -42,7 +45,8 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addBuild, addTypes, addValidate, addDoctor]) add(declaration);
+  for (const add of [addRender, addRun, addBuild, addPull, addPush, addCopy, addTypes, addValidate, addDoctor])
+    add(declaration);
   try {
     await program.parseAsync(withTraceForms(args), { from: "user" });
     return exitCode;

@@ -1,7 +1,7 @@
 import { createRunner, type Runner } from "@xfn/runner";
 import { explainImageError } from "./explain-image-error.ts";
 import { openImageStore } from "./open-store.ts";
-import { registryHosts } from "./registry-hosts.ts";
+import { type RegistryFlags, registryOptions } from "./registry-flags.ts";
 import type { Output } from "./terminal/output.ts";
 import { pullProgress } from "./terminal/pull-progress.ts";
 import { warning } from "./terminal/warning.ts";
@@ -10,10 +10,9 @@ import { warning } from "./terminal/warning.ts";
 export type RootfsMode = "auto" | "overlay" | "copy";
 
 /** The options that `render` and `run` share. */
-export interface RunnerFlags {
+export interface RunnerFlags extends RegistryFlags {
   readonly allowUnlimited?: boolean;
   readonly registry?: string;
-  readonly insecureRegistry?: readonly string[];
   readonly rootfs?: RootfsMode;
   readonly cacheDir?: string;
 }
@@ -24,7 +23,7 @@ export interface RunnerFlags {
  * @throws CliError `Usage` for a registry that is none, `Failed` where images cannot be kept
  */
 export async function openRunner(flags: RunnerFlags, output: Output): Promise<Runner> {
-  const insecureRegistries = registryHosts(flags.insecureRegistry);
+  const registries = registryOptions(flags);
   const store = await openImageStore(flags.cacheDir);
   const runner = createRunner({
     store,
@@ -33,7 +32,7 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
     images: {
       onProgress: pullProgress(output),
       ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
-      insecureRegistries,
+      ...registries,
     },
     // What is wrong with the machine, `xfn doctor` tells: not each run.
     onWarning: (message, about) => {

@@ -3,14 +3,14 @@ import { ExitCode, usageError } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
-import { registryHosts } from "../registry-hosts.ts";
+import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { buildFunction } from "./build.ts";
 
 /** Flags of `xfn build`, as the declaration parsed them. */
-export interface BuildFlags {
+export interface BuildFlags extends RegistryFlags {
   readonly tag: string;
   readonly output?: string;
   readonly base?: string;
@@ -18,14 +18,13 @@ export interface BuildFlags {
   readonly check: boolean;
   readonly pull?: "IfNotPresent" | "Always" | "Never";
   readonly registry?: string;
-  readonly insecureRegistry?: readonly string[];
   readonly cacheDir?: string;
 }
 
 /** `xfn build`: a folder becomes an image. Prints `NAME@DIGEST`. */
 export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
   checkNames(flags);
-  const insecureRegistries = registryHosts(flags.insecureRegistry);
+  const registries = registryOptions(flags);
   return interruptible(async (signal) => {
     const store = await openImageStore(flags.cacheDir);
     const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
@@ -38,7 +37,7 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
               onProgress: pullProgress(output),
               pullPolicy: flags.pull,
               defaultRegistry: flags.registry,
-              insecureRegistries,
+              ...registries,
             })
             .catch((error: unknown) => {
               throw explainImageError(error);

@@ -1,7 +1,6 @@
 import type { BuildFlags } from "../build/build-command.ts";
 import type { CommandContext } from "./command-context.ts";
-import { repeated } from "./command-context.ts";
-import { pullOption } from "./shared-options.ts";
+import { addRegistryOptions, pullOption } from "./shared-options.ts";
 
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
@@ -19,7 +18,7 @@ Example:
 
 /** Declares `xfn build`. */
 export function addBuild({ program, output, finish }: CommandContext): void {
-  program
+  const command = program
     .command("build")
     .description("make the image of a function, without Docker")
     .argument("[dir]", "the function's folder, or its file", ".")
@@ -32,8 +31,8 @@ export function addBuild({ program, output, finish }: CommandContext): void {
       pullOption("--pull <policy>", "when the base is pulled: IfNotPresent, Always or Never (default: IfNotPresent)"),
     )
     .option("--registry <host>", "registry for a base without one (default: docker.io)")
-    .option("--insecure-registry <host>", "speak http to this registry (repeatable)", repeated)
-    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)")
+    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)");
+  addRegistryOptions(command)
     .addHelpText("after", HELP)
     .action(async (dir: string, flags: BuildFlags) => {
       const { runBuild } = await import("../build/build-command.ts");

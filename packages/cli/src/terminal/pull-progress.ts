@@ -15,7 +15,11 @@ const FRAME_MS = 80;
  * Shows on a terminal how images are made ready: one moving line, then one line for each image that had to be fetched.
  * Images that are in the store already are not mentioned, and nothing is where no terminal is.
  */
-export function pullProgress(output: Output, now: () => number = Date.now): OnProgress {
+export function pullProgress(
+  output: Output,
+  now: () => number = Date.now,
+  verbs: (image: string) => readonly [string, string] = verb,
+): OnProgress {
   const images = new Map<string, Map<string, Layer>>();
   let drawn = Number.NEGATIVE_INFINITY;
   return (progress) => {
@@ -29,10 +33,10 @@ export function pullProgress(output: Output, now: () => number = Date.now): OnPr
       images.delete(image);
       output.status(undefined);
       if (fetched.length > 0 && output.interactive)
-        output.note(`${verb(image)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
+        output.note(`${verbs(image)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
     } else if (fetched.length > 0 && now() - drawn >= FRAME_MS) {
       drawn = now();
-      output.status(statusLine(image, fetched, output.columns));
+      output.status(statusLine(`${verbs(image)[0]} `, image, fetched, output.columns));
     }
   };
 }
@@ -43,7 +47,7 @@ function verb(image: string): readonly [string, string] {
 
 const BAR = 24;
 
-function statusLine(image: string, layers: readonly Layer[], columns: number): string {
+function statusLine(doing: string, image: string, layers: readonly Layer[], columns: number): string {
   const bytes = sum(layers, "bytes");
   const total = Math.max(sum(layers, "totalBytes"), 1);
   const filled = Math.min(BAR, Math.floor((bytes / total) * BAR));
@@ -51,7 +55,7 @@ function statusLine(image: string, layers: readonly Layer[], columns: number): s
   const figures = `[${bar}] ${Math.floor((bytes / total) * 100)}% of ${megabytes(total)}`;
   const room = Math.max(columns - figures.length - 14, 8);
   // A line that wraps could not be cleared again.
-  return `${verb(image)[0]} ${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
+  return `${doing}${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
 }
 
 function sum(layers: readonly Layer[], field: "bytes" | "totalBytes"): number {

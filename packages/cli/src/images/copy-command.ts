@@ -1,0 +1,91 @@
+import { parseReference } from "@xfn/oci-rootfs";
+import type { CopiedImage } from "@xfn/oci-rootfs/registry";
+import { memoryOption } from "../commands/parse-value.ts";
+import { ExitCode, usageError } from "../errors.ts";
+import { explainImageError } from "../explain-image-error.ts";
+import { interruptible } from "../interrupt.ts";
+import { openImageStore } from "../open-store.ts";
+import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { oneLine } from "../terminal/escape.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+
+/** Flags of `xfn copy` and `xfn push`, as the declarations parsed them. */
+export interface CopyFlags extends RegistryFlags {
+  readonly platform?: string;
+  /** A repository. */
+  readonly mountFrom?: string;
+  /** A quantity. */
+  readonly chunkSize?: string;
+  readonly cacheDir?: string;
+}
+
+/** `xfn copy`: an image from one place to another. Prints `NAME@DIGEST` of the copy. */
+export async function runCopy(
+  from: string,
+  to: string,
+  flags: CopyFlags,
+  output: Output,
+  verbs: readonly [string, string] = ["copying", "copied"],
+): Promise<number> {
+  const registries = registryOptions(flags);
+  const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
+  const chunkBytes = flags.chunkSize === undefined ? undefined : memoryOption("--chunk-size", flags.chunkSize);
+  return interruptible(async (signal) => {
+    const { copyImage } = await import("@xfn/oci-rootfs/registry");
+    try {
+      const copied = await copyImage({
+        ...registries,
+        from,
+        to,
+        store: await openImageStore(flags.cacheDir),
+        platform,
+        mountFrom: flags.mountFrom,
+        chunkBytes,
+        onProgress: pullProgress(output, Date.now, () => verbs),
+        signal,
+      });
+      output.status(undefined);
+      if (copied.onlyPlatform !== undefined)
+        output.note(
+          `xfn: ${oneLine(from, 200)} is an index of which the store holds ${copied.onlyPlatform} only: ${verbs[1]} that image alone`,
+        );
+      await output.product(`${nameWithDigest(copied)}\n`);
+      return ExitCode.ok;
+    } catch (error) {
+      throw explainImageError(error);
+    } finally {
+      output.status(undefined);
+    }
+  });
+}
+
+/** `xfn push`: from the store, or a layout, to a registry. */
+export async function runPush(
+  name: string,
+  reference: string | undefined,
+  flags: CopyFlags,
+  output: Output,
+): Promise<number> {
+  const to = reference ?? name;
+  const isPlace = to.startsWith("oci:") || to.startsWith("store:");
+  if (isPlace || !isQualified(to))
+    throw usageError(
+      `push takes a reference with a registry, such as ghcr.io/org/my-function:v1, not ${JSON.stringify(to)}`,
+      isPlace ? ["`xfn copy` copies to layouts and names of the store"] : [],
+    );
+  const from = name.startsWith("oci:") || name.startsWith("store:") ? name : `store:${name}`;
+  return runCopy(from, to, flags, output, ["pushing", "pushed"]);
+}
+
+function isQualified(text: string): boolean {
+  try {
+    return parseReference(text).qualified;
+  } catch (error) {
+    throw explainImageError(error);
+  }
+}
+
+function nameWithDigest({ name, digest }: CopiedImage): string {
+  return name.endsWith(`@${digest}`) ? name : `${name}@${digest}`;
+}

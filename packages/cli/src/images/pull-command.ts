@@ -1,0 +1,43 @@
+import { parseReference } from "@xfn/oci-rootfs";
+import { ExitCode } from "../errors.ts";
+import { explainImageError } from "../explain-image-error.ts";
+import { interruptible } from "../interrupt.ts";
+import { openImageStore } from "../open-store.ts";
+import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+
+/** Flags of `xfn pull`, as the declaration parsed them. */
+export interface PullFlags extends RegistryFlags {
+  readonly platform?: string;
+  readonly registry?: string;
+  readonly cacheDir?: string;
+}
+
+/** `xfn pull`: an image from its registry into the store, ready to run. Prints `NAME@DIGEST`. */
+export async function runPull(text: string, flags: PullFlags, output: Output): Promise<number> {
+  const registries = registryOptions(flags);
+  const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
+  return interruptible(async (signal) => {
+    try {
+      // With its registry, so that an image of the same short name that was built here does not stand in for it.
+      const reference = parseReference(text, flags.registry === undefined ? {} : { defaultRegistry: flags.registry });
+      const store = await openImageStore(flags.cacheDir);
+      const image = await store.image(reference.toString(), {
+        ...registries,
+        pullPolicy: "Always",
+        platform,
+        onProgress: pullProgress(output),
+        signal,
+      });
+      // The digest that the name stands for at the registry: of an index where there is one.
+      const digest = store.list().find(({ name }) => name === image.name)?.digest ?? image.digest;
+      await output.product(`${image.name.endsWith(`@${digest}`) ? image.name : `${image.name}@${digest}`}\n`);
+      return ExitCode.ok;
+    } catch (error) {
+      throw explainImageError(error);
+    } finally {
+      output.status(undefined);
+    }
+  });
+}
