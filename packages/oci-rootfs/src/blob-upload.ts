@@ -55,7 +55,7 @@ export function pushScope(session: RegistrySession): string {
 export function checkDigest(response: TransportResponse, digest: string): void {
   const claimed = response.headers["docker-content-digest"];
   if (typeof claimed !== "string" || claimed === digest || claimed.split(":")[0] !== digest.split(":")[0]) return;
-  throw new ImageError("DigestMismatch", `${response.url.host} has made ${claimed.slice(0, 150)} of it`, { digest });
+  throw new ImageError("RegistryRefused", `${response.url.host} has made ${claimed.slice(0, 150)} of it`, { digest });
 }
 
 /** The answer that says where the content goes; undefined where the registry took it from the other repository. */

@@ -168,7 +168,7 @@ async function copyGraph(
   await inParallel([...blobs.values()], stop, async (blob) => {
     report(blob, 0, "waiting");
     let reported = 0;
-    const outcome = await target.blob({
+    const writing = target.blob({
       descriptor: blob,
       open: (attempt) => source.blob(blob, attempt),
       onBytes(done) {
@@ -177,6 +177,11 @@ async function copyGraph(
         report(blob, done, "pulling");
       },
       signal,
+    });
+    const outcome = await writing.catch((error: unknown) => {
+      // Wrong content is the source's doing.
+      const wrong = error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
+      throw wrong ? error.at({ image: options.from }) : error;
     });
     counts[outcome] += 1;
     if (outcome === "written") bytes += blob.size;
