@@ -39,7 +39,7 @@ async function lookAround(root: string): Promise<string[]> {
   const found = await Promise.all([
     processes(root),
     mounts(root),
-    cgroups("/sys/fs/cgroup"),
+    cgroups("/sys/fs/cgroup", root),
     ...[join(root, "tmp"), ...RUNTIME_FOLDERS].map(entries),
     // crun's own temporary files, where nobody tells it another place.
     entries("/tmp").then((files) => files.filter((file) => file.startsWith("file: /tmp/crun."))),
@@ -69,18 +69,31 @@ async function mounts(root: string): Promise<string[]> {
 }
 
 // Groups are nested below the one that the tests run in, wherever that is.
-async function cgroups(folder: string, depth = 0): Promise<string[]> {
+async function cgroups(folder: string, root: string, depth = 0): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = await Promise.all(
-    entries.flatMap((entry) => {
-      if (!entry.isDirectory()) return [];
+    entries.map(async (entry) => {
+      if (!entry.isDirectory() || (await isAnothers(entry.name, root))) return [];
       const path = join(folder, entry.name);
       // The group that holds xfn's own process while it divides a delegated group stays as long as the group itself.
       const ours = entry.name.startsWith("xfn-") && entry.name !== "xfn-supervisor" ? [`cgroup: ${path}`] : [];
-      return [depth < 8 ? cgroups(path, depth + 1).then((below) => [...ours, ...below]) : Promise.resolve(ours)];
+      return depth < 8 ? [...ours, ...(await cgroups(path, root, depth + 1))] : ours;
     }),
   );
   return found.flat();
+}
+
+// Tests run side by side, and each call has groups, named `xfn-PID-STARTED-...` for the process that made them. Those of a living
+// process that does not know the workspace are another test's. (Our own process need not know it.)
+async function isAnothers(group: string, root: string): Promise<boolean> {
+  const [, pid, started] = /^xfn-(\d+)-(\d+)-/.exec(group) ?? [];
+  if (pid === undefined || Number(pid) === process.pid) return false;
+  const [stat, command, environment] = await Promise.all(
+    ["stat", "cmdline", "environ"].map(async (file) => await text(`/proc/${pid}/${file}`)),
+  );
+  // After the name, which may have anything in it, comes the third field; the 22nd is when the process started.
+  const lives = stat?.replace(/^.*\) /s, "").split(" ")[19] === started;
+  return lives && ![command, environment].some((content) => content?.includes(root));
 }
 
 async function entries(folder: string): Promise<string[]> {

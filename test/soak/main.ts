@@ -1,10 +1,14 @@
-// npm run soak [-- --calls N] [--concurrency N]: calls of every kind, a fifth of them faulty, to a real server.
+// npm run soak [-- --calls N] [--concurrency N] [--start-early POLICY]: calls of every kind, a fifth of them faulty, to a real server.
 import { parseArgs } from "node:util";
 import { Workspace } from "../harness/workspace.ts";
 import { problemsOf, soak } from "./soak.ts";
 
 const { values } = parseArgs({
-  options: { calls: { type: "string", default: "100000" }, concurrency: { type: "string", default: "4" } },
+  options: {
+    calls: { type: "string", default: "100000" },
+    concurrency: { type: "string", default: "4" },
+    "start-early": { type: "string" },
+  },
 });
 const [calls, concurrency] = [Number(values.calls), Number(values.concurrency)];
 if (!Number.isSafeInteger(calls) || calls < 1 || !Number.isSafeInteger(concurrency) || concurrency < 1) {
@@ -16,6 +20,7 @@ await using workspace = await Workspace.create();
 const report = await soak(workspace, {
   calls,
   concurrency,
+  startEarly: values["start-early"],
   onProgress: (done, holding) => console.log(`${done} calls: ${JSON.stringify(holding)}`),
 });
 console.log(`${report.calls} calls, ${report.faulty} of them faulty, in ${report.seconds.toFixed(0)} s`);

@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import process from "node:process";
-import { createRunnerClient, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkHealth, createRunnerClient, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
 import { before, leftovers } from "../harness/leftovers.ts";
 import { CHECKOUT } from "../harness/places.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
-import type { Workspace } from "../harness/workspace.ts";
-import { isServing } from "./health.ts";
+import type { Started, Workspace } from "../harness/workspace.ts";
 import { FAULTY, GOOD, type Place } from "./kinds.ts";
 import { type Holding, restingHolding } from "./watch.ts";
 
@@ -16,6 +14,8 @@ export interface SoakOptions {
   calls: number;
   /** Calls at a time. */
   concurrency: number;
+  /** How `xfn-runner` starts sandboxes before their calls; by default as it does by default. */
+  startEarly?: string | undefined;
   /** Told now and then how far it is. */
   onProgress?: (done: number, holding: Holding) => void;
 }
@@ -31,12 +31,16 @@ export interface SoakReport {
   holdings: Holding[];
   /** Whether the server says, at the end, that it serves. */
   serving: boolean;
+  /** Errors that it logged. */
+  said: string;
   /** What it left behind when it had stopped. */
   left: string[];
 }
 
 // One call in five fails.
 const FAULT_EVERY = 5;
+
+const RUNNER_MAIN = join(CHECKOUT, "packages/runner/dist/program/main.js");
 
 const LOOKS = 10;
 
@@ -49,8 +53,11 @@ const MEMORY_FACTOR = 1.05;
 
 const FIRST_WRONG = 5;
 
+// A guard against a server that hangs: nobody makes more calls than a day has room for.
+const MAX_MS = 24 * 60 * 60 * 1_000;
+
 /** What is wrong, one line each. */
-export function problemsOf({ wrong, holdings, serving, left }: SoakReport): string[] {
+export function problemsOf({ wrong, holdings, serving, said, left }: SoakReport): string[] {
   const [warm, end] = [holdings.slice(WARM_UP_LOOKS - 1, -WARM_UP_LOOKS), holdings.slice(-WARM_UP_LOOKS)];
   const problems = wrong.count === 0 ? [] : [`${wrong.count} calls ended as they must not`, ...wrong.first];
   for (const name of ["processes", "zombies", "descriptors", "mounts", "cgroups"] as const) {
@@ -63,6 +70,7 @@ export function problemsOf({ wrong, holdings, serving, left }: SoakReport): stri
   const after = Math.min(...end.map(({ memoryMiB }) => memoryMiB));
   if (after > before * MEMORY_FACTOR)
     problems.push(`memory: ${before.toFixed(1)} MiB after the warm-up, ${after.toFixed(1)} MiB at the end`);
+  if (said !== "") problems.push(`it logged errors: ${said.slice(0, 1_000)}`);
   if (!serving) problems.push("its health is not SERVING");
   return [...problems, ...left.map((thing) => `left behind: ${thing}`)];
 }
@@ -76,10 +84,11 @@ export async function soak(workspace: Workspace, options: SoakOptions): Promise<
 }
 
 async function callServer(workspace: Workspace, options: SoakOptions): Promise<Omit<SoakReport, "left">> {
-  const socket = join(workspace.root, "work", "runner.sock");
-  const server = await startServer(workspace, socket);
+  const socket = workspace.path("runner.sock");
+  const server = startServer(workspace, socket, options);
   const client = createRunnerClient({ endpoint: `unix:${socket}` });
   try {
+    await untilServing(socket, server);
     const place: Place = { client, socket, folder: workspace.path(), limits: await canLimit(client) };
     const wrong: SoakReport["wrong"] = { count: 0, first: [] };
     const began = performance.now();
@@ -97,7 +106,7 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
         }
       };
       await Promise.all(Array.from({ length: options.concurrency }, worker));
-      const holding = await restingHolding(server.pid as number);
+      const holding = await restingHolding(server.child.pid as number);
       options.onProgress?.(to, holding);
       return holding;
     };
@@ -114,13 +123,12 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
       wrong,
       holdings,
       serving: await isServing(socket),
+      said: server.stderr(),
     };
   } finally {
     client.close();
-    server.stdin?.end();
-    const guard = setTimeout(() => server.kill("SIGKILL"), 30_000);
-    if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
-    clearTimeout(guard);
+    server.child.kill("SIGTERM");
+    await server.finished;
   }
 }
 
@@ -138,16 +146,27 @@ function isFaulty(index: number): boolean {
   return index % FAULT_EVERY === FAULT_EVERY - 1;
 }
 
-async function startServer(workspace: Workspace, socket: string): Promise<ChildProcess> {
-  const server = spawn(process.execPath, [join(CHECKOUT, "test/soak/server.ts"), socket, workspace.cache], {
-    env: workspace.environment(),
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  await Promise.race([
-    once(server.stdout, "data"),
-    once(server, "exit").then(() => {
-      throw new Error("the server did not start");
-    }),
-  ]);
-  return server;
+function startServer(workspace: Workspace, socket: string, { startEarly }: SoakOptions): Started {
+  const options = {
+    address: `unix:${socket}`,
+    "cache-dir": workspace.cache,
+    "metrics-address": "off",
+    "max-concurrent": "4",
+    "log-level": "error",
+    ...(startEarly === undefined ? {} : { "start-early": startEarly }),
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  return workspace.start([process.execPath, RUNNER_MAIN, "serve", ...args], { killAfterMs: MAX_MS });
+}
+
+async function untilServing(socket: string, { child, stderr }: Started): Promise<void> {
+  while (!(await isServing(socket))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the runner did not start: ${stderr()}`);
+    await sleep(100);
+  }
+}
+
+async function isServing(socket: string): Promise<boolean> {
+  const state = await checkHealth({ endpoint: `unix:${socket}` }, 5_000).catch(() => "UNKNOWN");
+  return state === "SERVING";
 }
