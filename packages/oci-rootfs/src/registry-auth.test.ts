@@ -1,8 +1,12 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type FakeRegistry, fakeRegistry } from "../testing/fake-registry.ts";
-import { testImage } from "../testing/layout.ts";
+import { testImage, writeLayout } from "../testing/layout.ts";
 import { type Sandbox, sandbox } from "../testing/sandbox.ts";
 import { file, tarball } from "../testing/tarball.ts";
+import { copyImage } from "./copy-image.ts";
+import type { Credentials } from "./credentials.ts";
+import { ImageError } from "./errors.ts";
 import { mayAuthenticateAt, parseChallenges, type RegistryAuth } from "./registry-auth.ts";
 import { type Image, type ImageOptions, openStore } from "./store.ts";
 
@@ -174,6 +178,120 @@ describe("bearer", () => {
   test("a realm that is no http URL is refused", async () => {
     demand("Bearer t0ken", 'Bearer realm="file:///etc/passwd"');
     await expect(pull()).rejects.toMatchObject({ code: "Unauthorized" });
+  });
+});
+
+describe("credentials", () => {
+  const BASIC_CHALLENGE = 'Basic realm="r"';
+
+  test("are looked up only when the registry asks, once for a pull, by registry and repository", async () => {
+    const asked: object[] = [];
+    const credentials: Credentials = async ({ registry: host, repository }) => {
+      asked.push({ host, repository });
+      return { username: "user", password: "pass" };
+    };
+    await pull(undefined, { credentials });
+    expect(asked).toEqual([]);
+    demand(BASIC, BASIC_CHALLENGE);
+    await pull(undefined, { credentials, pullPolicy: "Always" });
+    expect(asked).toEqual([{ host: registry.host, repository: "fn" }]);
+  });
+
+  test("of the call come first", async () => {
+    demand(BASIC, BASIC_CHALLENGE);
+    const credentials: Credentials = () => Promise.reject(new Error("asked"));
+    expect((await pull({ username: "user", password: "pass" }, { credentials })).digest).toBe(image.manifest.digest);
+  });
+
+  test("of the call that say nothing do not hide others", async () => {
+    demand(BASIC, BASIC_CHALLENGE);
+    const credentials: Credentials = async () => ({ username: "user", password: "pass" });
+    expect((await pull({ username: "" }, { credentials })).digest).toBe(image.manifest.digest);
+  });
+
+  test("that cannot be had do not matter for what is public, and are told of where they do", async () => {
+    const broken = new ImageError("InvalidCredentials", "the keychain is locked");
+    const credentials: Credentials = () => Promise.reject(broken);
+    demand("Bearer t0ken", bearerAt(tokens.host));
+    giveToken({ token: "t0ken" });
+    expect((await pull(undefined, { credentials })).digest).toBe(image.manifest.digest);
+    demand(BASIC, BASIC_CHALLENGE);
+    const refused = pull(undefined, { credentials, pullPolicy: "Always" });
+    await expect(refused).rejects.toMatchObject({ code: "Unauthorized" });
+    await expect(refused).rejects.toThrow(/the keychain is locked/);
+  });
+});
+
+describe("a token", () => {
+  test("is asked for once, however many layers are refused at once", async () => {
+    const many = testImage(Array.from({ length: 6 }, (_, i) => tarball([file(`f${i}`, `${i}`)])));
+    registry.add(many);
+    // Manifests are for everybody, blobs are not.
+    registry.fault = (request, response) => {
+      if (request.url?.includes("/manifests/") === true || request.headers.authorization === "Bearer t0ken")
+        return false;
+      if (request.url?.includes(many.config.digest) === true) return false;
+      response.writeHead(401, { "www-authenticate": bearerAt(tokens.host) }).end();
+      return true;
+    };
+    giveToken({ token: "t0ken" });
+    await pull();
+    expect(tokens.requests).toHaveLength(1);
+  });
+
+  test("that is about to end is renewed before it does", async () => {
+    demand("Bearer t0ken", bearerAt(tokens.host));
+    giveToken({ token: "t0ken", expires_in: 0.001 });
+    await pull();
+    const refusals = registry.requests.filter(({ authorization }) => authorization === undefined);
+    expect(refusals).toHaveLength(1);
+    expect(tokens.requests.length).toBeGreaterThan(1);
+  });
+
+  test("is used for as long as it says", async () => {
+    demand("Bearer t0ken", bearerAt(tokens.host));
+    giveToken({ token: "t0ken", expires_in: 300 });
+    await pull();
+    expect(tokens.requests).toHaveLength(1);
+  });
+
+  test("that is refused again is an error, not a loop", async () => {
+    demand("Bearer another", bearerAt(tokens.host));
+    giveToken({ token: "t0ken" });
+    await expect(pull()).rejects.toMatchObject({ code: "Unauthorized" });
+    expect(tokens.requests).toHaveLength(1);
+  });
+
+  test("for pushing asks to write this repository, and to read the one that is mounted from", async () => {
+    const layout = writeLayout(join(box.dir, "layout"), image);
+    registry.manifests.clear();
+    registry.blobs.clear();
+    demand("Bearer t0ken", bearerAt(tokens.host));
+    giveToken({ token: "t0ken" });
+    const insecureRegistries = [registry.host];
+    await copyImage({ from: layout, to: `${registry.host}/fn`, mountFrom: "base", insecureRegistries });
+    const scopes = tokens.requests.map(({ line }) => new URL(line.slice(4), "http://any").searchParams.getAll("scope"));
+    expect(scopes).toContainEqual(["repository:fn:pull,push"]);
+    expect(scopes).toContainEqual(["repository:fn:pull,push", "repository:base:pull"]);
+  });
+
+  test("that ends during an upload is renewed and the blob sent again", async () => {
+    const layout = writeLayout(join(box.dir, "layout"), image);
+    registry.blobs.clear();
+    registry.manifests.clear();
+    let valid = 1;
+    registry.fault = (request, response) => {
+      if (request.method === "PUT" && valid === 1) valid = 2;
+      if (request.headers.authorization === `Bearer ${valid}`) return false;
+      request.resume();
+      response.writeHead(401, { "www-authenticate": bearerAt(tokens.host) }).end();
+      return true;
+    };
+    tokens.fault = (_, response) => Boolean(response.end(JSON.stringify({ token: String(valid) })));
+    const insecureRegistries = [registry.host];
+    const retry = { attempts: 3, baseDelayMs: 1 };
+    await copyImage({ from: layout, to: `${registry.host}/fn`, insecureRegistries, retry });
+    expect(registry.manifests.get("latest")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
   });
 });
 
