@@ -13,9 +13,11 @@ export type Need =
   | "crun"
   | "docker-registry"
   | "go"
+  | "openssl"
   /** What test/interop/go is built of: a Go that is new enough, and a proxy or cache that has its modules. */
   | "go-modules"
   | "python3"
+  | "runc"
   /** Python's gRPC: grpcio. */
   | "python-grpc"
   | "skopeo"

@@ -6,6 +6,9 @@ export const CHECKOUT: string = fileURLToPath(new URL("../..", import.meta.url))
 /** The program, as `./xfn` starts it. */
 export const XFN_MAIN = `${CHECKOUT}/packages/cli/dist/xfn.js`;
 
+/** The runner, as `./xfn-runner` starts it. */
+export const RUNNER_MAIN = `${CHECKOUT}/packages/runner/dist/program/main.js`;
+
 /** A user that no machine knows: no passwd entry, no home, no subordinate ids. */
 export const ORDINARY_UID = 61_234;
 

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRunnerClient, type RunnerClient, type RunnerClientOptions } from "@xfn/runner-grpc";
+import { RUNNER_MAIN } from "./places.ts";
+import type { Finished, RunOptions, Started, Workspace } from "./workspace.ts";
+
+// It listens within a second; a machine that is busy may need longer.
+const START_TIMEOUT_MS = 30_000;
+
+/** One line of a runner's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
+
+/** A running `xfn-runner serve`. */
+export interface RunningServer extends AsyncDisposable {
+  readonly started: Started;
+  /** What it listens on, with the ports that were chosen. */
+  readonly addresses: readonly string[];
+  /** `http://127.0.0.1:PORT` of its metrics. */
+  readonly http: string;
+  /** What it has logged so far. */
+  log(): LogLine[];
+  /** Waits for a line of the log. */
+  logged(wanted: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Sends a signal to the program. */
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Starts `xfn-runner serve ARGS` with metrics on a free port, and waits until it listens and, unless told otherwise, is ready. */
+export async function startRunnerServer(
+  workspace: Workspace,
+  args: readonly string[],
+  options: RunOptions & { ready?: boolean } = {},
+): Promise<RunningServer> {
+  const command = [process.execPath, RUNNER_MAIN, "serve", "--metrics-address", "127.0.0.1:0", ...args];
+  const started = workspace.start(command, options);
+  const log = (): LogLine[] =>
+    started
+      .stderr()
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as LogLine);
+  let ended: Finished | undefined;
+  void started.finished.then((finished) => {
+    ended = finished;
+  });
+  const logged = async (wanted: (line: LogLine) => boolean): Promise<LogLine> => {
+    for (const end = Date.now() + START_TIMEOUT_MS; ; await sleep(20)) {
+      if (ended === undefined || ended.code === 0) {
+        const found = log().find(wanted);
+        if (found !== undefined) return found;
+      }
+      if (ended !== undefined || Date.now() > end) throw new Error(`xfn-runner did not log it:\n${started.stderr()}`);
+    }
+  };
+  try {
+    const listening = await logged(({ msg }) => msg === "listening");
+    if (options.ready !== false) await logged(({ msg }) => msg === "ready");
+    return {
+      started,
+      addresses: listening["addresses"] as string[],
+      http: listening["metrics"] as string,
+      log,
+      logged,
+      signal: (name) => process.kill(started.child.pid ?? 0, name),
+      async [Symbol.asyncDispose]() {
+        if (ended === undefined) started.child.kill("SIGTERM");
+        await started.finished;
+      },
+    };
+  } catch (error) {
+    started.child.kill("SIGKILL");
+    throw error;
+  }
+}
+
+/** An abstract socket of this test's own. */
+export function abstractAddress(): string {
+  return `unix:///@xfn-test/${process.pid}/${randomBytes(4).toString("hex")}`;
+}
+
+/** A client that ends with its test: `using client = clientOf({ endpoint })`. */
+export function clientOf(options: RunnerClientOptions): RunnerClient & Disposable {
+  const client = createRunnerClient(options);
+  return { ...client, [Symbol.dispose]: () => client.close() };
+}
