@@ -4,7 +4,7 @@ export interface Figure {
   name: string;
   /** The median of ours, in `unit`. */
   value: number;
-  unit: "ms" | "us" | "MB" | "MB/s";
+  unit: "ms" | "us" | "MB" | "MB/s" | "calls/s";
   /** How many runs the median is of. */
   runs: number;
   /** What it is measured against, in the same run. */
@@ -13,6 +13,8 @@ export interface Figure {
   ratio?: number;
   /** What the ratio, or the value where there is no peer, should not exceed. */
   goal?: number;
+  /** The goal is a lower bound. */
+  atLeast?: boolean;
 }
 
 /** Prints a figure as one JSON line on stdout. */
@@ -21,7 +23,9 @@ export function report(figure: Figure): void {
   if (figure.peer !== undefined) rounded.peer = { ...figure.peer, value: round(figure.peer.value) };
   if (figure.ratio !== undefined) rounded.ratio = round(figure.ratio);
   const measured = figure.ratio ?? figure.value;
-  console.log(JSON.stringify(figure.goal === undefined ? rounded : { ...rounded, met: measured <= figure.goal }));
+  const { goal, atLeast = false } = figure;
+  const met = goal === undefined ? undefined : atLeast ? measured >= goal : measured <= goal;
+  console.log(JSON.stringify({ ...rounded, met }));
 }
 
 /** The middle of a list of numbers. */

@@ -2,6 +2,7 @@
 const suites = {
   compose: () => import("./compose.bench.ts"),
   call: () => import("./call.bench.ts"),
+  runner: () => import("./runner.bench.ts"),
   render: () => import("./render.bench.ts"),
   sdk: () => import("./sdk.bench.ts"),
   functionio: () => import("./functionio.bench.ts"),

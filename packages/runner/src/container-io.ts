@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from "node:fs";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { MAX_OUTPUT_BYTES, STDERR_TAIL_BYTES } from "./run-options.ts";
 
@@ -63,10 +63,7 @@ export function openContainerIo(
 ): ContainerIo {
   const stdout = new Socket({ fd: stdio.stdout, readable: true, writable: false });
   const stderr = new Socket({ fd: stdio.stderr, readable: true, writable: false });
-  const stdin = new Socket({ fd: stdio.stdin, readable: false, writable: true });
-  // EPIPE says that the function stopped reading, which it may.
-  stdin.on("error", () => undefined);
-  stdin.end(input);
+  const stdin = writeInput(stdio.stdin, input);
 
   const chunks: Buffer[] = [];
   let size = 0;
@@ -85,15 +82,41 @@ export function openContainerIo(
 
   const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
     // A function may end without having read its input.
-    stdin.destroy();
+    stdin?.destroy();
     return { stdout: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), stderr: tail.text() };
   });
   return {
     output,
     abandon: () => {
-      for (const socket of [stdin, stdout, stderr]) socket.destroy();
+      for (const socket of [stdin, stdout, stderr]) socket?.destroy();
     },
   };
+}
+
+/** What a pipe holds, at least, so that a write of it to an empty one does not wait (pipe(7)). */
+const PIPE_BYTES = 64 * 1024;
+
+/** Writes the input and closes the pipe: at once where it fits, else as it is read. */
+function writeInput(fd: number, input: Uint8Array): Socket | undefined {
+  let written = 0;
+  if (input.length <= PIPE_BYTES) {
+    try {
+      written = input.length === 0 ? 0 : writeSync(fd, input);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : "";
+      // EPIPE says that the function stopped reading, which it may. A user with too many pipes is given small ones.
+      if (code !== "EPIPE" && code !== "EAGAIN") throw error;
+      if (code === "EPIPE") written = input.length;
+    }
+    if (written === input.length) {
+      closeSync(fd);
+      return undefined;
+    }
+  }
+  const stdin = new Socket({ fd, readable: false, writable: true });
+  stdin.on("error", () => undefined);
+  stdin.end(input.subarray(written));
+  return stdin;
 }
 
 function closed(socket: Socket): Promise<void> {

@@ -4,7 +4,7 @@ import type { LimitCgroup } from "./cgroups.ts";
 import { processRlimit } from "./cgroups.ts";
 import type { OciRuntime } from "./crun.ts";
 import type { PrepareRequest } from "./host/protocol.ts";
-import { networkFiles, sandboxPaths, sharedRootfs } from "./host/protocol.ts";
+import { bundlePaths, networkFiles, sharedRootfs } from "./host/protocol.ts";
 import type { RunOptions } from "./run-options.ts";
 import { MAX_PROCESSES, READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "./run-options.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
@@ -34,15 +34,42 @@ export interface Recipe {
   readonly mayStartEarly: boolean;
   /** What it may write, in bytes. */
   readonly writableBytes: number;
-  /** What makes one. */
-  request(id: string, scratch: string, cgroup: LimitCgroup | undefined): PrepareRequest;
+  /** What it is made of. */
+  container(id: string): Omit<PrepareRequest, "type" | "spec">;
+  /** Its config.json. */
+  spec(scratch: string, cgroup: LimitCgroup | undefined): string;
 }
 
 /** An image with this label has its functions started when they are called and not before. */
 export const START_EARLY_LABEL = "dev.xfn.start-early";
 
-/** The recipe of a call. @throws ImageError for an image that cannot be run */
-export async function recipeOf(image: RunnableImage, options: RunOptions, settings: RecipeSettings): Promise<Recipe> {
+// More than this are in use at once by nobody; what is forgotten is made again.
+const MAX_RECIPES = 256;
+
+/** The recipes of one runner. Each is made once, as its text alone takes longer to make than a message to send. */
+export class Recipes {
+  readonly #known = new Map<string, Recipe>();
+
+  /** The recipe of a call. @throws ImageError for an image that cannot be run */
+  async of(image: RunnableImage, options: RunOptions, settings: RecipeSettings): Promise<Recipe> {
+    const { network = "Isolated", memoryBytes, cpus, pids } = options;
+    // The config is part of what the digest is of; layers are named by theirs.
+    const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size === MAX_RECIPES) this.#known.clear();
+    const recipe = await recipeOf(key, image, options, settings);
+    this.#known.set(key, recipe);
+    return recipe;
+  }
+}
+
+async function recipeOf(
+  key: string,
+  image: RunnableImage,
+  options: RunOptions,
+  settings: RecipeSettings,
+): Promise<Recipe> {
   const process = await processConfig(image);
   const network = options.network ?? "Isolated";
   const limits: SandboxLimits = {
@@ -50,14 +77,11 @@ export async function recipeOf(image: RunnableImage, options: RunOptions, settin
     ...(options.cpus === undefined ? {} : { cpus: options.cpus }),
     ...(options.pids === undefined ? {} : { pids: options.pids }),
   };
-  // The config is part of what the digest is of; layers are named by theirs.
-  const key = JSON.stringify([image.digest, network, limits.memoryBytes, limits.cpus, limits.pids]);
   const optedOut = image.config.config?.Labels?.[START_EARLY_LABEL] === "false";
   const { owner, readOnlyRoot } = settings;
   const shared = readOnlyRoot ? sharedName(image.digest, network) : null;
   const writableBytes = shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
-  const request = (id: string, scratch: string, cgroup: LimitCgroup | undefined): PrepareRequest => ({
-    type: "prepare",
+  const container = (id: string): Omit<PrepareRequest, "type" | "spec"> => ({
     id,
     layers: [...image.layers],
     // A store on a file system without whiteouts has layers that only a copy shows rightly.
@@ -65,18 +89,26 @@ export async function recipeOf(image: RunnableImage, options: RunOptions, settin
     shared,
     networkFiles: network === "Accessible",
     owner: owner ?? null,
-    spec: runtimeSpec(process, {
-      network,
-      runtime: settings.runtime.family,
-      // An ordinary user is id 0 of the namespace that the host process holds.
-      owner: owner ?? { uid: 0, gid: 0 },
-      rootfs: shared === null ? sandboxPaths(scratch, id).rootfs : sharedRootfs(scratch, shared),
-      pids: processRlimit(options.pids ?? MAX_PROCESSES, cgroup),
-      networkFiles: networkFiles(scratch),
-      ...(shared === null ? {} : { readOnlyRoot: { tmp: sandboxPaths(scratch, id).tmp } }),
-    }),
     writableBytes,
   });
+  const specs = new Map<number, string>();
+  const spec = (scratch: string, cgroup: LimitCgroup | undefined): string => {
+    const pids = processRlimit(options.pids ?? MAX_PROCESSES, cgroup);
+    const made =
+      specs.get(pids) ??
+      runtimeSpec(process, {
+        network,
+        runtime: settings.runtime.family,
+        // An ordinary user is id 0 of the namespace that the host process holds.
+        owner: owner ?? { uid: 0, gid: 0 },
+        rootfs: shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, shared),
+        pids,
+        networkFiles: networkFiles(scratch),
+        ...(shared === null ? {} : { readOnlyRoot: { tmp: bundlePaths.tmp } }),
+      });
+    specs.set(pids, made);
+    return made;
+  };
   // A function that has the network could call somebody before it was called itself.
   return {
     key,
@@ -85,7 +117,8 @@ export async function recipeOf(image: RunnableImage, options: RunOptions, settin
     limits,
     mayStartEarly: network === "Isolated" && !optedOut,
     writableBytes,
-    request,
+    container,
+    spec,
   };
 }
 

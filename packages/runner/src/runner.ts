@@ -7,8 +7,9 @@ import { findRuntime, identifyRuntime, runtimeWarning } from "./crun.ts";
 import { EarlySandboxes } from "./early/early-sandboxes.ts";
 import type { StartEarly, StartEarlyLimits } from "./early/limits.ts";
 import type { Recipe, RunnableImage } from "./recipe.ts";
-import { recipeOf } from "./recipe.ts";
+import { Recipes } from "./recipe.ts";
 import type { RunOptions } from "./run-options.ts";
+import { MAX_PROCESSES } from "./run-options.ts";
 import { RunnerError } from "./runner-error.ts";
 import type { RunnerEvent } from "./runner-event.ts";
 import { Sandbox } from "./sandbox.ts";
@@ -77,6 +78,7 @@ export function createRunner(options: RunnerOptions): Runner {
 class CrunRunner implements Runner {
   readonly #options: RunnerOptions;
   readonly #owner = sandboxOwner();
+  readonly #recipes = new Recipes();
   readonly #warned = new Set<string>();
   readonly #calls = new Set<Promise<unknown>>();
   readonly #early: EarlySandboxes;
@@ -168,7 +170,7 @@ class CrunRunner implements Runner {
 
   async #recipe(image: RunnableImage, options: RunOptions): Promise<Recipe> {
     const { rootfs = "auto", readOnlyRoot = false } = this.#options;
-    return await recipeOf(image, options, {
+    return await this.#recipes.of(image, options, {
       owner: this.#owner,
       rootfs,
       readOnlyRoot,
@@ -212,10 +214,12 @@ class CrunRunner implements Runner {
     const host = this.#liveHost();
     // Before that its processes cannot be told from others of our group.
     await host.ready();
-    const cgroup = limitCall(recipe.limits, {
-      allowUnlimited: this.#options.allowUnlimited === true,
-      onWarning: (message) => this.#warn(message),
-    });
+    const cgroup = needsCgroup(recipe.limits)
+      ? limitCall(recipe.limits, {
+          allowUnlimited: this.#options.allowUnlimited === true,
+          onWarning: (message) => this.#warn(message),
+        })
+      : undefined;
     const sandbox = await Sandbox.prepare(host, recipe, `${process.pid}-${++this.#count}`, cgroup);
     if (sandbox.notice !== undefined)
       this.#warn(`overlay is not possible here (${sandbox.notice}): root filesystems are copied, which is slower`);
@@ -261,4 +265,10 @@ class CrunRunner implements Runner {
     if (about === undefined) this.#options.onWarning?.(message);
     else this.#options.onWarning?.(message, about);
   }
+}
+
+// Making, joining and taking away a cgroup adds a third to a small function's call. RLIMIT_NPROC bounds processes without one;
+// what a cgroup adds is that the kernel says that the bound was met, which is worth it where a call asks for few.
+function needsCgroup({ memoryBytes, cpus, pids = MAX_PROCESSES }: Recipe["limits"]): boolean {
+  return memoryBytes !== undefined || cpus !== undefined || pids < MAX_PROCESSES;
 }

@@ -20,7 +20,7 @@ export interface SandboxOptions {
   runtime?: RuntimeFamily;
   /** The id that owns the layers, as the user namespace that crun starts from sees it. */
   owner: HostId;
-  /** Absolute path of the root filesystem. */
+  /** The root filesystem: absolute, or relative to the bundle. */
   rootfs: string;
   /** RLIMIT_NPROC; default {@link MAX_PROCESSES}. */
   pids?: number;

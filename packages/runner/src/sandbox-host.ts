@@ -5,11 +5,12 @@ import type { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HostRequest, HostResponse, PrepareRequest, StartRequest, Usage } from "./host/protocol.ts";
+import { MAX_SPECS } from "./host/protocol.ts";
 import { RunnerError } from "./runner-error.ts";
 
 /** A container that was prepared: nothing of it runs yet. */
 export interface PreparedContainer {
-  /** Paths of our ends of its pipes; open them, then call `attached`. */
+  /** Paths of our ends of its pipes; to be opened before it is started. */
   stdio: { stdin: string; stdout: string; stderr: string };
   rootfs: "overlay" | "copy";
   /** Set when an overlay was wanted and refused: the kernel's reason. */
@@ -41,6 +42,7 @@ const MAX_STDERR_BYTES = 4096;
 export class SandboxHost {
   readonly scratch: string;
   readonly #child: ChildProcess;
+  readonly #specs = new Map<string, number>();
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
   #measuring: PromiseWithResolvers<Usage[]> | undefined;
@@ -96,9 +98,10 @@ export class SandboxHost {
   }
 
   /** Makes what one container needs. @throws RunnerError `RootFilesystemFailed`, `NamespaceUnavailable`, `Closed` */
-  async prepare(request: PrepareRequest): Promise<PreparedContainer> {
+  async prepare(container: Omit<PrepareRequest, "type" | "spec">, spec: string): Promise<PreparedContainer> {
     await this.#ready.promise;
     if (this.#gone) throw this.#lost();
+    const request: PrepareRequest = { type: "prepare", ...container, spec: this.#specNumber(spec) };
     const pending: Pending = { prepared: Promise.withResolvers(), exit: Promise.withResolvers() };
     pending.exit.promise.catch(() => undefined);
     this.#pending.set(request.id, pending);
@@ -106,12 +109,7 @@ export class SandboxHost {
     return await pending.prepared.promise;
   }
 
-  /** To be called once the paths of `stdio` were opened. */
-  attached(id: string): void {
-    this.#send({ type: "attached", id });
-  }
-
-  /** Starts a container that was attached to; its `exit` says what became of it. */
+  /** Starts a container whose pipes were opened; its `exit` says what became of it. */
   start(request: StartRequest): void {
     this.#send(request);
   }
@@ -146,6 +144,16 @@ export class SandboxHost {
     if (this.#child.connected) this.#child.disconnect();
     await exited;
     this.#end();
+  }
+
+  #specNumber(text: string): number {
+    const known = this.#specs.get(text);
+    if (known !== undefined) return known;
+    if (this.#specs.size === MAX_SPECS) this.#specs.clear();
+    const number = this.#specs.size;
+    this.#specs.set(text, number);
+    this.#send({ type: "spec", number, text });
+    return number;
   }
 
   #send(request: HostRequest): void {

@@ -1,7 +1,7 @@
 import { Ending, judge } from "./call-outcome.ts";
 import type { LimitCgroup } from "./cgroups.ts";
 import { NO_HITS } from "./cgroups.ts";
-import type { Stdio } from "./container-io.ts";
+import type { ContainerIo, Stdio } from "./container-io.ts";
 import { closeStdio, openContainerIo, openStdio } from "./container-io.ts";
 import { monotonicMs } from "./host/protocol.ts";
 import type { Recipe } from "./recipe.ts";
@@ -65,8 +65,8 @@ export class Sandbox {
     cgroup: LimitCgroup | undefined,
   ): Promise<Sandbox> {
     try {
-      const prepared = await host.prepare(recipe.request(id, host.scratch, cgroup));
-      return new Sandbox(host, recipe, id, cgroup, prepared, attach(host, id, prepared));
+      const prepared = await host.prepare(recipe.container(id), recipe.spec(host.scratch, cgroup));
+      return new Sandbox(host, recipe, id, cgroup, prepared, openPipes(host, id, prepared));
     } catch (error) {
       cgroup?.remove();
       throw error;
@@ -102,8 +102,9 @@ export class Sandbox {
     const abort = (): void => ending.end("Aborted");
     options.signal?.addEventListener("abort", abort, { once: true });
     if (options.signal?.aborted) abort();
-    const io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"));
+    let io: ContainerIo | undefined;
     try {
+      io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"));
       const exit = await this.exit;
       // Its first process has ended and the kernel has killed the rest, so both outputs end now.
       const { stdout, stderr } = await io.output;
@@ -120,7 +121,8 @@ export class Sandbox {
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", abort);
-      io.abandon();
+      if (io === undefined) this.#kill();
+      io?.abandon();
       this.#cgroup?.remove();
     }
   }
@@ -156,11 +158,9 @@ export class Sandbox {
   }
 }
 
-function attach(host: SandboxHost, id: string, { stdio }: PreparedContainer): Stdio {
+function openPipes(host: SandboxHost, id: string, { stdio }: PreparedContainer): Stdio {
   try {
-    const opened = openStdio(stdio);
-    host.attached(id);
-    return opened;
+    return openStdio(stdio);
   } catch (error) {
     host.kill(id, false);
     const reason = error instanceof Error ? error.message : String(error);

@@ -15,7 +15,6 @@ import { RootFilesystems } from "./root-filesystem.ts";
 import type { Sandbox } from "./sandbox.ts";
 import {
   closeEnds,
-  closeOurEnds,
   killRuntime,
   killSandbox,
   killStrays,
@@ -40,6 +39,8 @@ const RUNTIME_GRACE_MS = 1_000;
 
 /** All that were prepared and have not ended. */
 const sandboxes = new Map<string, Sandbox>();
+/** Texts of config.json; the runner keeps to `MAX_SPECS` numbers. */
+const specs = new Map<number, string>();
 let held: Held | undefined;
 
 process.on("message", (message) => void handle(message as HostRequest));
@@ -56,11 +57,11 @@ async function handle(request: HostRequest): Promise<void> {
         send({ type: "failed", message: messageOf(error) });
       }
       break;
+    case "spec":
+      specs.set(request.number, request.text);
+      break;
     case "prepare":
       if (held !== undefined) await prepare(held, request);
-      break;
-    case "attached":
-      withSandbox(request.id, (_, sandbox) => closeOurEnds(sandbox));
       break;
     case "start":
       withSandbox(request.id, (host, sandbox) => start(host, sandbox, request));
@@ -112,7 +113,7 @@ async function prepare(host: Held, request: PrepareRequest): Promise<void> {
   const { id } = request;
   try {
     const prepared = await host.rootFilesystems.prepare(request);
-    const sandbox = makeSandbox(host.scratch, id, request.spec);
+    const sandbox = makeSandbox(host.scratch, id, specs.get(request.spec) as string);
     sandboxes.set(id, sandbox);
     send({ type: "prepared", id, fds: sandbox.ends.ours, ...prepared });
   } catch (error) {

@@ -9,6 +9,15 @@ export interface InitRequest {
   scratch: string;
 }
 
+/** The config.json of containers that follow. It is larger than all other messages together, and the same for many of them. */
+export interface SpecRequest {
+  type: "spec";
+  /** Replaces an earlier one of that number. */
+  number: number;
+  /** Its paths are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
+  text: string;
+}
+
 /** Makes the root filesystem, the configuration and the pipes of one container. Nothing runs yet. */
 export interface PrepareRequest {
   type: "prepare";
@@ -23,19 +32,13 @@ export interface PrepareRequest {
   networkFiles: boolean;
   /** Who owns the layers, and so what is made on top of them, where it is not the host process itself. */
   owner: { uid: number; gid: number } | null;
-  /** The config.json text, whose paths are relative to the bundle or come from {@link sharedRootfs}. */
-  spec: string;
+  /** Which {@link SpecRequest} to take. */
+  spec: number;
   /** Bound of the writable part, in bytes. */
   writableBytes: number;
 }
 
-/** The caller has opened its ends of the pipes: the host process closes its own. */
-export interface AttachedRequest {
-  type: "attached";
-  id: string;
-}
-
-/** Starts a container that was prepared and attached to. */
+/** Starts a container that was prepared. The caller has opened its ends of the pipes by now: the host process closes its own. */
 export interface StartRequest {
   type: "start";
   id: string;
@@ -60,7 +63,7 @@ export interface MeasureRequest {
   ids: string[];
 }
 
-export type HostRequest = InitRequest | PrepareRequest | AttachedRequest | StartRequest | KillRequest | MeasureRequest;
+export type HostRequest = InitRequest | SpecRequest | PrepareRequest | StartRequest | KillRequest | MeasureRequest;
 
 /** What one container takes. */
 export interface Usage {
@@ -93,6 +96,12 @@ export type HostResponse =
       diskFull: boolean;
     };
 
+/** How many configurations are kept: more images than this in use at once have theirs sent again. */
+export const MAX_SPECS = 256;
+
+/** The names of {@link sandboxPaths} that a configuration has, relative to the bundle. */
+export const bundlePaths = { rootfs: "rootfs", tmp: "tmp" } as const;
+
 /** Paths inside the scratch tmpfs; both sides derive them from the call's id. */
 export function sandboxPaths(
   scratch: string,
@@ -110,10 +119,10 @@ export function sandboxPaths(
   const call = `${scratch}/calls/${id}`;
   return {
     call,
-    rootfs: `${call}/rootfs`,
+    rootfs: `${call}/${bundlePaths.rootfs}`,
     upper: `${call}/upper`,
     work: `${call}/work`,
-    tmp: `${call}/tmp`,
+    tmp: `${call}/${bundlePaths.tmp}`,
     bundle: call,
     pidFile: `${call}/pid`,
     log: `${call}/log`,

@@ -37,18 +37,14 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
 /** Starts `crun run`. */
 export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRequest): void {
   const { path, argv, env } = runtimeCommand(scratch, request);
-  const { theirs } = sandbox.ends;
+  const { ours, theirs } = sandbox.ends;
+  closeAll(ours);
   if (request.largePipes) for (const fd of theirs.slice(0, 2)) enlargePipe(fd);
   try {
     sandbox.pid = spawn(path, argv, env, theirs);
   } finally {
     closeAll(theirs);
   }
-}
-
-/** Once the runner has opened its ends. */
-export function closeOurEnds(sandbox: Sandbox): void {
-  closeAll(sandbox.ends.ours);
 }
 
 /** Closes what is still open. */

@@ -1,0 +1,255 @@
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Image, openStore } from "@xfn/oci-rootfs";
+import { sandboxOwner } from "@xfn/runner";
+import { type BareCrun, bareCrun } from "./bare-crun.ts";
+import { median, report, timed } from "./figure.ts";
+import { build, writeHello } from "./hello.ts";
+import { podman } from "./podman.ts";
+import { type BenchServer, childrenOf, memoryOf, startServer } from "./runner-server.ts";
+
+// XFN_BENCH_RUNS makes a quick look possible; figures for docs/benchmarks.md have the default.
+const runs = Number(process.env["XFN_BENCH_RUNS"] ?? 60);
+
+const busybox = "/bin/busybox";
+
+const input = Buffer.from(
+  JSON.stringify({
+    apiVersion: "apiextensions.crossplane.io/v1alpha1",
+    kind: "FunctionIO",
+    observed: {
+      composite: { resource: { apiVersion: "example.org/v1", kind: "XHello", metadata: { name: "hello" } } },
+    },
+  }),
+);
+
+/** What is measured against bare `crun run`, how often it may take its time, and what it may take of that. */
+interface Contender {
+  name: string;
+  server: BenchServer;
+  goals: { busybox: number; node: number };
+  /** Replacements are started while nobody looks. */
+  settleMs: { busybox: number; node: number };
+}
+
+const straight = { busybox: 10, node: 10 };
+// Until the function of the next sandbox waits for its input.
+const early = { busybox: 60, node: 250 };
+
+/** A call through the gRPC client, against bare `crun run` of the same bundle with a writable root filesystem. */
+export async function run(): Promise<void> {
+  const cache = mkdtempSync(join(tmpdir(), "xfn-bench-"));
+  chmodSync(cache, 0o755);
+  const environment = { ...process.env, XDG_CACHE_HOME: cache };
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rmSync(cache, { recursive: true }));
+  const echo = join(cache, "echo");
+  mkdirSync(echo);
+  // A static program of 2 MB that copies stdin to stdout: busybox, called as cat.
+  cpSync(busybox, join(echo, "cat"));
+  build(echo, "bench/busybox", environment);
+  build(writeHello(cache), "bench/node", environment);
+  const images = join(cache, "xfn");
+  const owner = sandboxOwner();
+  const store = await openStore({ dir: images, ...(owner === undefined ? {} : { owner }) });
+
+  const server = async (...args: string[]): Promise<BenchServer> =>
+    stack.use(await startServer(images, ["--max-concurrent", "8", ...args]));
+  const plain = await server("--start-early", "off");
+  const readOnly = await server("--start-early", "off", "--read-only-root");
+  const ahead = await server();
+  const aheadReadOnly = await server("--read-only-root");
+  const contenders: Contender[] = [
+    { name: "straight", server: plain, goals: { busybox: 1.25, node: 1.15 }, settleMs: straight },
+    { name: "straight-read-only", server: readOnly, goals: { busybox: 1.1, node: 1.1 }, settleMs: straight },
+    { name: "early", server: ahead, goals: { busybox: 0.4, node: 0.3 }, settleMs: early },
+    { name: "early-read-only", server: aheadReadOnly, goals: { busybox: 0.4, node: 0.3 }, settleMs: early },
+  ];
+
+  for (const name of ["busybox", "node"] as const) {
+    const image = await store.image(`bench/${name}`);
+    await using bare = await disposable(image, input);
+    await warmCalls(name, contenders, bare);
+    await podmanCalls(name, image, bare);
+    await sustained(name, [plain, ahead], bare);
+    if (name === "node") await pipeline([contenders[0], contenders[2]] as Contender[], bare);
+  }
+  const image = await store.image("bench/busybox");
+  for (const megabytes of [1, 10, 50]) await large(megabytes, image, plain);
+  memory(ahead);
+  report({
+    name: "runner/time-to-ready",
+    unit: "ms",
+    runs: contenders.length,
+    value: median(contenders.map((contender) => contender.server.readyMs)),
+  });
+}
+
+async function warmCalls(name: "busybox" | "node", contenders: readonly Contender[], bare: BareCrun): Promise<void> {
+  const call = ({ server }: Contender): Promise<number> => timed(() => server.client.run(`bench/${name}`, input));
+  const times = new Map(contenders.map((contender) => [contender, [] as number[]]));
+  const peer: number[] = [];
+  // The second finds a prepared root filesystem, or a sandbox that waits.
+  for (const contender of contenders) for (let time = 0; time < 2; time++) await call(contender);
+  await bare.run();
+  await sleep(500);
+  for (let round = 0; round < runs; round++) {
+    // Each has every place in the row equally often: whatever the one before left to be done is shared.
+    const row = [undefined, ...contenders];
+    const turn = round % row.length;
+    for (const contender of [...row.slice(turn), ...row.slice(0, turn)]) {
+      if (contender === undefined) peer.push(await bare.run());
+      else times.get(contender)?.push(await call(contender));
+      await sleep(contender?.settleMs[name] ?? straight[name]);
+    }
+  }
+  for (const contender of contenders) {
+    const ours = times.get(contender) as number[];
+    report({
+      name: `runner/${contender.name}/${name}`,
+      unit: "ms",
+      runs,
+      value: median(ours),
+      peer: { name: "bare crun run", value: median(peer) },
+      ratio: median(ours.map((value, round) => value / (peer[round] as number))),
+      goal: contender.goals[name],
+    });
+  }
+}
+
+async function sustained(name: "busybox" | "node", servers: readonly BenchServer[], bare: BareCrun): Promise<void> {
+  const rounds = Math.max(2, Math.round(runs / 10));
+  for (const atATime of [1, 2, 4, 8]) {
+    const calls = (name === "busybox" ? 96 : 32) / (runs < 30 ? 2 : 1);
+    const rates = servers.map(() => [] as number[]);
+    const peer: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const row = [...servers.keys(), -1];
+      const turn = round % row.length;
+      for (const index of [...row.slice(turn), ...row.slice(0, turn)]) {
+        const server = servers[index];
+        const ms = server === undefined ? await bare.runMany(calls, atATime) : await many(server, name, calls, atATime);
+        (rates[index] ?? peer).push((calls / ms) * 1000);
+        await sleep(100);
+      }
+    }
+    for (const [index, how] of ["straight", "early"].entries()) {
+      const ours = rates[index] as number[];
+      report({
+        name: `runner/sustained-${how}/${name}-${atATime}`,
+        unit: "calls/s",
+        runs: rounds,
+        value: median(ours),
+        peer: { name: "bare crun run", value: median(peer) },
+        ratio: median(ours.map((value, round) => value / (peer[round] as number))),
+        goal: 0.8,
+        atLeast: true,
+      });
+    }
+  }
+}
+
+/** The milliseconds of so many calls, so many at a time. */
+function many({ client }: BenchServer, name: string, calls: number, atATime: number): Promise<number> {
+  const caller = async (): Promise<void> => {
+    for (let call = 0; call < calls / atATime; call++) await client.run(`bench/${name}`, input);
+  };
+  return timed(() => Promise.all(Array.from({ length: atATime }, caller)));
+}
+
+/** Three functions, each given what the one before answered. */
+async function pipeline(contenders: readonly Contender[], bare: BareCrun): Promise<void> {
+  const steps = 3;
+  const rounds = Math.max(5, Math.round(runs / 2));
+  for (const { name, server, settleMs } of contenders) {
+    const ours: number[] = [];
+    const peer: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const call = async (): Promise<void> => {
+        let io: Uint8Array = input;
+        for (let step = 0; step < steps; step++) io = await server.client.run("bench/node", io);
+      };
+      if (round % 2 === 0) ours.push(await timed(call));
+      peer.push(await bare.runMany(steps, 1));
+      if (round % 2 === 1) ours.push(await timed(call));
+      await sleep(settleMs.node);
+    }
+    report({
+      name: `runner/pipeline-of-3-${name}/node`,
+      unit: "ms",
+      runs: rounds,
+      value: median(ours),
+      peer: { name: "bare crun run", value: median(peer) },
+      ratio: median(ours.map((value, round) => value / (peer[round] as number))),
+    });
+  }
+}
+
+async function large(megabytes: number, image: Image, server: BenchServer): Promise<void> {
+  const rounds = Math.max(5, Math.round(runs / 3));
+  const bytes = Buffer.alloc(megabytes * 1_000_000, "x");
+  await using bare = await disposable(image, bytes);
+  const ours: number[] = [];
+  const peer: number[] = [];
+  const call = (): Promise<number> => timed(() => server.client.run("bench/busybox", bytes));
+  await call();
+  for (let round = 0; round < rounds; round++) {
+    if (round % 2 === 0) ours.push(await call());
+    peer.push(await bare.run());
+    if (round % 2 === 1) ours.push(await call());
+  }
+  report({
+    name: `runner/straight/busybox-${megabytes}MB`,
+    unit: "ms",
+    runs: rounds,
+    value: median(ours),
+    peer: { name: "bare crun run", value: median(peer) },
+    ratio: median(ours.map((value, round) => value / (peer[round] as number))),
+  });
+}
+
+async function podmanCalls(name: string, image: Image, bare: BareCrun): Promise<void> {
+  await using peer = await podman(image, input);
+  if (peer === undefined) return;
+  const rounds = Math.max(5, Math.round(runs / 5));
+  const theirs: number[] = [];
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const time = await peer.run();
+    theirs.push(time);
+    ratios.push(time / (await bare.run()));
+  }
+  report({ name: `runner/podman-run/${name}`, unit: "ms", runs: rounds, value: median(theirs), ratio: median(ratios) });
+}
+
+function memory(server: BenchServer): void {
+  const tell = (name: string, pid: number | string, goal?: number): void => {
+    const { resident, proportional } = memoryOf(pid);
+    report({
+      name: `runner/memory/${name}`,
+      unit: "MB",
+      runs: 1,
+      value: resident,
+      ...(goal === undefined ? {} : { goal }),
+    });
+    report({ name: `runner/memory/${name}-proportional`, unit: "MB", runs: 1, value: proportional });
+  };
+  tell("server", server.pid, 90);
+  tell("sandbox-host", server.hostPid);
+  // crun and the function of each sandbox that waits.
+  const waiting = childrenOf(server.hostPid).map((runtime) => {
+    const processes = [runtime, ...childrenOf(runtime)];
+    return processes.reduce((sum, pid) => sum + memoryOf(pid).proportional, 0);
+  });
+  if (waiting.length === 0) return;
+  const [least, most] = [Math.min(...waiting), Math.max(...waiting)];
+  report({ name: "runner/memory/waiting-busybox", unit: "MB", runs: waiting.length, value: least });
+  report({ name: "runner/memory/waiting-node", unit: "MB", runs: waiting.length, value: most });
+}
+
+async function disposable(image: Image, bytes: Uint8Array): Promise<BareCrun & AsyncDisposable> {
+  const bare = await bareCrun(image, bytes);
+  return { ...bare, [Symbol.asyncDispose]: () => bare.close() };
+}
