@@ -1,13 +1,14 @@
-import { pipeline, Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./layer-path.ts";
 
-/** Bytes that come out of the decompressor at once: fewer, larger steps on the main thread. */
-const CHUNK_BYTES = 256 * 1024;
+/** Bytes that come out of the decompressor at once. */
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Unpacks gzip, zstd or plain content, whichever its first bytes say: registries and old tools label layers wrongly,
  * and the digest of what comes out is checked by the caller.
+ *
+ * @param source - may use one buffer for all its chunks
  */
 export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const iterator = source[Symbol.asyncIterator]();
@@ -28,11 +29,21 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   };
   const decoder = decoderFor(head);
   if (decoder === undefined) {
-    yield* rest();
+    // The parser of archives keeps hold of a chunk that ends within a header.
+    for await (const chunk of rest()) yield Buffer.from(chunk);
     return;
   }
+  // Not a pipeline, which reads ahead: a chunk is only good until the next one is asked for.
+  const feed = async (): Promise<void> => {
+    for await (const chunk of rest()) {
+      await new Promise<void>((resolve, reject) => {
+        decoder.write(chunk, (error) => (error ? reject(error) : resolve()));
+      });
+    }
+    decoder.end();
+  };
   // Errors of either side arrive through the decoder, whose iterator throws them.
-  pipeline(Readable.from(rest(), { objectMode: true, highWaterMark: 1 }), decoder, () => {});
+  feed().catch((error: unknown) => decoder.destroy(error as Error));
   try {
     for await (const chunk of decoder) yield chunk as Uint8Array;
   } catch (error) {

@@ -1,11 +1,14 @@
+import { createHash } from "node:crypto";
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { listAttributes } from "../testing/attributes.ts";
 import { type TestImageOptions, testImage, writeLayout } from "../testing/layout.ts";
 import { listTree, type Sandbox, sandbox } from "../testing/sandbox.ts";
 import { directory, file, hardlink, type RawEntry, symlink, tarball } from "../testing/tarball.ts";
 import { ImageError } from "./errors.ts";
+import { flatten } from "./flatten.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 import { type Image, openStore } from "./store.ts";
 
@@ -45,8 +48,13 @@ async function refused(layers: readonly (readonly RawEntry[] | Buffer)[], option
   return error as ImageError;
 }
 
+/** What GNU tar writes before an entry whose name (L) or link target (K) is too long for the header. */
+const gnuLong = (type: "K" | "L", name: string): RawEntry => ({ name: "././@LongLink", type, content: `${name}\0` });
+
 const long = "n".repeat(300);
 const deep = Array.from({ length: 5000 }, () => "d").join("/");
+
+const root = process.geteuid?.() === 0;
 
 describe("refused entries", () => {
   test.each<[string, RawEntry[]]>([
@@ -94,6 +102,14 @@ describe("refused entries", () => {
     ["link target of 5,000 bytes", [{ ...symlink("l", "x"), pax: { linkpath: "a".repeat(5000) } }]],
     ["link without a target", [symlink("l", "")]],
     ["unknown entry type", [{ name: "x", type: "Z" }]],
+    ["GNU long name with ..", [gnuLong("L", "../secret"), file("harmless", "x")]],
+    ["GNU long link name with ..", [file("x", "1"), gnuLong("K", "../secret"), hardlink("l", "x")]],
+    [
+      "a path that links make endless",
+      [{ ...symlink("l", "x"), pax: { linkpath: `${"./".repeat(2000)}d` } }, directory("d"), file("l/x", "x")],
+    ],
+    ["PAX size that is no number", [{ ...file("x", "x"), pax: { size: "x" } }]],
+    ["PAX header of 16 MiB", [{ name: "PaxHeader", type: "x", content: Buffer.alloc(16 * 1024 * 1024) }, file("x")]],
   ])("%s", async (_, entries) => {
     expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer", layer: 0, retryable: false });
   });
@@ -140,6 +156,41 @@ describe("limits", () => {
     });
   });
 
+  test("ten gigabytes of zeros in ten megabytes, refused before they are written", async () => {
+    const header = tarball([{ ...file("zeros"), size: 10 * 1024 ** 3 }]).subarray(0, 512);
+    // Members of gzip follow each other: 160 times the same 64 MiB.
+    const zeros = gzipSync(Buffer.alloc(64 * 1024 ** 2), { level: 9 });
+    const bomb = Buffer.concat([gzipSync(header), ...Array.from({ length: 160 }, () => zeros)]);
+    expect(bomb.length).toBeLessThan(12 * 1024 ** 2);
+    expect(await refused([bomb], { pack: (packed: Buffer) => packed })).toMatchObject({
+      code: "UnsafeLayer",
+      layer: 0,
+    });
+  });
+
+  test("a million entries", async () => {
+    const some = gzipSync(tarball(Array.from({ length: 10_000 }, () => directory("d"))).subarray(0, -1024));
+    const bomb = Buffer.concat(Array.from({ length: 100 }, () => some));
+    const limits = { ratioGraceBytes: 1024 ** 3 };
+    const error = await refused([bomb], { pack: (packed: Buffer) => packed, limits });
+    expect(error).toMatchObject({ code: "UnsafeLayer", layer: 0 });
+    expect(error.rawMessage).toContain("entries");
+  });
+
+  test("layers", async () => {
+    const layers = Array.from({ length: 4 }, (_, i) => [file(`f${i}`)]);
+    expect(await refused(layers, { limits: { maxLayers: 3 } })).toMatchObject({ code: "TooLarge" });
+    expect((await unpack(layers, { limits: { maxLayers: 4 } })).layers).toHaveLength(4);
+  });
+
+  test.each([
+    ["entries", { maxImageEntries: 7 }],
+    ["bytes", { maxImageBytes: 7 * 1024 }],
+  ])("%s of all layers together", async (_, limits) => {
+    const layers = Array.from({ length: 4 }, (_, i) => [file(`a${i}`), file(`b${i}`)]);
+    expect(await refused(layers, { limits })).toMatchObject({ code: "UnsafeLayer" });
+  });
+
   test("ratio of a gzip bomb", async () => {
     const limits = { maxRatio: 100, ratioGraceBytes: 1024 * 1024 };
     expect(await refused([[file("x", Buffer.alloc(8 * 1024 * 1024))]], { limits })).toMatchObject({
@@ -156,6 +207,64 @@ describe("limits", () => {
       { ...file("x"), pax: { path: `l/${base}/x` } },
     ];
     expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer" });
+  });
+});
+
+describe("layers large enough for a thread of their own", () => {
+  // Noise, which does not pack.
+  const noise = (seed: string): Buffer =>
+    createHash("shake256", { outputLength: 3 * 1024 * 1024 })
+      .update(seed)
+      .digest();
+
+  test.each<[string, (archive: Buffer) => Buffer]>([
+    ["gzip", (archive) => gzipSync(archive, { level: 1 })],
+    ["zstd", (archive) => zstdCompressSync(archive)],
+    ["nothing", (archive) => archive],
+  ])("packed with %s, are unpacked to the last byte", async (_, pack) => {
+    const small = Array.from({ length: 300 }, (_, i) => file(`d/${i}`, `${i}`.repeat(i)));
+    const image = await unpack(
+      [
+        [file("a", noise("a")), ...small],
+        [file("b", noise("b")), file(".wh.a")],
+      ],
+      { pack },
+    );
+    for (const [i, name] of ["a", "b"].entries())
+      expect(readFileSync(join(image.layers[i] as string, name)).equals(noise(name))).toBe(true);
+    for (const i of [0, 7, 299])
+      expect(readFileSync(join(image.layers[0] as string, `d/${i}`), "latin1")).toBe(`${i}`.repeat(i));
+  });
+
+  test("are refused with the same error, and leave nothing", async () => {
+    const error = await refused([[file("ok", noise("a"))], [file("b", noise("b")), file("../secret", "x")]]);
+    expect(error).toMatchObject({ code: "UnsafeLayer", layer: 1, entry: "../secret", retryable: false });
+    expect(error.image).toContain("oci:");
+    expect(error.digest).toMatch(/^sha256:/);
+  });
+
+  test("are unpacked for their place where they do not fit by themselves", async () => {
+    const image = await unpack([
+      [symlink("lib", "usr/lib"), file("usr/lib/x", "1")],
+      [file("lib/a", noise("a")), file("lib/.wh.x")],
+    ]);
+    expect(tree(image, 1)).toContain("usr/lib/x 0 device 0");
+    expect(readFileSync(join(image.layers[1] as string, "usr/lib/a")).equals(noise("a"))).toBe(true);
+  });
+
+  test("stop when the caller gives up", async () => {
+    const name = writeLayout(
+      join(box.dir, "layout"),
+      testImage([tarball([file("a", noise("a")), file("b", noise("b"))])]),
+    );
+    const store = await openStore({ dir: box.store });
+    const controller = new AbortController();
+    const onProgress = ({ bytes }: { bytes: number }): void => {
+      if (bytes > 0) controller.abort();
+    };
+    const error = await store.image(name, { signal: controller.signal, onProgress }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "Aborted" });
+    expect(box.leftovers()).toEqual([]);
   });
 });
 
@@ -247,6 +356,7 @@ describe("contained entries", () => {
         { ...file("f", "x"), pax },
       ],
     ]);
+    for (const path of ["d", "f"]) expect(listAttributes(join(image.layers[0] as string, path))).toEqual([]);
     // `overlay.opaque` would hide lower layers: the record, which comes from marks that we set, has none.
     const record = JSON.parse(readFileSync(join(image.layers[0] as string, "..", "layer.json"), "utf8"));
     expect(record.opaque).toEqual([]);
@@ -296,10 +406,35 @@ describe("contained entries", () => {
 
   test("directories without permissions can hold files, and be removed again", async () => {
     const image = await unpack([[directory("d", 0o555), file("d/x", "1", 0o400), directory("n", 0), file("n/x", "1")]]);
-    expect(lstatSync(join(image.layers[0] as string, "n")).mode & 0o777).toBe(0);
+    // Whoever is not root could not even copy them otherwise.
+    expect(lstatSync(join(image.layers[0] as string, "n")).mode & 0o777).toBe(root ? 0 : 0o500);
     expect(await refused([[directory("d", 0o500), file("d/x", "1"), file("../x", "1")]])).toMatchObject({
       code: "UnsafeLayer",
     });
+  });
+
+  test("a file that nobody may read can be copied all the same", async () => {
+    const image = await unpack([[file("etc/shadow", "secret", 0)]]);
+    const destination = join(box.dir, "store", "flat");
+    flatten(image.layers, destination);
+    expect(listTree(destination)).toContain(`etc/shadow ${root ? "0" : "400"} "secret" 6`);
+  });
+
+  test("names beyond a header's hundred bytes, as PAX and as GNU tar writes them", async () => {
+    const name = `${"d".repeat(120)}/${"f".repeat(200)}`;
+    const pax = { ...file("short", "1"), pax: { path: name } };
+    const link = { ...symlink("link", "short"), pax: { linkpath: name } };
+    const gnu = [gnuLong("L", `${name}2`), file("short", "2"), gnuLong("K", name), symlink("gnu-link", "short")];
+    const lines = tree(await unpack([[pax, link, ...gnu]]));
+    expect(lines).toContain(`${name} 644 "1" 1`);
+    expect(lines).toContain(`link -> ${name}`);
+    expect(lines).toContain(`${name}2 644 "2" 1`);
+    expect(lines).toContain(`gnu-link -> ${name}`);
+  });
+
+  test("a global PAX header names no file", async () => {
+    const image = await unpack([[{ name: "g", type: "g", content: "18 path=../secret\n" }, file("harmless", "x")]]);
+    expect(tree(image)).toEqual(["/ 755", 'harmless 644 "x" 1']);
   });
 
   test("impossible times do no harm", async () => {
@@ -326,6 +461,22 @@ describe("contained entries", () => {
     ["nothing", (archive) => archive],
   ])("packed with %s, whatever the media type says", async (_, pack) => {
     expect(tree(await unpack([[file("x", "1".repeat(5000))]], { pack }))).toHaveLength(2);
+  });
+
+  test.each([
+    "application/vnd.oci.image.layer.v1.tar",
+    "application/vnd.oci.image.layer.v1.tar+gzip",
+    "application/vnd.oci.image.layer.v1.tar+zstd",
+    "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+    "application/vnd.docker.image.rootfs.diff.tar",
+    "application/vnd.docker.image.rootfs.diff.tar.gzip",
+    "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+  ])("layers of type %s", async (layerType) => {
+    expect(tree(await unpack([[file("x", "1")]], { layerType }))).toContain('x 644 "1" 1');
+  });
+
+  test("a layer of a type that nobody knows is refused", async () => {
+    expect(await refused([[file("x")]], { layerType: "application/x-tar" })).toMatchObject({ code: "Unsupported" });
   });
 
   test("AUFS' own files are left out", async () => {

@@ -3,6 +3,8 @@ import { statSync } from "node:fs";
 import { digestOf } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
+import type { LayerLimits } from "./layer-limits.ts";
+import { unsafe } from "./layer-path.ts";
 import { fitsOn } from "./layer-record.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
@@ -60,10 +62,13 @@ export class ImageStore {
   readonly #ready = new Map<string, ReadyImage>();
   readonly #suffix: string;
 
-  constructor(store: StoreDirectory, layers: LayerStore, suffix: string) {
+  readonly #limits: LayerLimits;
+
+  constructor(store: StoreDirectory, layers: LayerStore, suffix: string, limits: LayerLimits) {
     this.#store = store;
     this.#layers = layers;
     this.#suffix = suffix;
+    this.#limits = limits;
   }
 
   /** The image if everything of it is in place. What a digest stands for never changes, so it is looked up once. */
@@ -166,6 +171,9 @@ export class ImageStore {
     const ready = this.find(digest);
     if (ready !== undefined) return ready;
     if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
+    const { maxLayers } = this.#limits;
+    if (manifest.layers.length > maxLayers)
+      throw new ImageError("TooLarge", `${manifest.layers.length} layers, more than ${maxLayers}`);
     const diffIds = config.rootfs?.diff_ids ?? [];
     const layers = await this.#fetchLayers(manifest, diffIds, options);
     const placed = await this.#place(layers, manifest, diffIds, options);
@@ -209,6 +217,7 @@ export class ImageStore {
             signal: stop.signal,
             onBytes,
           });
+          this.#checkTotals(results);
           report(moved ? "done" : "present", totalBytes);
         } catch (error) {
           failure ??= ImageError.from(error, { layer, digest });
@@ -225,6 +234,19 @@ export class ImageStore {
     if (options.signal?.aborted) throw abortError(options.signal);
     if (failure !== undefined) throw failure;
     return results;
+  }
+
+  /** Each layer is within its own limits; all together may still be too much. */
+  #checkTotals(layers: readonly (StoredLayer | undefined)[]): void {
+    let entries = 0;
+    let bytes = 0;
+    for (const layer of layers) {
+      entries += layer?.record.entries ?? 0;
+      bytes += layer?.record.bytes ?? 0;
+    }
+    const { maxImageEntries, maxImageBytes } = this.#limits;
+    if (entries > maxImageEntries) throw unsafe(`the image has more than ${maxImageEntries} entries`);
+    if (bytes > maxImageBytes) throw unsafe(`the image unpacks to more than ${maxImageBytes} bytes`);
   }
 
   /** Puts the layers on each other, and unpacks those again that do not fit where they are to lie. */
@@ -250,7 +272,7 @@ export class ImageStore {
       try {
         const fitting = fitsOn(layer.record, lower)
           ? layer
-          : await this.#layers.ensureOn(lower, i === 0 ? chain("", diffId) : chainId, request);
+          : await this.#layers.ensureOn(placed.map(viewed), i === 0 ? chain("", diffId) : chainId, request);
         // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
         placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {

@@ -1,4 +1,4 @@
-/** How much one layer may ask for. Each default is beyond every honest image that we know of. */
+/** How much a layer, or an image of several, may ask for. Each default is beyond every honest image that we know of. */
 export interface LayerLimits {
   /** Bytes of the unpacked archive. Default 32 GiB: machine-learning layers reach 10. */
   maxBytes: number;
@@ -17,6 +17,12 @@ export interface LayerLimits {
   maxPathBytes: number;
   /** Bytes of one component. Default 255, the kernel's NAME_MAX. */
   maxNameBytes: number;
+  /** Layers of an image. Default 256: Docker makes 127 at most, and overlayfs takes 500. */
+  maxLayers: number;
+  /** Entries of all layers of an image together. Default 2,000,000: what is cheap once is not for each of 256 layers. */
+  maxImageEntries: number;
+  /** Unpacked bytes of all layers of an image together. Default 128 GiB. */
+  maxImageBytes: number;
 }
 
 export const DEFAULT_LAYER_LIMITS: Readonly<LayerLimits> = {
@@ -27,7 +33,16 @@ export const DEFAULT_LAYER_LIMITS: Readonly<LayerLimits> = {
   maxDepth: 256,
   maxPathBytes: 3072,
   maxNameBytes: 255,
+  maxLayers: 256,
+  maxImageEntries: 2_000_000,
+  maxImageBytes: 128 * 1024 ** 3,
 };
 
 /** Symbolic links followed while one path is resolved, as in the kernel (path_resolution(7)). */
 export const MAX_LINKS_FOLLOWED = 40;
+
+/**
+ * Names looked at while one path is resolved. Links can make a path of two names lead over 80,000, once for each of
+ * 500,000 entries; an honest one is not four times as long as the longest path.
+ */
+export const MAX_STEPS_PER_PATH = 1024;

@@ -1,19 +1,23 @@
-import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
+import { completed, type GrowingFile, givenUp, growingFile, grown, wholeFile } from "./growing-file.ts";
 import type { ImageSource } from "./image-source.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 import { isLayerRecord, type LayerRecord } from "./layer-record.ts";
-import type { LowerTree } from "./layer-tree.ts";
 import type { Owner } from "./layer-writer.ts";
+import type { ViewedLayer } from "./lower-view.ts";
 import type { Descriptor } from "./manifest.ts";
 import { SingleFlight } from "./single-flight.ts";
+import { spentBuffers } from "./spent-buffers.ts";
 import { readRecord, type StoreDirectory } from "./store-directory.ts";
-import { verifiedBytes } from "./verified-bytes.ts";
+import type { UnpackJob } from "./unpack-job.ts";
+import type { UnpackThreads } from "./unpack-threads.ts";
+import { type Expected, verifiedBytes } from "./verified-bytes.ts";
 
-/** Reading blobs from disk: large steps, as the work per chunk is on the main thread. */
-const READ_BYTES = 256 * 1024;
+/** A layer that packs to less is unpacked before a thread for it would have started. */
+const MIN_THREAD_BYTES = 2 * 1024 * 1024;
 /** So much more is read of a layer that cannot be unpacked, to say whether its digest was wrong in the first place. */
 const MAX_DRAIN_BYTES = 64 * 1024 * 1024;
 
@@ -42,6 +46,7 @@ export class LayerStore {
   readonly #limits: LayerLimits;
   readonly #flights = new SingleFlight<StoredLayer>();
   readonly #known = new Map<string, StoredLayer>();
+  #threads: Promise<UnpackThreads> | undefined;
 
   constructor(store: StoreDirectory, owner: Owner | undefined, limits: LayerLimits) {
     this.#store = store;
@@ -91,7 +96,7 @@ export class LayerStore {
       if (this.hasBlob(request.descriptor)) {
         if (unpacked !== undefined) return unpacked;
         try {
-          return await this.#unpack(key, request, undefined, this.#readBlob(request.descriptor, signal));
+          return await this.#unpackBlob(key, request, undefined, signal);
         } catch (error) {
           const damaged =
             error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
@@ -104,19 +109,36 @@ export class LayerStore {
     });
   }
 
-  /** The layer as it must look on top of these layers; its blob is in the store. */
-  ensureOn(lower: LowerTree, chainId: string, request: LayerRequest): Promise<StoredLayer> {
+  /** The layer as it must look on top of these layers, bottom first; its blob is in the store. */
+  ensureOn(lower: readonly ViewedLayer[], chainId: string, request: LayerRequest): Promise<StoredLayer> {
     const key = this.key(chainId);
     return this.#flights.run(`${key} on`, request.signal, async (signal) => {
-      return this.find(key) ?? (await this.#unpack(key, request, lower, this.#readBlob(request.descriptor, signal)));
+      return this.find(key) ?? (await this.#unpackBlob(key, request, lower, signal));
     });
   }
 
-  #readBlob(descriptor: Descriptor, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const path = this.#store.blobPath(descriptor.digest);
-    return createReadStream(path, { highWaterMark: READ_BYTES, signal });
+  /** From the store's own copy, which something may have changed since it was verified. */
+  async #unpackBlob(
+    key: string,
+    request: LayerRequest,
+    lower: readonly ViewedLayer[] | undefined,
+    signal: AbortSignal,
+  ): Promise<StoredLayer> {
+    const file = wholeFile(this.#store.blobPath(request.descriptor.digest));
+    const stop = (): void => givenUp(file);
+    signal.addEventListener("abort", stop, { once: true });
+    const unpacking = this.#unpack(file, request, lower, request.descriptor);
+    try {
+      return this.#commit(key, await unpacking.record, unpacking.folder);
+    } catch (error) {
+      this.#store.remove(unpacking.folder);
+      throw ImageError.from(error, { digest: request.descriptor.digest });
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
+  /** Fetched, verified and, unless it is unpacked already, unpacked as it comes. */
   async #fetch(
     key: string,
     request: LayerRequest,
@@ -126,105 +148,83 @@ export class LayerStore {
     const { descriptor, source, onBytes } = request;
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
-    const file = openSync(temporary, "wx", 0o600);
-    let committed = false;
+    const descriptorOfFile = openSync(temporary, "wx", 0o600);
+    const file = growingFile(temporary);
+    let unpacking: Unpacking | undefined;
     try {
       const stream = await source.blob(descriptor, signal);
-      const tee = async function* (): AsyncGenerator<Uint8Array, void> {
-        let bytes = 0;
-        for await (const chunk of stream) {
-          if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
-          bytes += chunk.length;
-          if (bytes <= descriptor.size) for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
-          onBytes?.(bytes);
-          yield chunk;
-        }
-      };
-      const commitBlob = (): void => {
-        committed = true;
-        this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));
-      };
-      if (unpacked === undefined) return await this.#unpack(key, request, undefined, tee(), commitBlob);
-      for await (const chunk of verifiedBytes(tee(), descriptor)) void chunk;
-      commitBlob();
-      return unpacked;
+      unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined) : undefined;
+      let refused: unknown;
+      unpacking?.record.catch((error: unknown) => (refused = error));
+      let received = 0;
+      for await (const chunk of verifiedBytes(stream, descriptor)) {
+        if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
+        // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
+        if (refused !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw refused;
+        for (let at = 0; at < chunk.length; ) at += writeSync(descriptorOfFile, chunk, at);
+        received += chunk.length;
+        grown(file, received);
+        onBytes?.(received);
+        spentBuffers(chunk.length);
+      }
+      completed(file);
+      const record = await unpacking?.record;
+      this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));
+      if (unpacked !== undefined) return unpacked;
+      if (record === undefined || unpacking === undefined) throw new TypeError("nothing was unpacked");
+      return this.#commit(key, record, unpacking.folder);
+    } catch (error) {
+      givenUp(file);
+      // Who is told that it failed may rely on nothing being written any more.
+      await unpacking?.record.catch(() => {});
+      if (unpacking !== undefined) this.#store.remove(unpacking.folder);
+      throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
-      closeSync(file);
-      if (!committed) this.#store.remove(temporary);
+      closeSync(descriptorOfFile);
+      this.#store.remove(temporary);
     }
   }
 
-  async #unpack(
-    key: string,
-    request: LayerRequest,
-    lower: LowerTree | undefined,
-    bytes: AsyncIterable<Uint8Array>,
-    beforeCommit: () => void = () => {},
-  ): Promise<StoredLayer> {
-    const { descriptor, diffId } = request;
-    // Loaded when it is needed: a call of a cached image does not pay for parsers.
-    const { unpackLayer } = await import("./unpack-layer.ts");
-    const temporary = this.#store.temporary();
+  #unpack(
+    file: GrowingFile,
+    { descriptor, diffId }: LayerRequest,
+    lower: readonly ViewedLayer[] | undefined,
+    verify: Expected | undefined,
+  ): Unpacking {
+    const folder = this.#store.temporary();
     // Searchable for the owner of the files; the store itself is closed to others.
-    mkdirSync(temporary, { mode: 0o755 });
-    let received = 0;
-    const counted = async function* (): AsyncGenerator<Uint8Array, void> {
-      for await (const chunk of bytes) {
-        received += chunk.length;
-        yield chunk;
-      }
+    mkdirSync(folder, { mode: 0o755 });
+    const job: UnpackJob = {
+      file,
+      root: join(folder, "fs"),
+      limits: this.#limits,
+      owner: this.#owner,
+      lower,
+      diffId,
+      packedBytes: descriptor.size,
+      verify: verify && { digest: verify.digest, size: verify.size },
     };
-    let failure: unknown;
-    const verified = noting(verifiedBytes(counted(), descriptor), (error) => (failure = error));
-    try {
-      const root = join(temporary, "fs");
-      const record = await unpackLayer({
-        root,
-        limits: this.#limits,
-        owner: this.#owner,
-        lower,
-        source: withoutReturn(verified),
-        diffId,
-        packedBytes: descriptor.size,
-      }).catch(async (error: unknown) => {
-        const left = descriptor.size - received;
-        if (error instanceof ImageError && error.code === "UnsafeLayer" && left <= MAX_DRAIN_BYTES)
-          await drain(verified);
-        throw error;
-      });
-      // The decompressor may have had enough before the blob ended.
-      await drain(verified);
-      writeFileSync(join(temporary, "layer.json"), JSON.stringify(record), { mode: 0o600 });
-      beforeCommit();
-      this.#store.commit(temporary, this.#store.layerPath(key));
-    } catch (error) {
-      this.#store.remove(temporary);
-      // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
-      throw ImageError.from(failure ?? error, { digest: descriptor.digest });
-    } finally {
-      await verified.return();
-    }
+    return { folder, record: this.#run(job) };
+  }
+
+  // Loaded when it is needed: a call of a cached image does not pay for parsers and threads.
+  async #run(job: UnpackJob): Promise<LayerRecord> {
+    if (job.packedBytes < MIN_THREAD_BYTES) return (await import("./unpack-job.ts")).unpackHere(job);
+    this.#threads ??= import("./unpack-threads.ts").then(({ UnpackThreads }) => new UnpackThreads());
+    return (await this.#threads).run(job);
+  }
+
+  #commit(key: string, record: LayerRecord, folder: string): StoredLayer {
+    writeFileSync(join(folder, "layer.json"), JSON.stringify(record), { mode: 0o600 });
+    this.#store.commit(folder, this.#store.layerPath(key));
     const layer = this.find(key);
     if (layer === undefined) throw new ImageError("StoreFailed", `${this.#store.layerPath(key)} vanished`);
     return layer;
   }
 }
 
-/** Tells of an error also when the one who reads has stopped listening. */
-async function* noting<T>(source: AsyncIterable<T>, note: (error: unknown) => void): AsyncGenerator<T, void> {
-  try {
-    yield* source;
-  } catch (error) {
-    note(error);
-    throw error;
-  }
-}
-
-/** Lets a consumer stop without ending the generator. */
-function withoutReturn(source: AsyncGenerator<Uint8Array, void>): AsyncIterable<Uint8Array> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => source.next() }) };
-}
-
-async function drain(source: AsyncGenerator<Uint8Array, void>): Promise<void> {
-  for (let next = await source.next(); !next.done; ) next = await source.next();
+/** A layer that is being unpacked into a temporary folder. */
+interface Unpacking {
+  readonly folder: string;
+  readonly record: Promise<LayerRecord>;
 }

@@ -1,4 +1,4 @@
-import { MAX_LINKS_FOLLOWED } from "./layer-limits.ts";
+import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "./layer-limits.ts";
 import { type BytePath, unsafe } from "./layer-path.ts";
 
 /**
@@ -78,8 +78,11 @@ export interface Steps {
 export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps): TreeDirectory | undefined {
   let directory = root;
   let followed = 0;
+  let looked = 0;
   const rest = parts.toReversed();
   for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+    looked += 1;
+    if (looked > MAX_STEPS_PER_PATH) throw unsafe("too many names on the way");
     if (name === "" || name === ".") continue;
     if (name === "..") {
       directory = directory.parent ?? root;

@@ -72,6 +72,11 @@ export class LayerWriter {
   readonly #owner: Owner | undefined;
   readonly #lower: LowerTree | undefined;
   readonly #umask: number;
+  /**
+   * Root reads everything; another user could not copy, look through or compare what has a mode such as 0000 (`/etc/shadow` of
+   * some distributions), so the owner may always read, here and in the container.
+   */
+  readonly #readable: number = process.geteuid?.() === 0 ? 0 : 0o400;
   readonly #tree: TreeDirectory = makeRoot();
   readonly #whiteouts = new Set<BytePath>();
   /** Directories that are to hide what is below them, as the layer names them. */
@@ -260,7 +265,7 @@ export class LayerWriter {
     }
     this.#remove(parent, name, before);
     const at = this.#at(path);
-    const mode = entry.mode & 0o777;
+    const mode = (entry.mode & 0o777) | this.#readable;
     const mtime = clampTime(entry.mtime);
     if (entry.kind === "file") {
       const descriptor = openSync(at, CREATE, mode);
@@ -380,7 +385,7 @@ export class LayerWriter {
   #finishDirectory({ path, mode, mtime }: TreeDirectory): void {
     const at = this.#at(path);
     if (this.#owner !== undefined) chownSync(at, this.#owner.uid, this.#owner.gid);
-    chmodSync(at, mode & 0o1777);
+    chmodSync(at, (mode & 0o1777) | this.#readable | (this.#readable >> 2));
     if (mtime !== undefined) utimesSync(at, clampTime(mtime), clampTime(mtime));
   }
 }

@@ -27,4 +27,5 @@ export const LAYER_TYPES: ReadonlySet<string> = new Set([
   "application/vnd.docker.image.rootfs.diff.tar",
   "application/vnd.docker.image.rootfs.diff.tar.gzip",
   "application/vnd.docker.image.rootfs.diff.tar.zstd",
+  "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
 ]);

@@ -97,9 +97,10 @@ export function internalsOf(store: Store): StoreInternals {
 /** @throws ImageError StoreFailed */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const directory = openStoreDirectory(options.dir);
-  const layers = new LayerStore(directory, options.owner, { ...DEFAULT_LAYER_LIMITS, ...options.limits });
+  const limits = { ...DEFAULT_LAYER_LIMITS, ...options.limits };
+  const layers = new LayerStore(directory, options.owner, limits);
   const suffix = options.owner === undefined ? "" : `-${options.owner.uid}-${options.owner.gid}`;
-  const images = new ImageStore(directory, layers, suffix);
+  const images = new ImageStore(directory, layers, suffix, limits);
   const names = nameStore(directory);
   const inside: StoreInternals = { directory, images, layers, names };
   const store: Store = {

@@ -23,15 +23,26 @@ export interface UnpackOptions extends LayerWriterOptions {
 export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> {
   const { source, diffId, packedBytes, limits } = options;
   const writer = new LayerWriter(options);
-  const tar = readTar(writer);
   const hasher = hasherFor(diffId);
   const ratioLimit = Math.max(limits.ratioGraceBytes, packedBytes * limits.maxRatio);
   let bytes = 0;
+  const check = (count: number): void => {
+    if (count > limits.maxBytes) throw unsafe(`unpacks to more than ${limits.maxBytes} bytes`);
+    if (count > ratioLimit) throw unsafe(`unpacks to more than ${limits.maxRatio} times its size`);
+  };
+  const tar = readTar({
+    add(entry) {
+      // One large file of zeros need not be on disk before it is too large.
+      if (entry.kind === "file") check(entry.size);
+      writer.add(entry);
+    },
+    write: (chunk) => writer.write(chunk),
+    closeFile: () => writer.closeFile(),
+  });
   try {
     for await (const chunk of decompressed(source)) {
       bytes += chunk.length;
-      if (bytes > limits.maxBytes) throw unsafe(`unpacks to more than ${limits.maxBytes} bytes`);
-      if (bytes > ratioLimit) throw unsafe(`unpacks to more than ${limits.maxRatio} times its size`);
+      check(bytes);
       hasher.hash.update(chunk);
       await tar.write(chunk);
     }

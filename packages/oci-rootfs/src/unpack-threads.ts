@@ -1,0 +1,77 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { ImageError } from "./errors.ts";
+import type { LayerRecord } from "./layer-record.ts";
+import { receiveError, type UnpackJob, type UnpackOutcome } from "./unpack-job.ts";
+
+/** More threads than processors gain nothing, and more than a few only quarrel over one file system. */
+const MAX_THREADS = Math.min(availableParallelism(), 4);
+/** A layer of as many entries as are allowed takes a third of this; a thread that needs more ends, and not the process. */
+const MAX_HEAP_MB = 1024;
+/** Buffers that are done with do not count as heap: a small nursery is cleared more often, and they with it. */
+const NURSERY_MB = 1;
+/** A thread that has nothing to do any more goes away: a runner may live for months. */
+const IDLE_MS = 500;
+
+/**
+ * Unpacks layers on threads of their own: several at once, and the thread that asks stays free for calls, connections and
+ * hashing. A thread costs some 20 ms to start.
+ */
+export class UnpackThreads {
+  readonly #idle: Worker[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  /** @throws ImageError as of unpacking; StoreFailed where the thread died */
+  async run(job: UnpackJob): Promise<LayerRecord> {
+    if (this.#running >= MAX_THREADS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#running += 1;
+    const worker = this.#idle.pop() ?? start();
+    worker.ref();
+    try {
+      const outcome = await ask(worker, job);
+      this.#rest(worker);
+      if ("error" in outcome) throw receiveError(outcome.error);
+      return outcome.record;
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  #rest(worker: Worker): void {
+    const forget = (): boolean => {
+      const at = this.#idle.indexOf(worker);
+      if (at >= 0) this.#idle.splice(at, 1);
+      return at >= 0;
+    };
+    worker.removeAllListeners();
+    worker.once("error", forget).once("exit", forget).unref();
+    this.#idle.push(worker);
+    setTimeout(() => {
+      if (forget()) void worker.terminate();
+    }, IDLE_MS).unref();
+  }
+}
+
+function start(): Worker {
+  // From the sources in tests, else from what was built of them.
+  const name = import.meta.url.endsWith(".ts") ? "unpack-worker.ts" : "unpack-worker.js";
+  return new Worker(new URL(name, import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: NURSERY_MB },
+    // Options of the process, such as a test runner's loader, are not for it.
+    execArgv: [],
+  });
+}
+
+function ask(worker: Worker, job: UnpackJob): Promise<UnpackOutcome> {
+  return new Promise((resolve, reject) => {
+    const died = (error: unknown): void => {
+      const why = error instanceof Error ? error.message : `exit code ${String(error)}`;
+      reject(new ImageError("StoreFailed", `the thread that unpacks has ended: ${why}`, { cause: error }));
+    };
+    worker.removeAllListeners();
+    worker.once("message", resolve).once("error", died).once("exit", died);
+    worker.postMessage(job); // oxlint-disable-line unicorn/require-post-message-target-origin
+  });
+}
