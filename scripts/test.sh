@@ -10,7 +10,7 @@ need_home
 
 # Tests whose needs are missing are skipped, each with its reason: what can be had is had.
 missing=
-for program in crun docker-registry skopeo umoci; do
+for program in crun docker-registry skopeo runc umoci; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
 # The page of a trace is looked at in a browser.

@@ -114,7 +114,13 @@ function saysProcessRefused(stderr: string): boolean {
   return refusals.some((refusal) => refusal.test(stderr));
 }
 
-const pullCodes: ReadonlySet<string> = new Set(["NoEntrypoint", "InvalidReference", "WrongPlatform", "UnsafeLayer"]);
+const pullCodes: ReadonlySet<string> = new Set([
+  "InvalidConfig",
+  "InvalidReference",
+  "NoEntrypoint",
+  "UnsafeLayer",
+  "WrongPlatform",
+]);
 
 /** Adds what the caller knows (image, step) to an error from below. */
 export function describeFailure(error: unknown, image: string, options: RunOptions): RunnerError {
