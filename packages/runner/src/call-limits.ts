@@ -22,14 +22,15 @@ export function limitCall(
   { allowUnlimited, onWarning }: { allowUnlimited: boolean; onWarning: (message: string) => void },
 ): LimitCgroup | undefined {
   const { memoryBytes, cpus, pids = MAX_PROCESSES } = options;
+  const isRoot = process.geteuid?.() === 0;
   try {
     return createLimitCgroup(
       nextGroupName(),
-      { memoryBytes, cpus, pids: pids + RUNTIME_TASKS },
+      { memoryBytes, cpus, pids: pids + RUNTIME_TASKS, mustCount: options.pids !== undefined && !isRoot },
       {
         root: CGROUP_ROOT,
         self: ownCgroups(),
-        isRoot: process.geteuid?.() === 0,
+        isRoot,
         ownProcesses: () => processTree(process.pid),
       },
     );

@@ -5,6 +5,7 @@ import { CPU_PERIOD, cpuQuota } from "./cgroups-cpu-quota.ts";
 import {
   codeOf,
   counter,
+  LimitUnavailableError,
   messageOf,
   removeGroup,
   unavailable,
@@ -16,12 +17,26 @@ import { killGroup, removeGroups } from "./cgroups-removal.ts";
 
 // Version 2: one hierarchy; ours to use where it was delegated to us.
 
-/** Makes a call's group. @throws LimitUnavailableError, having left nothing behind */
+/**
+ * Makes a call's group. Joining one costs a grace period of the kernel (18 ms where nobody did so just before), unless the
+ * hierarchy is mounted with `favordynmods`: nothing is made for the processes alone, unless they must be counted.
+ *
+ * @throws LimitUnavailableError, having left nothing behind
+ */
 export function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   const needed = [limits.memoryBytes === undefined ? [] : ["memory"], limits.cpus === undefined ? [] : ["cpu"]].flat();
-  // Joining a group costs a grace period of the kernel here, unless it is mounted with `favordynmods`: milliseconds,
-  // where RLIMIT_NPROC is free.
-  if (needed.length === 0) return undefined;
+  if (needed.length > 0) return make(name, limits, needed, host);
+  if (limits.pids === undefined || limits.mustCount !== true) return undefined;
+  try {
+    return make(name, limits, ["pids"], host);
+  } catch (error) {
+    // RLIMIT_NPROC is the bound then.
+    if (error instanceof LimitUnavailableError) return undefined;
+    throw error;
+  }
+}
+
+function make(name: string, limits: Limits, needed: string[], host: CgroupHost): LimitCgroup {
   const base = delegatedBase(needed, host);
   const directory = join(base, name);
   try {

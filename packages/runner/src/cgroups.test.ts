@@ -2,14 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import {
-  type CgroupHost,
-  createLimitCgroup,
-  type LimitCgroup,
-  type Limits,
-  processRlimit,
-  RUNTIME_TASKS,
-} from "./cgroups.ts";
+import { type CgroupHost, createLimitCgroup, type LimitCgroup, type Limits } from "./cgroups.ts";
 import { LimitUnavailableError } from "./cgroups-files.ts";
 
 // Plain files stand in for the kernel's: which files are written, and when a limit is refused, is what is tested here.
@@ -121,20 +114,19 @@ test("version 1: processes are counted in a group of their own, and a refused on
   expect(group.hits()).toEqual({ outOfMemory: false, tooManyProcesses: true });
 });
 
-test("version 1: where processes cannot be counted the call is not refused, and RLIMIT_NPROC is the bound", () => {
+test("version 1: where processes cannot be counted the call is not refused for it", () => {
   const root = hierarchy({ "memory/tasks": "" });
   expect(createLimitCgroup("call", { pids: 20 }, host(root, ""))).toBeUndefined();
   const group = create("call", { memoryBytes: 4096, pids: 20 }, host(root, ""));
   expect(group.procs).toEqual(["memory/call/cgroup.procs"]);
   expect(group.countsProcesses).toBe(false);
-  expect(processRlimit(4, group)).toBe(4);
 });
 
-test("RLIMIT_NPROC stays above what a cgroup lets a function have: only the cgroup tells that it was reached", () => {
-  const root = hierarchy({ "pids/tasks": "" });
-  const group = create("call", { pids: 4 + RUNTIME_TASKS }, host(root, ""));
-  expect(processRlimit(4, group)).toBeGreaterThanOrEqual(4 + RUNTIME_TASKS);
-  expect(processRlimit(4, undefined)).toBe(4);
+test("version 2: an ordinary user's processes are counted where that is asked for, and nothing is refused for it", () => {
+  const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "" });
+  const limits = { pids: 20, mustCount: true };
+  expect(create("call", limits, host(root, "0::/\n")).countsProcesses).toBe(true);
+  expect(createLimitCgroup("call", limits, host(root, "0::/a\n"))).toBeUndefined();
 });
 
 test("a quota is never below the kernel's least", () => {

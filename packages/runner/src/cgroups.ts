@@ -10,11 +10,15 @@ export interface Limits {
   /** Cores, such as 0.25. */
   cpus?: number | undefined;
   /**
-   * Processes and threads, those of the OCI runtime included. Set where it can be: another mechanism stands behind it (see
+   * Processes and threads, those of the OCI runtime included. Set where it can be: RLIMIT_NPROC stands behind it (see
    * {@link processRlimit}), so that a call is never refused for it.
    */
   pids?: number | undefined;
+  /** Whether that is worth a group of its own even where joining one is slow. */
+  mustCount?: boolean;
 }
+
+export { processRlimit } from "./process-rlimit.ts";
 
 /** What was reached while a call ran. */
 export interface LimitHits {
@@ -57,14 +61,6 @@ export interface CgroupHost {
  * one afterwards; runc, a Go program, has about a dozen threads.
  */
 export const RUNTIME_TASKS = 16;
-
-/**
- * RLIMIT_NPROC for a function that may have so many processes. It is the bound where no cgroup counts them, counted per
- * user namespace since Linux 5.14. Where one does, it stays behind that: only the cgroup can tell that it was reached.
- */
-export function processRlimit(pids: number, cgroup: LimitCgroup | undefined): number {
-  return cgroup?.countsProcesses === true ? pids + RUNTIME_TASKS : pids;
-}
 
 /**
  * Makes cgroups with the given limits.

@@ -6,7 +6,7 @@ import { runtimeCopy } from "./runtime-copy.ts";
 export type RuntimeFamily = "crun" | "runc" | "other";
 
 /** What of a request the command line says. */
-export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "cgroupProcs">;
+export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily">;
 
 /** What starts a container: arguments for spawn. */
 export interface RuntimeCommand {
@@ -17,12 +17,7 @@ export interface RuntimeCommand {
 
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Joins the cgroups before the runtime exists, so that nothing of the container ever runs outside them. "0" means the writer.
-// A failure is told in the runtime's log, for which the first argument stands.
-const joinCgroups =
-  'log=$1; shift; while [ "$1" != -- ]; do { echo 0 >"$1"; } 2>"$log" || exit 125; shift; done; shift; exec "$@"';
-
-// Limits are set on cgroups of ours (see joinCgroups). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
+// Limits are set on cgroups of ours (see cgroup-gate.ts). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
 // root fails where it cannot make groups of its own, unless it is told that it may not.
 const familyOptions: Record<RuntimeFamily, string[]> = {
   crun: ["--cgroup-manager=disabled"],
@@ -46,10 +41,5 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest): Runtim
   ];
   // crun keeps temporary files where _LIBCONTAINER_STATEDIR says: on our scratch none outlives us.
   const env = [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`];
-  if (request.cgroupProcs.length === 0) return { path: runtime, argv: [request.runtime, ...options], env };
-  return {
-    path: "/bin/sh",
-    argv: ["sh", "-c", joinCgroups, "sh", paths.log, ...request.cgroupProcs, "--", runtime, ...options],
-    env,
-  };
+  return { path: runtime, argv: [request.runtime, ...options], env };
 }

@@ -1,4 +1,6 @@
 import { closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { CgroupGate } from "./cgroup-gate.ts";
+import { makeCgroupGate } from "./cgroup-gate.ts";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCommand } from "./runtime-command.ts";
@@ -21,6 +23,8 @@ export interface Sandbox {
   /** crun's process id; undefined before it is started. */
   pid: number | undefined;
   ends: Ends;
+  /** What it waits at until it is in its cgroups, where it joins any. */
+  gate: CgroupGate | undefined;
 }
 
 /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
@@ -30,6 +34,7 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
   return {
     id,
     pid: undefined,
+    gate: undefined,
     ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
   };
 }
@@ -40,8 +45,14 @@ export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRe
   const { ours, theirs } = sandbox.ends;
   closeAll(ours);
   if (request.largePipes) for (const fd of theirs.slice(0, 2)) enlargePipe(fd);
+  const { cgroupProcs } = request;
+  if (cgroupProcs.length > 0) sandbox.gate = makeCgroupGate(sandboxPaths(scratch, request.id).bundle);
   try {
     sandbox.pid = spawn(path, argv, env, theirs);
+    sandbox.gate?.open(sandbox.pid, cgroupProcs);
+  } catch (error) {
+    killRuntime(sandbox);
+    throw error;
   } finally {
     closeAll(theirs);
   }
@@ -49,6 +60,8 @@ export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRe
 
 /** Closes what is still open. */
 export function closeEnds(sandbox: Sandbox): void {
+  sandbox.gate?.close();
+  sandbox.gate = undefined;
   closeAll(sandbox.ends.ours);
   closeAll(sandbox.ends.theirs);
 }
@@ -78,7 +91,7 @@ export function runtimeError(scratch: string, id: string): string | null {
   return messages.length === 0 ? null : messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
 }
 
-/** The message of a log line that is an error. Lines that are not crun's JSON are the shell's (see runtime-command.ts). */
+/** The message of a log line that is an error, or the line where it is not the JSON that was asked for. */
 function errorIn(line: string): string | undefined {
   try {
     const entry: unknown = JSON.parse(line);
