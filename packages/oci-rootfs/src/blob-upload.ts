@@ -127,7 +127,12 @@ async function sendChunks(
       } catch (error) {
         await attempts.pauseAfter(error, signal);
         // How much has arrived is the registry's to say.
-        const status = await uploadStatus(session, location, signal);
+        const status = await uploadStatus(session, location, signal).catch((lost: unknown) => {
+          // Debian's registry forgets an upload whose last answer was lost: then the whole attempt begins anew.
+          throw lost instanceof ImageError && (lost.code === "NotFound" || lost.code === "RegistryRefused")
+            ? error
+            : lost;
+        });
         if (status.received < at || status.received > offset + chunk.length) throw error;
         location = status.location;
         sent = status.received - offset;
