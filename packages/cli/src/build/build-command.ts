@@ -7,13 +7,18 @@ import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { buildFunction } from "./build.ts";
+import { buildFunction, type FunctionTarget } from "./build.ts";
+import { keyValues, platformList } from "./flag-values.ts";
 
 /** Flags of `xfn build`, as the declaration parsed them. */
 export interface BuildFlags extends RegistryFlags {
   readonly tag: string;
   readonly output?: string;
   readonly base?: string;
+  readonly platform?: readonly string[];
+  readonly label?: readonly string[];
+  readonly annotation?: readonly string[];
+  readonly sbom?: boolean;
   readonly entrypoint?: string;
   readonly check: boolean;
   readonly pull?: "IfNotPresent" | "Always" | "Never";
@@ -25,31 +30,36 @@ export interface BuildFlags extends RegistryFlags {
 export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
   checkNames(flags);
   const registries = registryOptions(flags);
+  const platforms = platformList(flags.platform);
+  const labels = keyValues("--label", flags.label);
+  const annotations = keyValues("--annotation", flags.annotation);
   return interruptible(async (signal) => {
     const store = await openImageStore(flags.cacheDir);
     const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
-    const base =
-      flags.base === undefined
-        ? undefined
-        : await store
-            .image(flags.base, {
-              signal,
-              onProgress: pullProgress(output),
-              pullPolicy: flags.pull,
-              defaultRegistry: flags.registry,
-              ...registries,
-            })
-            .catch((error: unknown) => {
-              throw explainImageError(error);
-            });
+    const images = { ...registries, signal, pullPolicy: flags.pull, defaultRegistry: flags.registry };
+    const onProgress = pullProgress(output);
+    const targets: FunctionTarget[] = [];
+    for (const platform of platforms.length === 0 ? [undefined] : platforms) {
+      const given = platform === undefined ? {} : { platform };
+      if (flags.base === undefined) targets.push(given);
+      else {
+        const base = await store.image(flags.base, { ...images, ...given, onProgress }).catch((error: unknown) => {
+          throw explainImageError(error);
+        });
+        targets.push({ ...given, base });
+      }
+    }
     const built = await buildFunction({
       path,
       name: flags.output ?? flags.tag,
       store,
       signal,
+      targets,
       check: flags.check,
+      labels,
+      annotations,
+      sbom: flags.sbom === true,
       onNote: note,
-      ...(base === undefined ? {} : { base }),
       ...(flags.entrypoint === undefined ? {} : { entrypoint: flags.entrypoint }),
     });
     await output.product(`${flags.tag}@${built.digest}\n`);

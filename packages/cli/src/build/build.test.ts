@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore, type Store } from "@xfn/oci-rootfs";
+import { buildIndex, openStore, parsePlatform, readImageFile, readImageManifest, type Store } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { elfFile } from "../../testing/elf-file.ts";
-import { buildFunction } from "./build.ts";
+import { buildFunction, type FunctionTarget } from "./build.ts";
 
 let dir: string;
 let store: Store;
@@ -90,7 +90,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
   test("stands on a given base, with that base's environment", async () => {
     await buildFunction({ path: staticFunction("a"), name: "base", store });
     const base = await store.image("base");
-    await buildFunction({ path: staticFunction("b"), name: "f", store, base });
+    await buildFunction({ path: staticFunction("b"), name: "f", store, targets: [{ base }] });
     const image = await store.image("f");
     expect(image.layers.slice(0, base.layers.length)).toEqual(base.layers);
     expect(image.config.config?.Env).toEqual(base.config.config?.Env);
@@ -117,5 +117,82 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
       code: "Input",
       message: expect.stringContaining("--base"),
     });
+  });
+
+  test("of a function keeps base, dependencies and metadata when its own code changes", async () => {
+    const path = join(dir, "typescript");
+    mkdirSync(path);
+    const write = (text: string): void =>
+      writeFileSync(
+        join(path, "function.ts"),
+        `import { compose } from "@xfn/functionio/sdk";\nexport default compose(({ results }) => results.normal("${text}"));\n`,
+      );
+    write("one");
+    const first = await buildLayout(path);
+    write("another");
+    const second = await buildLayout(path);
+    const digests = ({ manifest }: typeof first): string[] => manifest.layers.map(({ digest }) => digest);
+    const changed = digests(second).filter((digest) => !digests(first).includes(digest));
+    expect(digests(second)).toHaveLength(4);
+    expect(changed).toEqual([digests(second)[2]]);
+  });
+
+  test("says what it is in labels and annotations, and what else was asked for", async () => {
+    const labels = { team: "a" };
+    const annotations = { "org.opencontainers.image.title": "Mine" };
+    await buildFunction({ path: staticFunction("a"), name: "f", store, labels, annotations });
+    const image = await store.image("f");
+    expect(image.config.config?.Labels).toEqual({ "org.opencontainers.image.title": "my-function", team: "a" });
+    expect(readImageManifest(store, image).annotations).toEqual(annotations);
+  });
+
+  test("of a static program may be for another platform, the program's", async () => {
+    const path = staticFunction("a");
+    const [mine, other] = process.arch === "x64" ? ["amd64", "arm64"] : ["arm64", "amd64"];
+    writeFileSync(join(path, "function"), elfFile({ machine: other === "arm64" ? 183 : 62 }));
+    const build = (platform: string): Promise<unknown> =>
+      buildFunction({ path, name: "f", store, targets: [{ platform: parsePlatform(`linux/${platform}`) }] });
+    await build(other ?? "");
+    const platform = parsePlatform(`linux/${other}`);
+    expect((await store.image("f", { platform })).config.architecture).toBe(other);
+    await expect(build(mine ?? "")).rejects.toMatchObject({ code: "Input" });
+  });
+
+  test("of a script for another platform needs a base of that platform", async () => {
+    const path = join(dir, "script");
+    mkdirSync(path);
+    writeFileSync(join(path, "run"), "#!/bin/sh\ncat\n");
+    chmodSync(join(path, "run"), 0o755);
+    const platforms = ["linux/amd64", "linux/arm64"].map(parsePlatform);
+    const without = buildFunction({ path, name: "f", store, targets: platforms.map((platform) => ({ platform })) });
+    await expect(without).rejects.toMatchObject({ code: "Input", message: expect.stringContaining("--base") });
+    const layers = [{ entries: [{ path: "bin/sh", content: "shell" }] }];
+    await buildIndex({ store, name: "shells", images: platforms.map((platform) => ({ platform, layers })) });
+    const targets: FunctionTarget[] = [];
+    for (const platform of platforms) targets.push({ platform, base: await store.image("shells", { platform }) });
+    const { digest } = await buildFunction({ path, name: "f", store, targets });
+    for (const platform of platforms) {
+      const image = await store.image("f", { platform });
+      expect(image.digest).not.toBe(digest);
+      expect(image.config).toMatchObject(platform);
+      expect(readImageFile(image.layers, "/function/run", 100)?.toString()).toBe("#!/bin/sh\ncat\n");
+    }
+  });
+
+  test("lists its packages where that is asked for", async () => {
+    const path = join(dir, "typescript");
+    mkdirSync(path);
+    writeFileSync(
+      join(path, "function.ts"),
+      'import { compose } from "@xfn/functionio/sdk";\nexport default compose(() => {});\n',
+    );
+    const names = async (sbom: boolean): Promise<string | undefined> => {
+      await buildFunction({ path, name: "f", store, sbom });
+      return readImageFile((await store.image("f")).layers, "/sbom.spdx.json", 100_000)?.toString();
+    };
+    expect(await names(true)).toContain('"pkg:npm/%40xfn/functionio@');
+    expect(await names(false)).toBeUndefined();
+    const program = buildFunction({ path: staticFunction("a"), name: "f", store, sbom: true });
+    await expect(program).rejects.toMatchObject({ code: "Input" });
   });
 });

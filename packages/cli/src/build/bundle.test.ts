@@ -32,9 +32,9 @@ async function run(
   path: string,
   input: string = IO,
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const { files } = await bundle(path, "function.ts");
+  const { dependencies, files } = await bundle(path, "function.ts");
   const out = folder(`out-${path.split("/").at(-1)}`, {});
-  for (const [name, content] of files) writeFileSync(join(out, name), content);
+  for (const [name, content] of [...dependencies, ...files]) writeFileSync(join(out, name), content);
   return spawnSync(process.execPath, [join(out, BUNDLE_FILE)], { input, encoding: "utf8" });
 }
 
@@ -49,8 +49,8 @@ test("a folder without packages of its own gets the SDK, and its chatter stays o
 
 test("what the SDK seldom needs is kept out of the file that each call loads, and works when it is needed", async () => {
   const path = folder("y", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' });
-  const { files } = await bundle(path, "function.ts");
-  expect([...files.keys()].filter((name) => name.startsWith("lazy-")).length).toBeGreaterThan(0);
+  const { dependencies } = await bundle(path, "function.ts");
+  expect([...dependencies.keys()].filter((name) => name.startsWith("lazy-")).length).toBeGreaterThan(0);
   const yaml = "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\nobserved: {}\n";
   expect(JSON.parse((await run(path, yaml)).stdout)).toMatchObject({ desired: { resources: [{ name: "a" }] } });
   const { status, stdout, stderr } = await run(path, "kind: [\n");
@@ -63,8 +63,8 @@ test("the same function gives the same bytes in another folder", async () => {
   const files = { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' };
   const [one, two] = [folder("one/f", files), folder("somewhere/else/entirely/f", files)];
   const [first, second] = [await bundle(one, "function.ts"), await bundle(two, "function.ts")];
-  const texts = ({ files }: typeof first): string[][] =>
-    [...files].map(([name, content]) => [name, Buffer.from(content).toString()]);
+  const texts = ({ dependencies, files }: typeof first): string[][] =>
+    [...dependencies, ...files].map(([name, content]) => [name, Buffer.from(content).toString()]);
   expect(texts(second)).toEqual(texts(first));
   for (const [, text] of texts(first)) {
     expect(text).not.toContain(dir);

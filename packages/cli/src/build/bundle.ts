@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
-import type { BuildFailure, BuildOptions, Message } from "esbuild";
+import type { BuildFailure, BuildOptions, Message, Metafile } from "esbuild";
 import { inputError } from "../errors.ts";
+import { type BundledPackage, bundledPackages } from "./bundled-packages.ts";
 import { MAPPED_STACKS, mappedStacks } from "./mapped-stacks.ts";
 import { stablePaths } from "./stable-paths.ts";
 
@@ -8,6 +9,10 @@ import { stablePaths } from "./stable-paths.ts";
 export interface Bundle {
   /** By name; {@link BUNDLE_FILE} is the one to run. */
   readonly files: ReadonlyMap<string, Uint8Array>;
+  /** The same; these do not change with the function's own code. */
+  readonly dependencies: ReadonlyMap<string, Uint8Array>;
+  /** Packages of which something is in the bundle, by name and version. */
+  readonly packages: readonly BundledPackage[];
   /** Warnings, one line each. */
   readonly warnings: readonly string[];
 }
@@ -26,11 +31,14 @@ export const BUNDLE_FILE = "index.cjs";
 export async function bundle(dir: string, entry: string): Promise<Bundle> {
   const { build } = await import("esbuild");
   const files = new Map<string, Uint8Array>();
+  const dependencies = new Map<string, Uint8Array>();
+  const metafiles: Metafile[] = [];
   const lazyParts = new Map<string, string>();
   const onLazyPart = (module: string, file: string): void => void lazyParts.set(file, module);
-  const settings: BuildOptions & { write: false } = {
+  const settings: BuildOptions & { write: false; metafile: true } = {
     absWorkingDir: dir,
     write: false,
+    metafile: true,
     bundle: true,
     platform: "node",
     format: "cjs",
@@ -49,12 +57,14 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
     const outfile = join(dir, BUNDLE_FILE);
     const main = await build({ ...settings, stdin, outfile, sourcemap: "external" });
     for (const { path, contents } of main.outputFiles) files.set(basename(path), contents);
+    metafiles.push(main.metafile);
     // A lazy part may have lazy parts of its own: the map grows while it is walked.
     for (const [file, module] of lazyParts) {
       const part = await build({ ...settings, entryPoints: [module], outfile: join(dir, file) });
-      for (const { contents } of part.outputFiles) files.set(file, contents);
+      for (const { contents } of part.outputFiles) dependencies.set(file, contents);
+      metafiles.push(part.metafile);
     }
-    return { files, warnings: main.warnings.map(describe) };
+    return { files, dependencies, packages: bundledPackages(dir, metafiles), warnings: main.warnings.map(describe) };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     if (errors.length === 0) throw error;

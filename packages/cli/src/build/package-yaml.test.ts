@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { packageYaml } from "./package-yaml.ts";
+import { packageMetadata } from "./package-yaml.ts";
 
 let dir: string;
 
@@ -15,13 +15,13 @@ const VALID = "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmeta
 
 test("the folder's own is taken byte by byte", async () => {
   writeFileSync(join(dir, "package.yaml"), VALID);
-  expect(Buffer.from(await packageYaml(dir)).toString()).toBe(VALID);
+  expect(Buffer.from((await packageMetadata(dir)).content).toString()).toBe(VALID);
 });
 
 test("without one, the folder's name becomes a Kubernetes name", async () => {
   const folder = join(dir, "My_Function (1)");
   mkdirSync(folder);
-  expect(Buffer.from(await packageYaml(folder)).toString()).toBe(
+  expect(Buffer.from((await packageMetadata(folder)).content).toString()).toBe(
     "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmetadata:\n  name: my-function-1\n",
   );
 });
@@ -33,5 +33,17 @@ test.each([
   ["a name that Kubernetes refuses", VALID.replace("mine", "Not_A_Name"), /metadata\.name/],
 ])("%s is refused", async (_, text, message) => {
   writeFileSync(join(dir, "package.yaml"), text);
-  await expect(packageYaml(dir)).rejects.toMatchObject({ code: "Input", details: [expect.stringMatching(message)] });
+  await expect(packageMetadata(dir)).rejects.toMatchObject({
+    code: "Input",
+    details: [expect.stringMatching(message)],
+  });
+});
+
+test.each(["v1alpha1", "v1beta1", "v1"])("a crossplane.yaml of %s does as well", async (version) => {
+  const annotations = "  annotations: {meta.crossplane.io/license: Apache-2.0, ignored: 1}\n";
+  const text = VALID.replace("v1alpha1", version) + annotations;
+  writeFileSync(join(dir, "crossplane.yaml"), text);
+  const metadata = await packageMetadata(dir);
+  expect(metadata).toMatchObject({ name: "mine", annotations: { "meta.crossplane.io/license": "Apache-2.0" } });
+  expect(Buffer.from(metadata.content).toString()).toBe(text);
 });

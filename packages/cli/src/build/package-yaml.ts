@@ -6,22 +6,41 @@ import { inputError } from "../errors.ts";
 import { documentsOf, place } from "../input/documents.ts";
 import { readInput } from "../input/read-input.ts";
 
+/** What is written: the version of seed 000. */
 const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";
+/** What is read: the versions that Crossplane has had. */
+const API_VERSIONS: ReadonlySet<unknown> = new Set([
+  API_VERSION,
+  "meta.pkg.crossplane.io/v1beta1",
+  "meta.pkg.crossplane.io/v1",
+]);
+/** A folder's own metadata. The second name is that of a package's source (xpkg specification). */
+const FILES = ["package.yaml", "crossplane.yaml"] as const;
 // Kubernetes names of this kind (RFC 1123 subdomains).
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_NAME = 253;
 
+/** What a function's package is called and says of itself. */
+export interface PackageMetadata {
+  readonly name: string;
+  /** `metadata.annotations`: `meta.crossplane.io/source` and the like. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The `package.yaml` of the image. */
+  readonly content: Uint8Array;
+}
+
 /**
- * The `package.yaml` of an image (seed 000, "Packaging Containerized Functions"): the folder's own, if it has one, else one
- * with the folder's name.
+ * The `package.yaml` of an image (seed 000, "Packaging Containerized Functions"): the folder's own `package.yaml` or
+ * `crossplane.yaml`, if it has one, else one with the folder's name.
  *
  * @throws CliError `Input` when the folder's own is not what the format asks for
  */
-export async function packageYaml(dir: string): Promise<Uint8Array> {
-  const path = join(dir, "package.yaml");
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    const document = { apiVersion: API_VERSION, kind: "Function", metadata: { name: nameOf(dir) } };
-    return Buffer.from(printYaml(document));
+export async function packageMetadata(dir: string): Promise<PackageMetadata> {
+  const path = FILES.map((file) => join(dir, file)).find((file) => statSync(file, { throwIfNoEntry: false }));
+  if (path === undefined) {
+    const name = nameOf(dir);
+    const document = { apiVersion: API_VERSION, kind: "Function", metadata: { name } };
+    return { name, annotations: {}, content: Buffer.from(printYaml(document)) };
   }
   const [document, second] = await documentsOf(path);
   if (document === undefined) throw inputError(`${path} is empty`);
@@ -30,18 +49,30 @@ export async function packageYaml(dir: string): Promise<Uint8Array> {
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
   const { name } = metadata;
   const faults = [
-    isObject(value) && value["apiVersion"] === API_VERSION ? undefined : `apiVersion must be ${API_VERSION}`,
-    isObject(value) && value["kind"] === "Function" ? undefined : "kind must be Function",
-    typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME
+    isObject(value) && API_VERSIONS.has(value["apiVersion"])
       ? undefined
-      : "metadata.name must be a Kubernetes name",
+      : `apiVersion must be ${[...API_VERSIONS].join(" or ")}`,
+    isObject(value) && value["kind"] === "Function" ? undefined : "kind must be Function",
+    isPackageName(name) ? undefined : "metadata.name must be a Kubernetes name",
   ].filter((fault) => fault !== undefined);
   if (faults.length > 0)
     throw inputError(
       `${path} is not the metadata of a function`,
       faults.map((fault) => `${path}: ${fault}`),
     );
-  return readInput(path);
+  return { name: name as string, annotations: textsOf(metadata["annotations"]), content: await readInput(path) };
+}
+
+/** Whether a value is a name that Kubernetes takes for a package. */
+export function isPackageName(name: unknown): name is string {
+  return typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME;
+}
+
+function textsOf(value: unknown): Record<string, string> {
+  if (!isObject(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }
 
 function nameOf(dir: string): string {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parsePlatform } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { elfFile } from "../../testing/elf-file.ts";
-import { inspectProgram } from "./program-file.ts";
+import { checkProcessor, inspectProgram } from "./program-file.ts";
 
 let dir: string;
 
@@ -40,8 +41,20 @@ test.each([
   expect(() => inspect(content)).toThrow(message);
 });
 
-test("ELF files are static or dynamic, and must be for this processor", () => {
-  expect(inspect(elfFile({}))).toEqual({ kind: "static" });
-  expect(inspect(elfFile({ interpreter: "/lib/ld.so", needed: ["libc.so.6"] }))).toEqual({ kind: "dynamic" });
-  expect(() => inspect(elfFile({ machine: 0xffff }))).toThrow(/another processor/);
+test("ELF files are static or dynamic", () => {
+  expect(inspect(elfFile({}))).toMatchObject({ kind: "static" });
+  expect(inspect(elfFile({ interpreter: "/lib/ld.so", needed: ["libc.so.6"] }))).toMatchObject({ kind: "dynamic" });
+});
+
+const AMD64 = 62;
+const ARM64 = 183;
+
+test("a program must be for the platform's processor, and the message names both", () => {
+  const check = (machine: number, platform: string): void =>
+    checkProcessor("./fn", inspect(elfFile({ machine })), parsePlatform(platform));
+  expect(() => check(AMD64, "linux/amd64")).not.toThrow();
+  expect(() => check(ARM64, "linux/arm64")).not.toThrow();
+  expect(() => check(ARM64, "linux/amd64")).toThrow(/arm64 and not for linux\/amd64/);
+  expect(() => check(0xffff, "linux/amd64")).toThrow(/another processor/);
+  expect(() => checkProcessor("./fn", inspect("#!/bin/sh\n"), parsePlatform("linux/arm64"))).not.toThrow();
 });

@@ -1,14 +1,15 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
+import { type Platform, printPlatform } from "@xfn/oci-rootfs";
 import { inputError } from "../errors.ts";
 import { readElf } from "./elf.ts";
 
 /** What an executable file needs in order to run. */
 export type ProgramFile =
-  /** A statically linked program: nothing. */
-  | { readonly kind: "static" }
+  /** A statically linked program: nothing. `architecture` as in {@link ElfFile}. */
+  | { readonly kind: "static"; readonly architecture: string }
   /** A dynamically linked program: its loader and libraries. */
-  | { readonly kind: "dynamic" }
+  | { readonly kind: "dynamic"; readonly architecture: string }
   /** A script: the interpreter of its first line; `path` is absolute unless `env` finds it on PATH. */
   | { readonly kind: "script"; readonly interpreter: string; readonly path: string | undefined };
 
@@ -18,20 +19,38 @@ const FIRST_LINE_BYTES = 256;
 /**
  * Looks at an executable file without running it.
  *
- * @param machine - a program of this machine, whose processor the file must be for
  * @throws CliError `Input` for a file that Linux cannot execute
  */
-export function inspectProgram(path: string, machine: string = process.execPath): ProgramFile {
+export function inspectProgram(path: string): ProgramFile {
   const start = firstBytes(path);
   if (start.startsWith("#!")) return script(path, start);
   const elf = readElf(path);
   if (elf === undefined) {
     throw inputError(`${path} is neither a Linux program nor a script that begins with #!${foreign(start)}`);
   }
-  const here = readElf(machine)?.architecture;
-  if (here !== undefined && elf.architecture !== here)
-    throw inputError(`${path} is built for another processor than this machine's`);
-  return { kind: elf.interpreter === undefined ? "static" : "dynamic" };
+  return { kind: elf.interpreter === undefined ? "static" : "dynamic", architecture: elf.architecture };
+}
+
+/** Class and machine of ELF files by the names of images (`e_machine` of the ELF specification). */
+const PROCESSORS: Readonly<Record<string, string>> = {
+  "386": "1:3",
+  amd64: "2:62",
+  arm: "1:40",
+  arm64: "2:183",
+  loong64: "2:258",
+  ppc64le: "2:21",
+  riscv64: "2:243",
+  s390x: "2:22",
+};
+
+/** @throws CliError `Input` for a program of another processor than the platform's */
+export function checkProcessor(path: string, program: ProgramFile, platform: Platform): void {
+  const wanted = PROCESSORS[platform.architecture];
+  if (program.kind === "script" || wanted === undefined || program.architecture === wanted) return;
+  const built = Object.entries(PROCESSORS).find(([, architecture]) => architecture === program.architecture)?.[0];
+  throw inputError(
+    `${path} is built for ${built ?? "another processor"} and not for ${printPlatform(platform)}: build it for that, or name its platform with --platform`,
+  );
 }
 
 function firstBytes(path: string): string {

@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import type { Loader, OnResolveResult, Plugin } from "esbuild";
 
 const NAMESPACE = "package";
-const SDK = "@xfn/functionio";
+/** What functions are written with; a folder without it gets the one that comes with xfn. */
+export const SDK = "@xfn/functionio";
 const LOADERS: Readonly<Record<string, Loader>> = {
   ".js": "js",
   ".cjs": "js",
@@ -102,12 +103,35 @@ function isInside(dir: string, path: string): boolean {
 
 /** `name@version/path` of the package that a file belongs to. */
 function labelOf(file: string): string {
+  const found = packageOf(file);
+  return found === undefined
+    ? file
+    : `${found.name}@${found.version}/${relative(found.folder, file).split(sep).join("/")}`;
+}
+
+function packageOf(file: string): { name: string; version: string; folder: string } | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const { name, version } = readPackage(join(folder, "package.json"));
     // A package.json without a name only sets the module type of a folder inside a package.
-    if (name !== undefined) return `${name}@${version ?? "0"}/${relative(folder, file).split(sep).join("/")}`;
-    if (dirname(folder) === folder) return file;
+    if (name !== undefined) return { name, version: version ?? "0", folder };
+    if (dirname(folder) === folder) return undefined;
   }
+}
+
+/**
+ * The package that a bundled module is of, by the name that the bundle's metadata gives it. Undefined for the function's own
+ * modules.
+ *
+ * @param dir - the function's folder, absolute
+ */
+export function packageOfModule(dir: string, input: string): { name: string; version: string } | undefined {
+  if (input.startsWith(`${NAMESPACE}:`)) {
+    const [, name, version] = /^((?:@[^/@]+\/)?[^/@]+)@([^/]+)\//.exec(input.slice(NAMESPACE.length + 1)) ?? [];
+    return name === undefined || version === undefined ? undefined : { name, version };
+  }
+  if (!/(?:^|\/)node_modules\//.test(input)) return undefined;
+  const found = packageOf(join(dir, input));
+  return found === undefined ? undefined : { name: found.name, version: found.version };
 }
 
 function readPackage(path: string): { readonly name?: string; readonly version?: string } {

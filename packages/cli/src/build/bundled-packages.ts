@@ -1,0 +1,42 @@
+import type { Metafile } from "esbuild";
+import { packageOfModule, SDK } from "./stable-paths.ts";
+
+/** A package of npm, by what its own package.json says. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Whether only the SDK needs it, or it is the SDK: where a folder has no SDK of its own, both come with xfn. */
+  readonly ofSdk: boolean;
+}
+
+/**
+ * The packages of which something is left in bundles, after unused code was dropped, by name and version.
+ *
+ * @param dir - the function's folder, absolute
+ */
+export function bundledPackages(dir: string, metafiles: readonly Metafile[]): readonly BundledPackage[] {
+  const packages = new Map<string, BundledPackage>();
+  for (const metafile of metafiles) {
+    const own = reachedWithoutSdk(dir, metafile);
+    for (const output of Object.values(metafile.outputs)) {
+      for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
+        const found = bytesInOutput === 0 ? undefined : packageOfModule(dir, input);
+        if (found === undefined) continue;
+        const key = `${found.name}@${found.version}`;
+        packages.set(key, { ...found, ofSdk: !own.has(input) && (packages.get(key)?.ofSdk ?? true) });
+      }
+    }
+  }
+  return [...packages].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
+}
+
+function reachedWithoutSdk(dir: string, { inputs }: Metafile): ReadonlySet<string> {
+  // The function's own modules, wherever they are imported from; bundles of the SDK's parts have none.
+  const reached = new Set(Object.keys(inputs).filter((input) => packageOfModule(dir, input) === undefined));
+  for (const input of reached) {
+    for (const { path, external } of inputs[input]?.imports ?? []) {
+      if (external !== true && packageOfModule(dir, path)?.name !== SDK) reached.add(path);
+    }
+  }
+  return reached;
+}

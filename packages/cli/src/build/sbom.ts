@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { Image } from "@xfn/oci-rootfs";
+import { inputError } from "../errors.ts";
+import { unreadable } from "../input/read-input.ts";
+import type { BundledPackage } from "./bundled-packages.ts";
+
+/** Where a list of packages is in an image: scanners look for files that are called so. */
+export const SBOM_PATH = "/sbom.spdx.json";
+
+/** What {@link sbom} describes. */
+export interface SbomContents {
+  /** The function's folder; its lock file is there or further up. */
+  readonly dir: string;
+  /** The function's. */
+  readonly name: string;
+  readonly packages: readonly BundledPackage[];
+  /** What the function stands on, unless that was made of the machine that built it. */
+  readonly base?: Image;
+}
+
+// The lock file of a large monorepo has some 5 MB.
+const MAX_LOCK_BYTES = 64 * 1024 * 1024;
+const ROOT = "SPDXRef-Function";
+/** What reproduces an image must not tell when it was built. */
+const CREATED = "1970-01-01T00:00:00Z";
+
+/**
+ * The packages of which something is in a function's bundle, as an SPDX 2.3 document
+ * (https://spdx.github.io/spdx-spec/v2.3/): with what the lock file says of each, so that scanners can look them up. The same
+ * packages give the same bytes.
+ *
+ * @throws CliError `Input` without a lock file, and for a package that it does not name and that did not come with xfn
+ */
+export function sbom({ dir, name, packages, base }: SbomContents): string {
+  const lock = packages.some(({ ofSdk }) => !ofSdk) ? readLock(dir) : undefined;
+  const described = packages.map((each, at) => describe(each, at, lock));
+  const root = {
+    SPDXID: ROOT,
+    name,
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    primaryPackagePurpose: "APPLICATION",
+  };
+  const all = [root, ...described, ...(base === undefined ? [] : [describeBase(base)])];
+  const related = (spdxElementId: string, relationshipType: string, relatedSpdxElement: string): JsonObject => ({
+    spdxElementId,
+    relationshipType,
+    relatedSpdxElement,
+  });
+  const relationships = [
+    related("SPDXRef-DOCUMENT", "DESCRIBES", ROOT),
+    ...described.map(({ SPDXID }) => related(ROOT, "CONTAINS", SPDXID)),
+    ...(base === undefined ? [] : [related(ROOT, "DESCENDANT_OF", "SPDXRef-Base")]),
+  ];
+  const hash = createHash("sha256").update(JSON.stringify(all)).digest("hex");
+  const document = {
+    spdxVersion: "SPDX-2.3",
+    dataLicense: "CC0-1.0",
+    SPDXID: "SPDXRef-DOCUMENT",
+    name,
+    // To be of this document alone: another list of packages has another.
+    documentNamespace: `https://spdx.org/spdxdocs/${encodeURIComponent(name)}-${hash}`,
+    creationInfo: { created: CREATED, creators: ["Tool: xfn"] },
+    documentDescribes: [ROOT],
+    packages: all,
+    relationships,
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+function describe({ name, version, ofSdk }: BundledPackage, at: number, lock: Lock | undefined) {
+  const entry = lock?.find(name, version);
+  if (entry === undefined && !ofSdk)
+    throw inputError(`${name} ${version} is in the bundle, and ${lock?.path} does not name it: run npm install`);
+  const { resolved, license, integrity } = entry ?? {};
+  const checksum = typeof integrity === "string" ? sha512(integrity) : undefined;
+  // A lock file may name a mirror with a password in its address.
+  const location = typeof resolved === "string" && /^https?:\/\/[^@\s]+$/.test(resolved) ? resolved : "NOASSERTION";
+  return {
+    SPDXID: `SPDXRef-Package-${at}`,
+    name,
+    versionInfo: version,
+    downloadLocation: location,
+    filesAnalyzed: false,
+    primaryPackagePurpose: "LIBRARY",
+    ...(typeof license === "string" && isLicense(license) && { licenseDeclared: license }),
+    ...(checksum !== undefined && { checksums: [{ algorithm: "SHA512", checksumValue: checksum }] }),
+    externalRefs: [
+      {
+        referenceCategory: "PACKAGE-MANAGER",
+        referenceType: "purl",
+        // https://github.com/package-url/purl-spec: the scope's @ is encoded, its slash is not.
+        referenceLocator: `pkg:npm/${name.replace("@", "%40")}@${encodeURIComponent(version)}`,
+      },
+    ],
+  };
+}
+
+function describeBase({ name, digest }: Image) {
+  return {
+    SPDXID: "SPDXRef-Base",
+    name: name.startsWith("oci:") ? "base" : name,
+    versionInfo: digest,
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    primaryPackagePurpose: "CONTAINER",
+  };
+}
+
+interface Lock {
+  readonly path: string;
+  find(name: string, version: string): JsonObject | undefined;
+}
+
+function readLock(dir: string): Lock {
+  for (let folder = dir; ; folder = dirname(folder)) {
+    const path = join(folder, "package-lock.json");
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile()) {
+      if (stat.size > MAX_LOCK_BYTES) throw inputError(`${path} is larger than ${MAX_LOCK_BYTES / 1024 / 1024} MiB`);
+      return parseLock(path);
+    }
+    if (dirname(folder) === folder)
+      throw inputError(
+        `--sbom needs a package-lock.json in ${dir} or above: npm install --package-lock-only makes one`,
+      );
+  }
+}
+
+function parseLock(path: string): Lock {
+  let lock: unknown;
+  try {
+    lock = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  const packages = isObject(lock) ? lock["packages"] : undefined;
+  if (!isObject(packages))
+    throw inputError(`${path} is of a form that npm 7 left behind (it has no "packages"): npm install writes it anew`);
+  const known = new Map<string, JsonObject>();
+  for (const [place, entry] of Object.entries(packages)) {
+    if (!isObject(entry)) continue;
+    const name = entry["name"] ?? place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+    known.set(`${String(name)}@${String(entry["version"])}`, entry as JsonObject);
+  }
+  return { path, find: (name, version) => known.get(`${name}@${version}`) };
+}
+
+/** A lock file has hashes in base64, SPDX wants them in hexadecimal. */
+function sha512(integrity: string): string | undefined {
+  const [, base64] = /(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?:$|\s)/.exec(integrity) ?? [];
+  return base64 === undefined ? undefined : Buffer.from(base64, "base64").toString("hex");
+}
+
+/** What can stand in a license expression; packages also write sentences and file names. */
+function isLicense(text: string): boolean {
+  return (
+    text.length <= 200 &&
+    /^\(*[A-Za-z0-9.+-]+\)*(?: (?:AND|OR|WITH) \(*[A-Za-z0-9.+-]+\)*)*$/.test(text) &&
+    text !== "UNLICENSED"
+  );
+}
