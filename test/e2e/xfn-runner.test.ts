@@ -374,10 +374,9 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       for (const name of ["team/fn:v1", "team/fn:v2", "other/fn:v1"]) {
         execFileSync("skopeo", ["copy", "-q", "--dest-tls-verify=false", layout, `docker://${registry.host}/${name}`]);
       }
-      await using server = await startRunnerServer(workspace, [
-        ...["--address", socket, "--insecure-registry", registry.host, "--start-early", "off"],
-        ...["--allow-image", `${registry.host}/team/fn:v1`],
-      ]);
+      const args = ["--address", socket, "--insecure-registry", registry.host, "--start-early", "off"];
+      const allowed = ["--allow-image", `${registry.host}/team/fn:v1`];
+      await using server = await startRunnerServer(workspace, [...args, ...allowed]);
       using client = clientOf({ endpoint: socket });
       const run = (image: string): Promise<Uint8Array> =>
         client.run(`${registry.host}/${image}`, Buffer.from("echo in\n"));
@@ -392,6 +391,104 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       expect(metrics).toContain('xfn_runner_images_total{outcome="pulled"} 1');
       expect(metrics).toContain('xfn_runner_images_total{outcome="present"} 1');
       expect(metrics).toContain('xfn_runner_starts_total{sandbox="cold"} 2');
+    });
+  });
+
+  describe("xfn render --runner", () => {
+    const steps = (...endpoints: string[]): string =>
+      endpoints
+        .map(
+          (endpoint, index) => `
+    - name: step-${index}
+      type: Container
+      container: { image: test/forward, timeout: 5s, runner: { endpoint: "${endpoint}" } }`,
+        )
+        .join("");
+
+    async function write(...endpoints: string[]): Promise<[xr: string, composition: string]> {
+      const composition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: c }
+spec:
+  compositeTypeRef: { apiVersion: example.org/v1, kind: XThing }
+  resources:
+    - name: made
+      base: { apiVersion: v1, kind: ConfigMap, metadata: { name: made } }
+  functions:${steps(...endpoints)}
+`;
+      const xr = "apiVersion: example.org/v1\nkind: XThing\nmetadata: { name: x }\n";
+      return [await workspace.write("xr.yaml", xr), await workspace.write("composition.yaml", composition)];
+    }
+
+    beforeAll(async () => {
+      await workspace.write("forward/function", "#!/bin/sh\necho forwarding >&2\ncat\n", { mode: 0o755 });
+      const built = await workspace.xfn(["build", workspace.path("forward"), "-t", "test/forward"]);
+      expect(built.code, built.stderr).toBe(0);
+    });
+
+    test("functions are run by the runner at the endpoint, and what is printed is the same", async () => {
+      const files = await write("unix:/nowhere/a", "unix:/nowhere/b");
+      const here = await workspace.xfn(["render", ...files]);
+      expect(here).toMatchObject({ code: 0, stdout: expect.stringContaining("kind: ConfigMap") });
+      await using server = await startRunnerServer(workspace, ["--address", socket]);
+      const there = await workspace.xfn(["render", ...files, "--runner", socket]);
+      expect(there).toMatchObject({ code: 0, stdout: here.stdout });
+      const calls = server.log().filter(({ msg }) => msg === "call");
+      expect(calls.map(({ step, code }) => [step, code])).toEqual([
+        ["step-0", "OK"],
+        ["step-1", "OK"],
+      ]);
+    });
+
+    test("or at those that the Composition names, which never get a token", async () => {
+      const other = `unix:${workspace.path("other.sock")}`;
+      const files = await write(socket, other);
+      await using one = await startRunnerServer(workspace, ["--address", socket]);
+      await using two = await startRunnerServer(workspace, ["--address", other]);
+      const rendered = await workspace.xfn(["render", ...files, "--runner", "composition"]);
+      expect(rendered.code, rendered.stderr).toBe(0);
+      for (const server of [one, two]) expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
+      const tokenFile = await workspace.write("token", `${TOKEN}\n`, { mode: 0o600 });
+      const args = ["render", ...files, "--runner", "composition", "--runner-token-file", tokenFile];
+      expect(await workspace.xfn(args)).toMatchObject({ code: 2, stdout: "" });
+    });
+
+    test("a token lets it in where one is asked for", async () => {
+      const endpoint = abstractAddress();
+      const files = await write("unix:/nowhere");
+      const tokenFile = await workspace.write("token", `${TOKEN}\n`, { mode: 0o600 });
+      await using _server = await startRunnerServer(workspace, ["--address", endpoint, "--token-file", tokenFile]);
+      const out = await workspace.xfn(["render", ...files, "--runner", endpoint]);
+      expect(out).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("token") });
+      const args = ["render", ...files, "--runner", endpoint, "--runner-token-file", tokenFile];
+      expect((await workspace.xfn(args)).code).toBe(0);
+    });
+
+    test("a runner that cannot be reached is an error that names it, and nothing is printed", async () => {
+      const other = `unix:${workspace.path("other.sock")}`;
+      const files = await write(socket, other);
+      await using _server = await startRunnerServer(workspace, ["--address", socket]);
+      const { code, stdout, stderr } = await workspace.xfn(["render", ...files, "--runner", "composition"]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("step-1");
+      expect(stderr).toContain(other);
+    });
+
+    test("flags that would be passed over are wrong usage", async () => {
+      const files = await write(socket);
+      const wrong = [
+        ["--runner-token-file", "x"],
+        ["--runner", socket, "--registry", "localhost:5000"],
+        ["--runner", "nonsense"],
+        ["--runner", socket, "--runner-token-file", "/nowhere/token"],
+      ];
+      for (const flags of wrong) {
+        expect(await workspace.xfn(["render", ...files, ...flags]), flags.join(" ")).toMatchObject({
+          code: 2,
+          stdout: "",
+        });
+      }
     });
   });
 

@@ -41,9 +41,10 @@ export async function startRunnerServer(
       .slice(0, -1)
       .map((line) => JSON.parse(line) as LogLine);
   let ended: Finished | undefined;
-  void started.finished.then((finished) => {
-    ended = finished;
-  });
+  const watch = async (): Promise<void> => {
+    ended = await started.finished;
+  };
+  void watch();
   const logged = async (wanted: (line: LogLine) => boolean): Promise<LogLine> => {
     for (const end = Date.now() + START_TIMEOUT_MS; ; await sleep(20)) {
       if (ended === undefined || ended.code === 0) {

@@ -9,6 +9,7 @@ XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COM
 FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function takes the place of
 the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
 oci:DIR layouts, relative to the file that names them. A Composition of templates alone is rendered without any container.
+With --runner, names of images are those of the runner's machine.
 A Secret that an observed resource names (spec.writeConnectionSecretToRef) may stand beside it: its connection details.
 
 Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
@@ -73,12 +74,23 @@ export function addRender({ program, output, finish }: CommandContext): void {
     )
     // For scripts that were written for the peer: functions here run one after the other.
     .addOption(new Option("--max-concurrency <n>").hideHelp());
-  addRunnerOptions(command).addHelpText("after", HELP);
+  addRunnerOptions(command)
+    .option(
+      "--runner <endpoint>",
+      "functions are run by the runner there (see xfn-runner), such as unix:/run/xfn.sock; composition: by the endpoints that the Composition names",
+    )
+    .option("--runner-token-file <file>", "token for the runner")
+    .option("--runner-ca <file>", "CA of the runner's certificate: TLS")
+    .option("--runner-cert <file>", "own certificate for the runner: mTLS")
+    .option("--runner-key <file>", "its private key")
+    .option("--runner-server-name <name>", "name in the runner's certificate, where it is not the endpoint's host")
+    .addHelpText("after", HELP);
   for (const [flags] of UNAVAILABLE) command.addOption(new Option(flags).hideHelp());
   command.action(async (xr: string, composition: string, functions: string | undefined, raw: RawOptions) => {
     for (const [flags, attribute, why] of UNAVAILABLE) {
       if (Object.hasOwn(raw, attribute)) throw usageError(`${flags.replace(/ <.*/, "")} cannot be used: ${why}`);
     }
+    checkRunnerFlags(raw);
     const [{ runRender }, { durationOption }] = await Promise.all([
       import("../render/render.ts"),
       import("./parse-value.ts"),
@@ -86,6 +98,31 @@ export function addRender({ program, output, finish }: CommandContext): void {
     const options = { ...raw, ...traceOptions(raw), timeout: durationOption("--timeout", raw.timeout) };
     finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
   });
+}
+
+// What would be passed over in silence is a mistake.
+function checkRunnerFlags(raw: RawOptions): void {
+  const given = (names: readonly (readonly [flag: string, value: unknown])[]): string | undefined =>
+    names.find(([, value]) => value !== undefined)?.[0];
+  if (raw.runner === undefined) {
+    const flag = given([
+      ["--runner-token-file", raw.runnerTokenFile],
+      ["--runner-ca", raw.runnerCa],
+      ["--runner-cert", raw.runnerCert],
+      ["--runner-key", raw.runnerKey],
+      ["--runner-server-name", raw.runnerServerName],
+    ]);
+    if (flag !== undefined) throw usageError(`${flag} is about a runner, which is not given: --runner ENDPOINT`);
+    return;
+  }
+  const flag = given([
+    ["--registry", raw.registry],
+    ["--insecure-registry", raw.insecureRegistry],
+    ["--cache-dir", raw.cacheDir],
+    ["--allow-unlimited", raw.allowUnlimited],
+  ]);
+  if (flag !== undefined)
+    throw usageError(`${flag} is for functions that run here; with --runner it is the runner's setting`);
 }
 
 /** A file alone asks for a trace as well, in the form of its name. */

@@ -1,15 +1,16 @@
-import type { PullPolicy } from "@xfn/composition";
+import type { Composition, PullPolicy } from "@xfn/composition";
 import { ExitCode } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import type { RunnerFlags } from "../with-runner.ts";
-import { LateRunner } from "./late-runner.ts";
+import { type ClosableRunner, LateRunner } from "./late-runner.ts";
 import { mentionsFunctions } from "./mentions-functions.ts";
+import type { RemoteRunnerFlags } from "./remote-runner.ts";
 import type { TraceOptions } from "./with-trace.ts";
 
 /** Arguments and flags of `xfn render`, as the declaration parsed them. */
-export interface RenderOptions extends RunnerFlags, TraceOptions {
+export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions {
   readonly observedResources?: string;
   readonly includeFunctionResults?: boolean;
   readonly includeFullXr?: boolean;
@@ -37,16 +38,22 @@ export interface RenderFiles {
  */
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
-    const rendered = await withLateRunner(options, output, async (runner) => {
+    let composition: Composition | undefined;
+    const open = async (): Promise<ClosableRunner> =>
+      composition === undefined || options.runner === undefined
+        ? (await import("../with-runner.ts")).openRunner(options, output)
+        : (await import("./remote-runner.ts")).openRemoteRunner(options, composition);
+    const rendered = await withLateRunner(open, output, async (runner) => {
       // Namespaces are made, by another process, while code is loaded and files are read.
-      if (mentionsFunctions(files.composition)) await runner.prepare();
+      if (options.runner === undefined && mentionsFunctions(files.composition)) await runner.prepare();
       const [{ readInputs }, { renderInTime }, { withTrace }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-in-time.ts"),
         import("./with-trace.ts"),
       ]);
       const inputs = await readInputs(files, options, (message) => output.note(warning(message)));
-      if (inputs.composition.spec.functions.length > 0) await runner.ready();
+      composition = inputs.composition;
+      if (composition.spec.functions.length > 0) await runner.ready();
       return withTrace(inputs, options, output, (onRecord) =>
         renderInTime(onRecord === undefined ? inputs : { ...inputs, onRecord }, options, runner, interrupt),
       );
@@ -58,14 +65,11 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
 }
 
 async function withLateRunner<T>(
-  options: RenderOptions,
+  open: () => Promise<ClosableRunner>,
   output: Output,
   work: (runner: LateRunner) => Promise<T>,
 ): Promise<T> {
-  const runner = new LateRunner(async () => {
-    const { openRunner } = await import("../with-runner.ts");
-    return openRunner(options, output);
-  });
+  const runner = new LateRunner(open);
   try {
     return await work(runner);
   } catch (error) {
