@@ -1,10 +1,10 @@
 import type { Image } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
 import type { LimitCgroup } from "./cgroups.ts";
-import { processRlimit } from "./cgroups.ts";
 import type { OciRuntime } from "./crun.ts";
 import type { PrepareRequest } from "./host/protocol.ts";
 import { bundlePaths, networkFiles, sharedRootfs } from "./host/protocol.ts";
+import { processRlimit } from "./process-rlimit.ts";
 import type { RunOptions } from "./run-options.ts";
 import { MAX_PROCESSES, READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "./run-options.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
