@@ -335,6 +335,75 @@ describe("a Go program", needs("crun", "go"), () => {
   }
 });
 
+describe("an OCI runtime that does not work", needs("crun"), () => {
+  let workspace: Workspace;
+  let state: Before;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    state = await before(workspace.root);
+  });
+  afterEach(async () => {
+    expect(await leftovers(state)).toEqual([]);
+  });
+  const runtime = async (does: string): Promise<string> =>
+    await workspace.write("runtime", `#!/bin/sh\n[ "$*" = --version ] && echo crun version 1.20 && exit\n${does}\n`, {
+      mode: 0o755,
+    });
+
+  test("fails with a reason on stderr alone: the reason is told, and it is not the function's", async () => {
+    await withRunner(workspace, { ociRuntime: await runtime("echo cannot work here >&2; exit 1") }, async (runner) => {
+      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
+        code: "StartFailed",
+        phase: "start",
+        stderr: "cannot work here\n",
+      });
+    });
+  });
+
+  test("hangs: the call ends at its deadline", async () => {
+    await withRunner(workspace, { ociRuntime: await runtime("exec sleep 600") }, async (runner) => {
+      await expect(runner.run(SHELL, Buffer.from("echo done\n"), { timeoutMs: 500 })).rejects.toMatchObject({
+        code: "Timeout",
+      });
+    });
+  });
+
+  test("is no OCI runtime: the first call says so, and a mended one is used by the next", async () => {
+    const ociRuntime = await workspace.write("runtime", "#!/bin/sh\necho not me >&2\nexit 2\n", { mode: 0o755 });
+    await withRunner(workspace, { ociRuntime }, async (runner) => {
+      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
+        code: "StartFailed",
+        message: expect.stringContaining("not me"),
+      });
+      await runtime('exec crun "$@"');
+      expect(await ask(runner, "echo done")).toBe("done\n");
+    });
+  });
+
+  test("lacks security fixes: that is said once, when it starts", async () => {
+    const ociRuntime = await workspace.write(
+      "runtime",
+      '#!/bin/sh\n[ "$*" = --version ] && echo crun version 1.19 && exit\nexec crun "$@"\n',
+      { mode: 0o755 },
+    );
+    const warnings: (string | undefined)[][] = [];
+    await withRunner(
+      workspace,
+      { ociRuntime, onWarning: (message, about) => warnings.push([message, about]) },
+      async (runner) => {
+        for (let call = 0; call < 2; call++) expect(await ask(runner, "echo done")).toBe("done\n");
+      },
+    );
+    expect(warnings).toEqual([[expect.stringMatching(/1\.19.*CVE/), "host"]]);
+  });
+});
+
 describe("hostile images", needs("crun"), () => {
   let workspace: Workspace;
   let state: Before;

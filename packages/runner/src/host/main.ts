@@ -178,7 +178,7 @@ function reapAll(): void {
       at: monotonicMs(),
       code,
       signal,
-      runtimeError: runtimeError(held.scratch, id),
+      runtimeError: runtimeError(held.scratch, id, code),
       diskFull: held.rootFilesystems.isFull(id),
     });
     remove(held, sandbox);

@@ -15,8 +15,10 @@ afterEach(() => rmSync(scratch, { recursive: true }));
 const log = (...lines: string[]): void =>
   writeFileSync(sandboxPaths(scratch, "a").log, lines.map((line) => `${line}\n`).join(""));
 
-test("no log, no error", () => {
-  expect(runtimeError(scratch, "a")).toBeNull();
+test("no log, no error: the function exits as it likes", () => {
+  writeFileSync(sandboxPaths(scratch, "a").pidFile, "17");
+  expect(runtimeError(scratch, "a", 1)).toBeNull();
+  expect(runtimeError(scratch, "a", 0)).toBeNull();
 });
 
 test("errors are told without time stamps; warnings are no errors", () => {
@@ -24,10 +26,16 @@ test("errors are told without time stamps; warnings are no errors", () => {
     '{"msg": "unknown seccomp syscall", "level": "warning", "time": "2026-01-01T00:00:00Z"}',
     '{"msg": "executable file not found", "level": "error", "time": "2026-01-01T00:00:00Z"}',
   );
-  expect(runtimeError(scratch, "a")).toBe("executable file not found");
+  expect(runtimeError(scratch, "a", 1)).toBe("executable file not found");
 });
 
 test("what the shell says of a cgroup that cannot be joined counts", () => {
   log("sh: 1: cannot create /sys/fs/cgroup/x/cgroup.procs: Directory nonexistent");
-  expect(runtimeError(scratch, "a")).toContain("cannot create");
+  expect(runtimeError(scratch, "a", 1)).toContain("cannot create");
+});
+
+test("a runtime that fails before it has made a process is at fault, even without a word", () => {
+  expect(runtimeError(scratch, "a", 1)).toContain("code 1");
+  expect(runtimeError(scratch, "a", 0)).toBeNull();
+  expect(runtimeError(scratch, "a", null)).toBeNull();
 });

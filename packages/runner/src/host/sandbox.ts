@@ -84,11 +84,19 @@ export function killRuntime(sandbox: Sandbox): void {
   if (sandbox.pid !== undefined) killQuietly(-sandbox.pid);
 }
 
-/** The errors that crun logged, without its time stamps; null where it logged none. */
-export function runtimeError(scratch: string, id: string): string | null {
-  const lines = readText(sandboxPaths(scratch, id).log).split("\n").filter(Boolean);
+/**
+ * Why a runtime did not run its function: the errors that it logged, without their time stamps; null where that was not so.
+ *
+ * @param code - what it exited with; null where it was killed
+ */
+export function runtimeError(scratch: string, id: string, code: number | null): string | null {
+  const { log, pidFile } = sandboxPaths(scratch, id);
+  const lines = readText(log).split("\n").filter(Boolean);
   const messages = lines.flatMap((line) => errorIn(line) ?? []);
-  return messages.length === 0 ? null : messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
+  if (messages.length > 0) return messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
+  // A runtime that has made no process fails for reasons of its own, whether it gives them or not.
+  const failed = code !== null && code !== 0 && readText(pidFile) === "";
+  return failed ? `the OCI runtime exited with code ${code} and logged no reason` : null;
 }
 
 /** The message of a log line that is an error, or the line where it is not the JSON that was asked for. */
