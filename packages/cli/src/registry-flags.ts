@@ -75,8 +75,7 @@ function readCertificates(file: string): string {
     if (statSync(file).size > MAX_CA_BYTES) throw new Error(`more than ${MAX_CA_BYTES} bytes`);
     const pem = readFileSync(file, "utf8");
     // What is no certificate would be ignored, and the registry be called untrusted.
-    new X509Certificate(pem);
-    return pem;
+    return new X509Certificate(pem).raw.length > 0 ? pem : "";
   } catch (error) {
     throw inputError(
       `--registry-ca: cannot read certificates (PEM) from ${file}: ${error instanceof Error ? error.message : String(error)}`,

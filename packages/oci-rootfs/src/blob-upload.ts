@@ -73,11 +73,13 @@ async function start(session: RegistrySession, upload: BlobUpload): Promise<Tran
   if (mountFrom !== undefined) {
     const query = new URLSearchParams({ mount: descriptor.digest, from: mountFrom });
     // Whoever may not read the other repository, or whose registry knows no mounts, sends the blob instead.
-    const response = await post(`?${query}`, [scope, `repository:${mountFrom}:pull`]).catch((error: unknown) => {
-      if (error instanceof ImageError && (error.code === "Unauthorized" || error.code === "RegistryRefused"))
-        return undefined;
-      throw error;
-    });
+    const response = await post(`?${query.toString()}`, [scope, `repository:${mountFrom}:pull`]).catch(
+      (error: unknown) => {
+        if (error instanceof ImageError && (error.code === "Unauthorized" || error.code === "RegistryRefused"))
+          return undefined;
+        throw error;
+      },
+    );
     if (response?.status === 201) return undefined;
     if (response !== undefined) return response;
   }

@@ -29,7 +29,7 @@ export class RegistryClient implements ImageSource {
   /** The registry itself. */
   readonly session: RegistrySession;
   readonly options: RegistryOptions;
-  readonly #mirrors: RegistrySession[];
+  #mirrors: readonly RegistrySession[];
 
   constructor(reference: Pick<Reference, "registry" | "repository">, options: RegistryOptions = {}) {
     const { registry, repository } = reference;
@@ -154,7 +154,7 @@ export class RegistryClient implements ImageSource {
   /** Asks the mirrors, then the registry, whose answer counts. */
   async #fromAny<T>(signal: AbortSignal | undefined, work: (asking: Asking) => Promise<T>): Promise<T> {
     const failed: string[] = [];
-    for (const mirror of [...this.#mirrors]) {
+    for (const mirror of this.#mirrors) {
       try {
         return await work(asking(mirror));
       } catch (error) {
@@ -174,9 +174,7 @@ export class RegistryClient implements ImageSource {
   }
 
   #drop(mirror: RegistrySession): void {
-    const at = this.#mirrors.indexOf(mirror);
-    if (at < 0) return;
-    this.#mirrors.splice(at, 1);
+    this.#mirrors = this.#mirrors.filter((other) => other !== mirror);
     mirror.transport.close().catch(() => {});
   }
 }
