@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { abstractName, endless, Serving, TOKEN } from "../test/serving.ts";
@@ -76,6 +77,15 @@ test("20 MB come back byte for byte", async () => {
   const input = Buffer.alloc(20_000_000, "0123456789abcdefg");
   const output = await serving.client(address).run("x", input);
   expect(Buffer.compare(input, output)).toBe(0);
+});
+
+test("a large input does not wait for a round trip every 64 KiB", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const session = connectHttp2("http://localhost", { createConnection: () => connect(serving.path("runner.sock")) });
+  await expect.poll(() => session.remoteSettings.initialWindowSize).toBe(4 * 1024 * 1024);
+  await expect.poll(() => session.state.remoteWindowSize).toBe(4 * 1024 * 1024);
+  session.destroy();
 });
 
 test("input and output of the largest size pass, both at once", async () => {

@@ -61,7 +61,7 @@ const MAX_RECONNECT_BACKOFF_MS = 2_000;
 // Other implementations take pings more often than every five minutes for an attack.
 const KEEPALIVE_MS = 6 * 60_000;
 
-// With the 64 KiB that HTTP/2 starts with, a large message waits for its receiver every 64 KiB.
+// With the 64 KiB that HTTP/2 starts with, a large message waits for a round trip every 64 KiB.
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 /** A client of a runner. Nothing is dialled yet. @throws RunnerSetupError */

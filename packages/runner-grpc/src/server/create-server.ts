@@ -1,3 +1,4 @@
+import type { ServerHttp2Session } from "node:http2";
 import { experimental, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { type CertificateFiles, CertificateWatcher } from "../certificate-files.ts";
 import { RUNNER_SERVICE } from "../contract.ts";
@@ -9,6 +10,7 @@ import { openTokenFile } from "../token-file.ts";
 import { Admission, type AdmissionCounts } from "./admission.ts";
 import { failureOf } from "./failure.ts";
 import { type AdmittedCalls, gate } from "./gate.ts";
+import { listenersOf } from "./grpc-js-internals.ts";
 import { type Authentication, authenticationOf } from "./listener-policy.ts";
 import { listenOnPath, type SocketFile } from "./path-socket.ts";
 import { type CallContext, type CallOutcome, type ServedRunOptions, serveCall } from "./run-call.ts";
@@ -32,7 +34,7 @@ export interface RunnerServerOptions {
   maxConcurrent: number;
   /** Calls that may wait for a run to end; over it, `QueueFull` at once. */
   maxQueued: number;
-  /** How long a caller may take to send its message, in milliseconds. Default 60,000. */
+  /** How long a caller may take to send its message, and to take its answer, in milliseconds. Default 60,000. */
   messageTimeoutMs?: number;
   /** The health service of gRPC, and what it says at first. None by default. */
   health?: { serving: boolean };
@@ -71,8 +73,14 @@ const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 // Streams of one connection beyond those that can be let in: they are turned away with a hint, instead of waiting at the caller.
 const SPARE_STREAMS = 128;
 
-// With the 64 KiB that HTTP/2 starts with, a large message waits for its receiver every 64 KiB.
+// With the 64 KiB that HTTP/2 starts with, a large message waits for a round trip every 64 KiB.
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
+
+// Callers keep one connection each. A function in the runner's network could open as many as it likes, at some 50 KB each.
+const MAX_CONNECTIONS = 1_000;
+
+// A caller that has nothing to ask for so long connects again: nobody holds one of them by silence.
+const MAX_IDLE_MS = 10 * 60_000;
 
 // What a runner needs to kill and reap a container, with a margin: the tests of design section 4 give it 2 s.
 const SETTLE_MS = 5_000;
@@ -221,11 +229,22 @@ function bind(
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(target, secure ?? ServerCredentials.createInsecure(), (cause, port) => {
-      if (cause === null) return resolve(port);
+      if (cause === null) {
+        for (const listener of listenersOf(server)) {
+          listener.maxConnections = MAX_CONNECTIONS;
+          listener.on("session", widenWindows);
+        }
+        return resolve(port);
+      }
       const code = cause.message.includes("EADDRINUSE") ? "AddressInUse" : "ListenFailed";
       reject(new RunnerSetupError(code, `${endpoint.text} cannot be listened on: ${cause.message}`, cause));
     });
   });
+}
+
+function widenWindows(session: ServerHttp2Session): void {
+  session.setLocalWindowSize(FLOW_CONTROL_WINDOW);
+  session.settings({ initialWindowSize: FLOW_CONTROL_WINDOW });
 }
 
 function tlsCredentials(watcher: CertificateWatcher, { tls }: RunnerServerOptions): ServerCredentials {
@@ -240,7 +259,7 @@ function serverOptions({ maxConcurrent, maxQueued }: RunnerServerOptions): Serve
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
-    "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
+    "grpc.max_connection_idle_ms": MAX_IDLE_MS,
   };
 }
 

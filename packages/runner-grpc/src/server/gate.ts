@@ -1,3 +1,4 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
 import {
   type Metadata,
   ResponderBuilder,
@@ -11,13 +12,14 @@ import { RunnerGrpcError } from "../runner-grpc-error.ts";
 import type { TokenFile } from "../token-file.ts";
 import type { Admission, Ticket } from "./admission.ts";
 import { failureOf } from "./failure.ts";
+import { streamOf } from "./grpc-js-internals.ts";
 
 /** What a call must have to get past the gate of its listener. */
 export interface GateOptions {
   readonly admission: Admission;
   /** Asked of every call but health checks. */
   readonly token: TokenFile | undefined;
-  /** How long a caller may take to send its message, in milliseconds. */
+  /** How long a caller may take to send its message, and to take its answer, in milliseconds. */
   readonly messageTimeoutMs: number;
   /** Told of each call that was turned away. */
   readonly onRefused: (error: RunnerGrpcError) => void;
@@ -44,6 +46,11 @@ export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInter
   return (method, call) => {
     const isRun = method.path === RUN_FUNCTION.path;
     const aborter = new AbortController();
+    let answering = false;
+    const answer = (): void => {
+      if (!answering) endAfter(streamOf(call), options.messageTimeoutMs);
+      answering = true;
+    };
     let ticket: Ticket | undefined;
     let timer: NodeJS.Timeout | undefined;
     const listener = new ServerListenerBuilder()
@@ -64,9 +71,10 @@ export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInter
         }
         next(metadata);
       })
-      .withOnReceiveMessage((message, next) => {
+      // The handler waits for this, not only for the message.
+      .withOnReceiveHalfClose((next) => {
         clearTimeout(timer);
-        next(message);
+        next();
       })
       // Comes at the end of every call, however it ended.
       .withOnCancel(() => {
@@ -76,7 +84,18 @@ export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInter
         ticket.leave();
       })
       .build();
-    return new ServerInterceptingCall(call, new ResponderBuilder().withStart((next) => next(listener)).build());
+    const responder = new ResponderBuilder()
+      .withStart((next) => next(listener))
+      .withSendMessage((message, next) => {
+        if (isRun) answer();
+        next(message);
+      })
+      .withSendStatus((status, next) => {
+        answer();
+        next(status);
+      })
+      .build();
+    return new ServerInterceptingCall(call, responder);
   };
 }
 
@@ -98,6 +117,13 @@ function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS
     const message = `the request did not arrive within ${ms} ms of its headers`;
     call.sendStatus(failureOf(new RunnerGrpcError("Timeout", message, { phase: "start" })));
   }, ms);
+}
+
+// Whoever does not take its answer, which may have 100 MiB, would keep it and its place for as long as it stays connected.
+function endAfter(stream: ServerHttp2Stream | undefined, ms: number): void {
+  if (stream === undefined || stream.closed) return;
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ms);
+  stream.once("close", () => clearTimeout(timer));
 }
 
 // A deadline travels as the time that is left when it is sent: the caller's own clock ends first, and a caller that resets its

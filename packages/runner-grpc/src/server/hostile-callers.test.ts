@@ -2,11 +2,14 @@ import { once } from "node:events";
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
+  type ClientSessionOptions,
   connect,
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
-import { connect as connectSocket } from "node:net";
+import { connect as connectSocket, type Socket } from "node:net";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
@@ -17,8 +20,13 @@ const INPUT = Buffer.from("input");
 const PATH = `/${SERVICE_NAME}/RunFunction`;
 
 // A caller that speaks HTTP/2 and nothing else: what it sends is up to the test.
-function session(serving: Serving, path: string = serving.path("runner.sock")): ClientHttp2Session {
+function session(
+  serving: Serving,
+  path: string = serving.path("runner.sock"),
+  options: ClientSessionOptions = {},
+): ClientHttp2Session {
   const session = connect("http://localhost", {
+    ...options,
     createConnection: () => connectSocket(path),
     // Node's own bounds for what it sends: it is the server's that are tested.
     maxSessionMemory: 1_000,
@@ -133,11 +141,18 @@ test("a caller whose own clock ends the call at its deadline is not one that can
   expect(await ended).toMatchObject({ code: "Timeout" });
 });
 
-test("a caller that sends no message loses its place after a while", async () => {
+test.each([
+  ["no message", new Uint8Array()],
+  ["half a message", frame(INPUT, 1_000)],
+  [
+    "a message, and does not say that it is all",
+    frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()),
+  ],
+])("a caller that sends %s loses its place after a while", async (_, bytes) => {
   await using serving = new Serving();
   await serving.server({ messageTimeoutMs: 200, maxConcurrent: 1, maxQueued: 0 });
   const stream = open(session(serving));
-  stream.write(frame(INPUT, 1_000));
+  stream.write(bytes);
   expect(await statusOf(stream)).toBe(4);
   await expectHealthy(serving);
 });
@@ -196,6 +211,84 @@ test("a flood of streams that are reset at once (CVE-2023-44487) leaves no run a
   caller.destroy();
   await expect.poll(() => server.counts(), { timeout: 10_000 }).toEqual({ running: 0, waiting: 0 });
   flooding = false;
+  await expectHealthy(serving);
+});
+
+test.each([
+  ["never takes its answer", { settings: { initialWindowSize: 0 } }, {}],
+  [
+    "never takes its answer, and whose deadline passes",
+    { settings: { initialWindowSize: 0 } },
+    { "grpc-timeout": "100m" },
+  ],
+])(
+  "a caller that %s keeps its place while the answer is there, and loses both after a while",
+  async (_, http2, headers) => {
+    await using serving = new Serving();
+    const { server } = await serving.server({
+      run: async (image, input) => (image === "large" ? new Uint8Array(1_000_000) : input),
+      messageTimeoutMs: 1_500,
+      maxConcurrent: 1,
+      maxQueued: 0,
+    });
+    const stream = open(session(serving, undefined, http2), headers);
+    stream.end(frame(RunFunctionRequest.encode({ image: "large", input: INPUT }).finish()));
+    await once(stream, "response");
+    await expect.poll(() => server.counts().running).toBe(0);
+    const client = serving.client(`unix:${serving.path("runner.sock")}`);
+    await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "QueueFull" });
+    await once(stream, "close");
+    await expectHealthy(serving);
+  },
+);
+
+// [length: 3][type][flags][stream: 4]: https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+const PREFACE = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  Buffer.from("000000040000000000", "hex"),
+]);
+test.each([
+  ["pings (CVE-2019-9512)", Buffer.from("0000080600000000000000000000000000", "hex")],
+  ["settings (CVE-2019-9515)", Buffer.from("000000040000000000", "hex")],
+  ["empty frames of no stream's end (CVE-2019-9518)", Buffer.from("000000000000000001", "hex")],
+  ["resets of no stream", Buffer.from("00000403000000000100000008", "hex")],
+  ["changes of priority", Buffer.from("0000050200000000010000000000", "hex")],
+])("a flood of %s, whose answers nobody reads, does no harm", async (_, flood) => {
+  await using serving = new Serving();
+  await serving.server();
+  const socket = connectSocket(serving.path("runner.sock"));
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.pause();
+  socket.write(PREFACE);
+  const many = Buffer.alloc(flood.length * 10_000, flood);
+  const before = process.memoryUsage.rss();
+  for (let count = 0; count < 50 && !socket.destroyed; count++) {
+    // It may have closed the connection, or take nothing more.
+    await Promise.race([new Promise((resolve) => socket.write(many, resolve)), sleep(200)]);
+  }
+  await expectHealthy(serving);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(300_000_000);
+});
+
+test("more connections than callers can need are closed as they come, and those that there are stay", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const path = serving.path("runner.sock");
+  const client = serving.client(`unix:${path}`);
+  await client.run("x", INPUT);
+  let closed = 0;
+  const sockets: Socket[] = [];
+  for (let count = 0; count < 1_100; count++) {
+    const socket = connectSocket(path);
+    sockets.push(socket.on("error", () => undefined).on("close", () => closed++));
+    socket.resume();
+    // Beyond the backlog of a socket nobody can connect at all.
+    await once(socket, "connect");
+  }
+  await expect.poll(() => closed, { timeout: 20_000 }).toBe(101);
+  await client.run("x", INPUT);
+  for (const socket of sockets) socket.destroy();
   await expectHealthy(serving);
 });
 
