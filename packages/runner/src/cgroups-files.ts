@@ -4,14 +4,16 @@ import { existsSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 export class LimitUnavailableError extends Error {
   override readonly name = "LimitUnavailableError";
   readonly remedy: string;
-  constructor(message: string, remedy: string = DELEGATE) {
+  constructor(message: string, remedy: string = process.geteuid?.() === 0 ? REMEDY_ROOT : REMEDY) {
     super(message);
     this.remedy = remedy;
   }
 }
 
-const DELEGATE =
+const REMEDY =
   "run as root, or on a cgroup v2 host in a delegated scope of your own: systemd-run --user --scope -p Delegate=yes COMMAND";
+const REMEDY_ROOT =
+  "run in a scope of its own (systemd-run --scope -p Delegate=yes COMMAND), in a container with a private and writable cgroup mount";
 
 /** The error for a limit that this host cannot enforce: what, such as `memory`, and why. */
 export function unavailable(what: string, why: string): LimitUnavailableError {

@@ -10,7 +10,11 @@ export interface RunOptions {
   memoryBytes?: number;
   /** CPU limit in cores, such as 0.25. Refused with `LimitUnavailable` where this host cannot enforce it. */
   cpus?: number;
-  /** Processes and threads that the function may have; default {@link MAX_PROCESSES}. This limit can be enforced everywhere. */
+  /**
+   * Processes and threads that the function may have; default {@link MAX_PROCESSES}. Never refused: held to, with a few more
+   * for the OCI runtime, by root's runner and where cgroups are delegated; elsewhere an ordinary user's functions share a
+   * bound of this and 1,024 more.
+   */
   pids?: number;
   /** When to ask the registry; default `IfNotPresent`. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never";

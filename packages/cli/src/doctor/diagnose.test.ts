@@ -229,6 +229,30 @@ test("little room for images is a warning", async () => {
 describe("limits", () => {
   test("cgroup v2, delegated: enforced", async () => {
     expect(await find(host(), "limits")).toMatchObject({ status: "ok" });
+    expect(await find(host(), "process-limit")).toMatchObject({ status: "ok" });
+  });
+
+  test("cgroup v2, programs that another check has started are no strangers in the group", async () => {
+    const files = { "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n", "/proc/77/status": "PPid:\t42\n" };
+    expect(await find(host({ files }), "limits")).toMatchObject({ status: "ok" });
+  });
+
+  test("cgroup v2, as root in a group with others: at the top", async () => {
+    const files = {
+      "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n",
+      "/sys/fs/cgroup/cgroup.controllers": "cpu memory pids\n",
+      "/sys/fs/cgroup/cgroup.procs": "1\n",
+    };
+    expect(await find(host({ uid: 0, files }), "limits")).toMatchObject({ status: "ok" });
+    expect(await find(host({ files }), "limits")).toMatchObject({ status: "warn" });
+  });
+
+  test("processes are bounded everywhere; for an ordinary user without groups, together, and it is said how to change that", async () => {
+    const writable = (path: string): boolean => !path.startsWith("/sys/fs/cgroup");
+    expect(await find(host({ writable, uid: 0 }), "process-limit")).toMatchObject({ status: "ok" });
+    const check = await find(host({ writable }), "process-limit");
+    expect(check).toMatchObject({ status: "info", canRun: true });
+    expect(check.remedy).toContain("Delegate=yes");
   });
 
   test("cgroup v2, the usual login session: not delegated, and how to get it", async () => {
