@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { normalImage, parseImagePattern } from "./image-patterns.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const OTHER = `sha256:${"1".repeat(64)}`;
+
+function allows(pattern: string, image: string, registry?: string): boolean {
+  return parseImagePattern(pattern, registry)(normalImage(image, registry));
+}
+
+describe("a repository", () => {
+  test.each([
+    "registry.example.org/team",
+    "registry.example.org/team:v1",
+    `registry.example.org/team@${DIGEST}`,
+    "registry.example.org/team/fn",
+    "registry.example.org/team/a/b:v1",
+    "REGISTRY.example.org/team/fn",
+  ])("allows %s", (image) => {
+    expect(allows("registry.example.org/team", image)).toBe(true);
+    expect(allows("Registry.Example.org/team/", image)).toBe(true);
+  });
+
+  test.each([
+    "registry.example.org/teams",
+    "registry.example.org/team-b/fn",
+    "registry.example.org/x/team",
+    "registry.example.org:5000/team",
+    "registry.example.org.evil.net/team",
+    "evil.net/registry.example.org/team",
+    "team",
+    "oci:/registry.example.org/team",
+  ])("does not allow %s", (image) => {
+    expect(allows("registry.example.org/team", image)).toBe(false);
+  });
+});
+
+describe("one image of Docker Hub", () => {
+  const spellings = ["busybox", "library/busybox", "docker.io/busybox", "index.docker.io/library/busybox:latest"];
+  test.each(spellings)("is meant by the pattern %s, however it is spelt", (pattern) => {
+    for (const image of [...spellings, "registry-1.docker.io/busybox"])
+      expect(allows(pattern.replace(":latest", ""), image)).toBe(true);
+    for (const image of ["docker.io/evil/busybox", "evil/busybox", "localhost/busybox"])
+      expect(allows(pattern, image)).toBe(false);
+  });
+
+  test("is another registry's where that is the default", () => {
+    expect(allows("busybox", "busybox", "registry.example.org")).toBe(true);
+    expect(allows("busybox", "docker.io/library/busybox", "registry.example.org")).toBe(false);
+    expect(allows("docker.io/library/busybox", "busybox", "registry.example.org")).toBe(false);
+  });
+});
+
+test("a star stays in its part of the name, two do not", () => {
+  expect(allows("ghcr.io/team-*", "ghcr.io/team-a")).toBe(true);
+  expect(allows("ghcr.io/*/fn-*", "ghcr.io/a/fn-b")).toBe(true);
+  expect(allows("ghcr.io/*/fn-*", "ghcr.io/a/b/fn-c")).toBe(false);
+  expect(allows("ghcr.io/**/fn-*", "ghcr.io/a/b/fn-c")).toBe(true);
+  expect(allows("*.example.org/fn", "a.example.org/fn")).toBe(true);
+  expect(allows("*.example.org/fn", "evil.net/example.org/fn")).toBe(false);
+  expect(allows("*", "anything/at:all")).toBe(true);
+  // Dots are dots.
+  expect(allows("ghcr.io/a.b", "ghcr.io/axb")).toBe(false);
+});
+
+test("a tag is that tag, and nothing beside a digest, which alone says what is run", () => {
+  expect(allows("ghcr.io/a/fn:v1", "ghcr.io/a/fn:v1")).toBe(true);
+  expect(allows("ghcr.io/a/fn:v1.*", "ghcr.io/a/fn:v1.2")).toBe(true);
+  expect(allows("ghcr.io/a/fn:latest", "ghcr.io/a/fn")).toBe(true);
+  for (const image of ["ghcr.io/a/fn", "ghcr.io/a/fn:v2", "ghcr.io/a/fn/b:v1", `ghcr.io/a/fn:v1@${DIGEST}`]) {
+    expect(allows("ghcr.io/a/fn:v1", image), image).toBe(false);
+  }
+});
+
+test("a digest is that digest", () => {
+  const pattern = `ghcr.io/a/fn@${DIGEST}`;
+  expect(allows(pattern, pattern)).toBe(true);
+  expect(allows(pattern, `ghcr.io/a/fn:v1@${DIGEST}`)).toBe(true);
+  for (const image of ["ghcr.io/a/fn", `ghcr.io/a/fn@${OTHER}`, `ghcr.io/b/fn@${DIGEST}`]) {
+    expect(allows(pattern, image), image).toBe(false);
+  }
+});
+
+test("layouts are allowed by folder, and only by patterns of layouts", () => {
+  expect(allows("oci:/srv/images", "oci:/srv/images/a:v1")).toBe(true);
+  expect(allows("oci:/srv/images", "oci:/srv/images")).toBe(true);
+  for (const image of ["oci:/srv/images/../secret", "oci:/srv/images-2/a", "oci:/srv", "oci://srv/../etc"]) {
+    expect(allows("oci:/srv/images", image), image).toBe(false);
+  }
+  expect(allows("**", "oci:/srv/images/a")).toBe(false);
+  // What was looked at is what is opened.
+  expect(normalImage("oci:/srv/images/../x/./y", undefined).name).toBe("oci:/srv/x/y");
+});
+
+test.each(["A B", "ghcr.io/a//b", "ghcr.io/a@sha256:short", "", "oci:relative", "x@y@z", "/a"])(
+  "%j is no pattern",
+  (pattern) => {
+    expect(() => parseImagePattern(pattern, undefined)).toThrow();
+  },
+);
+
+test.each(["oci:relative", "oci:", "UPPER", "a@b", ""])("%j is no image, which the caller is told", (image) => {
+  expect(() => normalImage(image, undefined)).toThrow(expect.objectContaining({ code: "InvalidRequest" }));
+});

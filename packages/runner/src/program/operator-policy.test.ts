@@ -1,0 +1,78 @@
+import type { ServedRunOptions } from "@xfn/runner-grpc";
+import { expect, test } from "vitest";
+import { parseImagePattern } from "./image-patterns.ts";
+import { type OperatorPolicy, permit } from "./operator-policy.ts";
+
+const OPEN: OperatorPolicy = {
+  maxTimeoutMs: 60_000,
+  maxMemory: undefined,
+  maxCpu: undefined,
+  defaultMemory: undefined,
+  defaultCpu: undefined,
+  maxPids: 100,
+  allowImages: [],
+  allowNetwork: false,
+  allowOciLayouts: false,
+  defaultRegistry: undefined,
+};
+
+function call(asked: Partial<ServedRunOptions> = {}, socket: "path" | "tcp" = "path"): ServedRunOptions {
+  const caller = { socket, authentication: "token", address: "x" } as const;
+  return { signal: new AbortController().signal, onPhase: () => {}, onStderr: () => {}, caller, ...asked };
+}
+
+const denied: unknown = expect.objectContaining({ code: "PermissionDenied", status: "PERMISSION_DENIED" });
+
+test("a maximum may be asked for, and not more", () => {
+  const policy = { ...OPEN, maxMemory: 1000, maxCpu: 0.5 };
+  expect(permit("a", call({ timeoutMs: 60_000, memoryBytes: 1000, cpus: 0.5 }), policy).options).toMatchObject({
+    timeoutMs: 60_000,
+    memoryBytes: 1000,
+    cpus: 0.5,
+  });
+  for (const more of [{ timeoutMs: 60_001 }, { memoryBytes: 1001 }, { cpus: 0.51 }]) {
+    expect(() => permit("a", call(more), policy)).toThrow(denied);
+  }
+});
+
+test("a call that asks for no limit has the default, else the maximum, else none", () => {
+  const limits = (policy: Partial<OperatorPolicy>): unknown => {
+    const { memoryBytes, cpus } = permit("a", call(), { ...OPEN, ...policy }).options;
+    return [memoryBytes, cpus];
+  };
+  expect(limits({})).toEqual([undefined, undefined]);
+  expect(limits({ maxMemory: 1000, maxCpu: 2 })).toEqual([1000, 2]);
+  expect(limits({ maxMemory: 1000, maxCpu: 2, defaultMemory: 10, defaultCpu: 0.1 })).toEqual([10, 0.1]);
+  expect(limits({ defaultMemory: 10 })).toEqual([10, undefined]);
+});
+
+test("processes are bounded, and so is a timeout that nobody asked for", () => {
+  expect(permit("a", call(), OPEN).options).toMatchObject({ pids: 100, timeoutMs: 10_000 });
+  expect(permit("a", call(), { ...OPEN, maxTimeoutMs: 3000 }).options.timeoutMs).toBe(3000);
+});
+
+test("the runner's network only where it is allowed", () => {
+  expect(() => permit("a", call({ network: "Accessible" }), OPEN)).toThrow(denied);
+  const { options } = permit("a", call({ network: "Accessible" }), { ...OPEN, allowNetwork: true });
+  expect(options.network).toBe("Accessible");
+});
+
+test("layouts from callers on a path socket, elsewhere only where they are allowed", () => {
+  expect(permit("oci:/a", call(), OPEN).image).toBe("oci:/a");
+  expect(() => permit("oci:/a", call({}, "tcp"), OPEN)).toThrow(denied);
+  expect(permit("oci:/a", call({}, "tcp"), { ...OPEN, allowOciLayouts: true }).image).toBe("oci:/a");
+});
+
+test("an image that is not on the list is refused on every socket, a layout too", () => {
+  const policy = { ...OPEN, allowImages: [parseImagePattern("ghcr.io/team", undefined)] };
+  expect(permit("GHCR.io/team/fn", call(), policy).image).toBe("ghcr.io/team/fn:latest");
+  for (const image of ["ghcr.io/other", "oci:/ghcr.io/team"])
+    expect(() => permit(image, call(), policy)).toThrow(denied);
+});
+
+test("what else the caller asked for is handed on, but not who it is", () => {
+  const asked = { step: "s", pullPolicy: "Never", auth: { username: "a" } } as const;
+  const { options } = permit("a", call(asked), OPEN);
+  expect(options).toMatchObject(asked);
+  expect(options).not.toHaveProperty("caller");
+});

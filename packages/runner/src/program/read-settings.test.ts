@@ -1,0 +1,101 @@
+import { Command } from "commander";
+import { expect, test } from "vitest";
+import { declareSettings, givenFlags } from "./declare-settings.ts";
+import { readSettings } from "./read-settings.ts";
+import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
+import { SERVE_GROUPS, SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
+import { variableOf } from "./setting.ts";
+
+function read(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): { config: ServeConfig; problems: string[] } {
+  const command = declareSettings(new Command("serve").exitOverride(), SERVE_SETTINGS, SERVE_GROUPS);
+  command.parse(args, { from: "user" });
+  return readSettings<ServeConfig>(SERVE_SETTINGS, givenFlags(command), environment);
+}
+
+test("every setting is in the help, once, with its variable", () => {
+  expect(Object.values(SERVE_GROUPS).flat().toSorted()).toEqual(Object.keys(SERVE_SETTINGS).toSorted());
+  expect(Object.values(RUN_GROUPS).flat().toSorted()).toEqual(Object.keys(RUN_SETTINGS).toSorted());
+  const help = declareSettings(new Command("serve"), SERVE_SETTINGS, SERVE_GROUPS)
+    .configureHelp({ helpWidth: 1000 })
+    .helpInformation();
+  for (const setting of Object.values(SERVE_SETTINGS)) {
+    expect(help).toContain(`--${setting.name} `);
+    expect(help).toContain(variableOf(setting));
+  }
+});
+
+test("a flag counts more than its variable, which counts more than the default", () => {
+  const environment = { XFN_RUNNER_MAX_QUEUED: "5", XFN_RUNNER_MAX_PIDS: "6", XFN_RUNNER_READ_ONLY_ROOT: "true" };
+  const { config, problems } = read(["--max-queued", "7"], environment);
+  expect(problems).toEqual([]);
+  expect(config).toMatchObject({ maxQueued: 7, maxPids: 6, readOnlyRoot: true, allowNetwork: false, logLevel: "info" });
+});
+
+test("repeated flags and a variable with commas make lists; one replaces the other", () => {
+  const environment = { XFN_RUNNER_ADDRESS: "unix:/a, unix:/b" };
+  expect(read([], environment).config.address).toEqual(["unix:/a", "unix:/b"]);
+  expect(read(["--address", "x:1", "--address", "y:2"], environment).config.address).toEqual(["x:1", "y:2"]);
+});
+
+test("an empty variable is none, and variables that Kubernetes makes of a Service are nobody's mistake", () => {
+  const environment = {
+    XFN_RUNNER_MAX_MEMORY: "",
+    XFN_RUNNER_PORT: "tcp://10.0.0.1:7443",
+    XFN_RUNNER_SERVICE_HOST: "10.0.0.1",
+  };
+  expect(read([], environment)).toMatchObject({ config: { maxMemory: undefined }, problems: [] });
+});
+
+test("all that cannot be read is told, with its source", () => {
+  const { problems } = read(["--max-cpu", "many", "--start-early", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
+  expect(problems).toEqual([
+    expect.stringMatching(/^--max-cpu: "many": /),
+    expect.stringMatching(/^XFN_RUNNER_ALLOW_NETWORK: "yes": /),
+    expect.stringMatching(/^--start-early: "lots": /),
+  ]);
+});
+
+test.each([
+  ["--max-memory", "256Mi", { maxMemory: 256 * 1024 ** 2 }],
+  ["--max-cpu", "500m", { maxCpu: 0.5 }],
+  ["--max-timeout", "1m30s", { maxTimeout: 90_000 }],
+  ["--shutdown-grace", "0", { shutdownGrace: 0 }],
+  ["--start-early", "off", { startEarly: "off" }],
+  ["--start-early", "0", { startEarly: "off" }],
+  ["--start-early", "3", { startEarly: 3 }],
+  ["--metrics-address", "off", { metricsAddress: undefined }],
+  ["--metrics-address", "9000", { metricsAddress: { host: "127.0.0.1", port: 9000 } }],
+  ["--metrics-address", ":9000", { metricsAddress: { host: "127.0.0.1", port: 9000 } }],
+  ["--metrics-address", "0.0.0.0:9000", { metricsAddress: { host: "0.0.0.0", port: 9000 } }],
+  ["--metrics-address", "[::1]:9000", { metricsAddress: { host: "::1", port: 9000 } }],
+])("%s %s", (flag, text, expected) => {
+  const { config, problems } = read([flag, text]);
+  expect(problems).toEqual([]);
+  expect(config).toMatchObject(expected);
+});
+
+test.each([
+  ["--max-memory", "0"],
+  ["--max-memory", "-1"],
+  ["--max-cpu", "1x"],
+  ["--max-timeout", "10"],
+  ["--max-timeout", "0s"],
+  ["--max-timeout", "25h"],
+  ["--max-timeout", "s10"],
+  ["--max-concurrent", "0"],
+  ["--max-concurrent", "1e3"],
+  ["--start-early", "65"],
+  ["--start-early", "-1"],
+  ["--metrics-address", "host"],
+  ["--metrics-address", "a:70000"],
+  ["--metrics-address", "[::zz]:1"],
+  ["--otel-endpoint", "collector:4318"],
+  ["--otel-endpoint", "http://user:password@collector:4318"],
+  ["--log-format", "xml"],
+  ["--registry", ""],
+])("%s %s is refused", (flag, text) => {
+  expect(read([`${flag}=${text}`]).problems).toHaveLength(1);
+});

@@ -1,0 +1,65 @@
+import { expect, test, vi } from "vitest";
+import { watchReadiness } from "./readiness.ts";
+
+function watched(check: () => Promise<void>): {
+  changes: [boolean, string | undefined][];
+  readiness: ReturnType<typeof watchReadiness>;
+} {
+  const changes: [boolean, string | undefined][] = [];
+  const onChange = (ready: boolean, reason: string | undefined): void => void changes.push([ready, reason]);
+  return { changes, readiness: watchReadiness({ check, onChange, firstPauseMs: 1, longestPauseMs: 4 }) };
+}
+
+test("ready once a check has succeeded, and not before", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { readiness, changes } = watched(() => gate.promise);
+  expect(readiness.ready).toBe(false);
+  gate.resolve();
+  await vi.waitFor(() => expect(readiness.ready).toBe(true));
+  expect(changes).toEqual([[true, undefined]]);
+});
+
+test("a failed check is repeated until one succeeds; the reason is told once", async () => {
+  let failures = 4;
+  const check = async (): Promise<void> => {
+    if (failures-- > 0) throw new Error("no crun");
+  };
+  const { readiness, changes } = watched(check);
+  await vi.waitFor(() => expect(readiness.ready).toBe(true));
+  expect(changes).toEqual([
+    [false, "no crun"],
+    [true, undefined],
+  ]);
+});
+
+test("a doubt is looked into, also one that comes while a check is under way", async () => {
+  const gates: PromiseWithResolvers<void>[] = [];
+  const { readiness, changes } = watched(() => {
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    return gate.promise;
+  });
+  readiness.recheck();
+  readiness.recheck();
+  expect(gates).toHaveLength(1);
+  gates[0]?.resolve();
+  await vi.waitFor(() => expect(gates).toHaveLength(2));
+  gates[1]?.reject(new Error("gone"));
+  await vi.waitFor(() => expect(readiness.reason).toBe("gone"));
+  expect(changes).toEqual([
+    [true, undefined],
+    [false, "gone"],
+  ]);
+  readiness.stop("over");
+});
+
+test("stopped, it stays not ready, whatever a check says", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { readiness } = watched(() => gate.promise);
+  readiness.stop("stopping");
+  gate.resolve();
+  await gate.promise;
+  await Promise.resolve();
+  readiness.recheck();
+  expect(readiness).toMatchObject({ ready: false, reason: "stopping" });
+});

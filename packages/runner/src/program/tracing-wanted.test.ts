@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { tracingWanted } from "./tracing-wanted.ts";
+
+test("traces are sent where an endpoint is given, and nothing says no", () => {
+  expect(tracingWanted(undefined, {})).toBe(false);
+  expect(tracingWanted("http://x", {})).toBe(true);
+  expect(tracingWanted(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" })).toBe(true);
+  expect(tracingWanted(undefined, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://x" })).toBe(true);
+  expect(tracingWanted(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBe(false);
+  expect(tracingWanted("http://x", { OTEL_SDK_DISABLED: "TRUE" })).toBe(false);
+  expect(tracingWanted("http://x", { OTEL_TRACES_EXPORTER: "none" })).toBe(false);
+});
