@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import { type Pack, pack } from "tar-stream";
 import { ImageError } from "./errors.ts";
+import { layerGzip, PackedBytes } from "./gzip-layer.ts";
 import type { Descriptor } from "./manifest.ts";
 import { OCI_LAYER, OCI_LAYER_GZIP } from "./media-types.ts";
 
@@ -39,10 +39,6 @@ export interface BuiltLayer {
 /** What reproduces an image later must not depend on when it was built. */
 const EPOCH = new Date(0);
 
-/** Byte 9 of a gzip member names the system that wrote it (RFC 1952): "unknown", wherever we run. */
-const GZIP_OS_BYTE = 9;
-const GZIP_OS_UNKNOWN = 255;
-
 const MAX_MODE = 0o1777;
 
 /**
@@ -56,19 +52,16 @@ export async function buildLayer(layer: BuildLayer, path: string, bottom: boolea
   const entries = sortEntries(layer.entries, bottom);
   const archive = pack();
   const diff = createHash("sha256");
-  const packed = createHash("sha256");
-  let size = 0;
-  const plainTap = tap((chunk) => diff.update(chunk));
-  const packedTap = tap((chunk) => {
-    if (layer.compression !== "none" && size === 0 && chunk.length > GZIP_OS_BYTE)
-      chunk[GZIP_OS_BYTE] = GZIP_OS_UNKNOWN;
-    size += chunk.length;
-    packed.update(chunk);
+  const gzip = layer.compression === "none" ? [] : [layerGzip()];
+  const packed = new PackedBytes(gzip.length > 0);
+  const plain = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      diff.update(chunk);
+      done(null, chunk);
+    },
   });
   const sink = createWriteStream(path, { flags: "wx", mode: 0o600 });
-  // Level and memory are fixed: another value would be another digest.
-  const gzip = layer.compression === "none" ? [] : [createGzip({ level: 6, memLevel: 9 })];
-  const written = pipeline([archive as unknown as NodeJS.ReadableStream, plainTap, ...gzip, packedTap, sink]);
+  const written = pipeline([archive as unknown as NodeJS.ReadableStream, plain, ...gzip, packed, sink]);
   try {
     await Promise.all([addEntries(archive, entries), written]);
   } catch (error) {
@@ -80,20 +73,11 @@ export async function buildLayer(layer: BuildLayer, path: string, bottom: boolea
   }
   const descriptor = {
     mediaType: layer.compression === "none" ? OCI_LAYER : OCI_LAYER_GZIP,
-    digest: `sha256:${packed.digest("hex")}`,
-    size,
+    digest: packed.digest(),
+    size: packed.size,
     ...(layer.annotations !== undefined && { annotations: layer.annotations }),
   };
   return { descriptor, diffId: `sha256:${diff.digest("hex")}` };
-}
-
-function tap(see: (chunk: Buffer) => void): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _encoding, callback) {
-      see(chunk);
-      callback(null, chunk);
-    },
-  });
 }
 
 async function addEntries(archive: Pack, entries: readonly BuildEntry[]): Promise<void> {

@@ -24,6 +24,7 @@ export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./manifest
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./platform.ts";
 export { type ProcessConfig, processConfig } from "./process-config.ts";
 export type { OnProgress, Progress } from "./progress.ts";
+export { type ReadArchiveOptions, type ReadArchiveResult, readArchive } from "./read-archive.ts";
 export { readImageFile, readImageManifest } from "./read-image.ts";
 export { DEFAULT_REGISTRY, parseReference, type Reference } from "./reference.ts";
 export type { RegistryAuth } from "./registry-auth.ts";
@@ -31,3 +32,4 @@ export type { RegistryOptions } from "./registry-options.ts";
 export type { RetryOptions } from "./retry.ts";
 export { type Image, type ImageOptions, openStore, type Store, type StoredName, type StoreOptions } from "./store.ts";
 export type { ProcessUser } from "./user-files.ts";
+export { type WriteArchiveOptions, writeArchive } from "./write-archive.ts";

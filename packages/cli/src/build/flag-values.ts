@@ -1,8 +1,6 @@
-import { type Platform, parsePlatform } from "@xfn/oci-rootfs";
+import type { Platform } from "@xfn/oci-rootfs";
 import { usageError } from "../errors.ts";
-
-// As images name them: Go's GOOS, GOARCH and, for arm, its version.
-const PLATFORM = /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/;
+import { platformOption } from "../registry-flags.ts";
 
 /**
  * The platforms of `--platform`, which may be given several times or hold commas.
@@ -11,12 +9,10 @@ const PLATFORM = /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/;
  */
 export function platformList(values: readonly string[] | undefined): readonly Platform[] {
   const texts = (values ?? []).flatMap((value) => value.split(",")).map((text) => text.trim());
-  for (const [at, text] of texts.entries()) {
-    if (!PLATFORM.test(text))
-      throw usageError(`--platform takes OS/ARCHITECTURE such as linux/arm64, not ${JSON.stringify(text)}`);
-    if (texts.indexOf(text) !== at) throw usageError(`--platform names ${text} twice`);
-  }
-  return texts.map(parsePlatform);
+  const platforms = texts.map(platformOption);
+  const twice = texts.find((text, at) => texts.indexOf(text) !== at);
+  if (twice !== undefined) throw usageError(`--platform names ${twice} twice`);
+  return platforms;
 }
 
 /**

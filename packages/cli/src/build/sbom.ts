@@ -143,8 +143,8 @@ function parseLock(path: string): Lock {
   const known = new Map<string, JsonObject>();
   for (const [place, entry] of Object.entries(packages)) {
     if (!isObject(entry)) continue;
-    const name = entry["name"] ?? place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
-    known.set(`${String(name)}@${String(entry["version"])}`, entry as JsonObject);
+    const { name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length), version } = entry;
+    if (typeof name === "string" && typeof version === "string") known.set(`${name}@${version}`, entry);
   }
   return { path, find: (name, version) => known.get(`${name}@${version}`) };
 }
