@@ -153,7 +153,10 @@ describe("bearer", () => {
     try {
       demand("Bearer t0ken", bearerAt(tokens.host));
       tokens.fault = (_, response) => Boolean(response.writeHead(302, { location: `http://${elsewhere.host}/` }).end());
-      await expect(pull({ username: "user", password: "pass" })).rejects.toMatchObject({ name: "ImageError" });
+      // Even where it would be spoken to.
+      const insecureRegistries = [registry.host, elsewhere.host];
+      const pulling = pull({ username: "user", password: "pass" }, { insecureRegistries });
+      await expect(pulling).rejects.toMatchObject({ name: "ImageError" });
       expect(elsewhere.requests).toEqual([]);
     } finally {
       await elsewhere[Symbol.asyncDispose]();
@@ -231,6 +234,29 @@ describe("a token", () => {
       if (request.url?.includes("/manifests/") === true || request.headers.authorization === "Bearer t0ken")
         return false;
       if (request.url?.includes(many.config.digest) === true) return false;
+      response.writeHead(401, { "www-authenticate": bearerAt(tokens.host) }).end();
+      return true;
+    };
+    giveToken({ token: "t0ken" });
+    await pull();
+    expect(tokens.requests).toHaveLength(1);
+  });
+
+  test("is not asked for again by who is refused for the one before it", async () => {
+    const two = testImage([tarball([file("a", "1")]), tarball([file("b", "2")])]);
+    registry.add(two);
+    let gotToken = (): void => {};
+    const token = new Promise<void>((resolve) => {
+      gotToken = resolve;
+    });
+    registry.fault = async (request, response) => {
+      if (request.headers.authorization === "Bearer t0ken") {
+        gotToken();
+        return false;
+      }
+      if (two.layers.every(({ digest }) => request.url?.includes(digest) !== true)) return false;
+      // The refusal of the second comes when the first has its token.
+      if (request.url?.includes(two.layers[1]?.digest ?? "") === true) await token;
       response.writeHead(401, { "www-authenticate": bearerAt(tokens.host) }).end();
       return true;
     };

@@ -363,6 +363,19 @@ describe("registries that fail", () => {
     timers.forEach(clearInterval);
   });
 
+  test("a manifest that never ends is given up, however fast it comes", async () => {
+    const timers: NodeJS.Timeout[] = [];
+    registry.fault = (request, response) => {
+      if (request.url?.includes("/manifests/") !== true) return false;
+      response.writeHead(200);
+      // Far above what counts as a drip, and far below the size at which it is refused.
+      timers.push(setInterval(() => response.write(Buffer.alloc(1000, " ")), 20));
+      return true;
+    };
+    expect(await refused("RegistryUnavailable", { stallTimeoutMs: 300 })).toMatchObject({ retryable: true });
+    timers.forEach(clearInterval);
+  });
+
   test("an abort ends a pull and leaves nothing", async () => {
     const controller = new AbortController();
     registry.fault = (request, response) => {
