@@ -77,6 +77,32 @@ describe("./xfn in a fresh clone", () => {
   });
 });
 
+describe("./xfn-runner", () => {
+  test("sets up as ./xfn does, once for both, and runs its own program", async () => {
+    const result = await checkout.run([join(checkout.root, "xfn-runner"), "healthcheck", "a b"]);
+    expect(seen(result)).toMatchObject({
+      args: ["healthcheck", "a b"],
+      cwd: workspace.path(),
+      main: join(checkout.root, "packages/runner/dist/program/main.js"),
+    });
+    expect(installs(checkout.calls())).toHaveLength(1);
+    await checkout.xfn([]);
+    expect(checkout.calls()).toEqual([]);
+  });
+
+  test("gets crun for what runs containers, and for nothing else", async () => {
+    checkout.apt();
+    rmSync(join(checkout.tools, "crun"));
+    for (const command of ["healthcheck", "--help"]) await checkout.run([join(checkout.root, "xfn-runner"), command]);
+    const installed = (): string[] => checkout.calls().filter((call) => /^apt-get .*install.* crun$/.test(call));
+    expect(installed()).toEqual([]);
+    for (const command of ["serve", "run"]) {
+      await checkout.run([join(checkout.root, "xfn-runner"), command]);
+      expect(installed(), command).toHaveLength(1);
+    }
+  });
+});
+
 describe("./xfn, once set up, builds again", () => {
   beforeEach(async () => {
     checkout.write("packages/cli/src/other.ts", "");
