@@ -22,8 +22,12 @@ export type { RunnerEvent } from "./runner-event.ts";
 // --- for programs that open a store or look at a host ---
 
 export { cpuQuota } from "./cgroups-cpu-quota.ts";
-export { findRuntime } from "./crun.ts";
+export type { OciRuntime } from "./crun.ts";
+export { findRuntime, identifyRuntime, knownDefect } from "./crun.ts";
+export type { RuntimeFamily } from "./host/runtime-command.ts";
 export type { ProcessConfig, SandboxOptions } from "./runtime-spec.ts";
 export { runtimeSpec } from "./runtime-spec.ts";
 export type { HostId } from "./sandbox-owner.ts";
 export { SANDBOX_HOST_ID, sandboxOwner } from "./sandbox-owner.ts";
+export type { SeccompRule, SeccompSection } from "./seccomp.ts";
+export { seccompProfile } from "./seccomp.ts";
