@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -298,6 +299,12 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       const text = server.started.stderr();
       expect(text).not.toMatch(/[\u202e\u0085\u001b]/);
       expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
+    });
+
+    test("it needs less than 90 MB while nobody calls", async () => {
+      await using server = await startRunnerServer(workspace, ["--address", socket]);
+      const status = readFileSync(`/proc/${server.started.child.pid}/status`, "utf8");
+      expect(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1000).toBeLessThan(90);
     });
 
     test("spans of a call go to a collector, in the caller's trace", async () => {

@@ -94,6 +94,13 @@ test("functionio's portable entries need no part of Node, nor a dependency that 
   expect(wrong.map(show)).toEqual([]);
 });
 
+test("who runs functions in its own process loads nothing of the server's: neither gRPC, nor logs, metrics or traces", () => {
+  const entries = entrySources("runner", () => true);
+  expect(entries).not.toEqual([]);
+  const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
+  expect(loaded).toEqual(["@xfn/oci-rootfs", "koffi"]);
+});
+
 test("examples import public entries, and nothing from outside their own folder", () => {
   const wrong = importsIn(files("examples/**/*.ts")).filter((found) =>
     isRelative(found.specifier)
