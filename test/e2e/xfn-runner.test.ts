@@ -4,12 +4,13 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import process from "node:process";
 import { type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner-grpc";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { RUNNER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, RUNNER_MAIN } from "../harness/places.ts";
 import { startRegistry } from "../harness/registry.ts";
 import { abstractAddress, clientOf, startRunnerServer } from "../harness/runner-server.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
@@ -299,6 +300,14 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       const text = server.started.stderr();
       expect(text).not.toMatch(/[\u202e\u0085\u001b]/);
       expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
+    });
+
+    test("docs/runner.md has each of its metrics, and no other", async () => {
+      await using server = await startRunnerServer(workspace, ["--address", socket]);
+      const text = await (await fetch(`${server.http}/metrics`)).text();
+      const served = [...text.matchAll(/^# TYPE (xfn_runner_\w+)/gm)].map(([, name]) => name);
+      const page = readFileSync(join(CHECKOUT, "docs/runner.md"), "utf8");
+      expect([...new Set(page.match(/xfn_runner_\w+/g))].toSorted()).toEqual(served.toSorted());
     });
 
     test("it needs less than 90 MB while nobody calls", async () => {
