@@ -104,6 +104,12 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       ).toBe("full\n");
     });
 
+    test("nor can it fill the kernel's memory with empty files", async () => {
+      const make = (folder: string): string =>
+        `(i=0; while [ $i -lt 20000 ]; do : > ${folder}/$i; i=$((i+1)); done) 2>/dev/null || echo full`;
+      expect(await sh(`${make("/dev")}; ${make("/dev/shm")}`)).toBe("full\nfull\n");
+    });
+
     test("one id exists inside, and outside it is not root's", async () => {
       const [inside, outside, size] = (await sh("cat /proc/self/uid_map")).trim().split(/\s+/).map(Number);
       expect({ inside, size }).toEqual({ inside: 0, size: 1 });
@@ -371,6 +377,13 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"), { timeoutMs: 500 })).rejects.toMatchObject({
         code: "Timeout",
       });
+    });
+  });
+
+  test("says that it is crun, and takes no notice of our filter: nothing runs", needs("runc"), async () => {
+    const ociRuntime = await runtime('shift; exec runc --rootless=true "$@"');
+    await withRunner(workspace, { ociRuntime }, async (runner) => {
+      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toBeInstanceOf(RunnerError);
     });
   });
 
