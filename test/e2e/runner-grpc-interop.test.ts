@@ -13,9 +13,23 @@ import {
   type ServedRunOptions,
 } from "@xfn/runner-grpc";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { startRunnerServer } from "../harness/runner-server.ts";
+import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
 import { pythonWithGrpc } from "../harness/which.ts";
-import { goPeer, type Peer, type PeerClient, type PeerOptions, type PeerServer, pythonPeer } from "../interop/peer.ts";
+import { Workspace } from "../harness/workspace.ts";
+import {
+  goPeer,
+  type Order,
+  type Peer,
+  type PeerClient,
+  type PeerOptions,
+  type PeerServer,
+  pythonPeer,
+  type Result,
+} from "../interop/peer.ts";
+import { processesOf } from "../soak/watch.ts";
 
 const TOKEN = "c2VjcmV0LXRva2VuLW9mLXRlc3Rz";
 const LARGE = 20_000_000;
@@ -30,6 +44,8 @@ const UNAUTHENTICATED = 16;
 
 describe("gRPC of Go", needs("go-modules"), () => {
   speaks(goPeer, ["an abstract socket", "a path socket", "TCP with a token", "TCP with mTLS"]);
+
+  callsXfnRunner(goPeer);
 
   test("finds the contract by reflection, as grpcurl does", async () => {
     using peer = await goPeer();
@@ -53,7 +69,9 @@ describe("gRPC of Go", needs("go-modules"), () => {
 
 // gRPC's C core is behind its Python, Ruby, PHP, C# and C++: what one of them understands, all do.
 describe("gRPC of Python", needs("python-grpc"), () => {
-  speaks(() => pythonPeer(pythonWithGrpc() as string), ["an abstract socket", "a path socket", "TCP with a token"]);
+  const makePeer = (): Promise<Peer> => pythonPeer(pythonWithGrpc() as string);
+  speaks(makePeer, ["an abstract socket", "a path socket", "TCP with a token"]);
+  callsXfnRunner(makePeer);
 });
 
 type Transport = "an abstract socket" | "a path socket" | "TCP with a token" | "TCP with mTLS";
@@ -374,6 +392,47 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       await client.ready(20_000);
       expect(await client.run("echo", new Uint8Array(1))).toEqual(Buffer.alloc(1));
       expect(second.address).toBe(first.address);
+    });
+  });
+}
+
+function callsXfnRunner(makePeer: () => Promise<Peer>): void {
+  describe("calls xfn-runner", needs("crun"), () => {
+    test("over an abstract socket and over TCP: 20 MB, an exit code, a deadline; when it is killed its container ends", async () => {
+      using peer = await makePeer();
+      await using workspace = await Workspace.create();
+      await buildShellFunction(workspace);
+      const state = await before(workspace.root);
+      const tokenFile = await workspace.write("token", TOKEN);
+      const name = `xfn-test/${process.pid}/xfn-runner.sock`;
+      const options = ["--token-file", tokenFile, "--cache-dir", workspace.cache, "--max-concurrent", "2"];
+      const addresses = ["--address", `unix:///@${name}`, "--address", "127.0.0.1:0"];
+      {
+        await using server = await startRunnerServer(workspace, [...options, ...addresses]);
+        const [, tcp = ""] = server.addresses;
+        for (const address of [`unix-abstract:${name}`, tcp]) {
+          await using caller = peer.call({ address });
+          const run = (script: string, order: Order = {}): Promise<Result> =>
+            caller.run({ image: SHELL, input: `${script}\n`, token: TOKEN, ...order });
+          expect(await run("cat\nhello")).toMatchObject({ code: OK, output: "hello\n" });
+          expect(await run(`head -c ${LARGE} /dev/zero`)).toMatchObject({ code: OK, bytes: LARGE });
+          expect(await run("echo bööm >&2; exit 3")).toMatchObject({
+            code: UNKNOWN,
+            details: [
+              { ErrorInfo: { reason: "NON_ZERO_EXIT", metadata: { phase: "run", exitCode: "3" } } },
+              { DebugInfo: { detail: "bööm\n" } },
+            ],
+          });
+          expect(await run("cat", { token: "" })).toMatchObject({ code: UNAUTHENTICATED });
+          expect(await run("sleep 600", { timeoutMs: 500 })).toMatchObject({ code: DEADLINE_EXCEEDED });
+          const command = ["sleep", `600.${process.pid}`];
+          void caller.start({ image: SHELL, input: `exec ${command.join(" ")}\n`, token: TOKEN });
+          await expect.poll(() => processesOf(command), { timeout: 20_000 }).toHaveLength(1);
+          caller.kill();
+          await expect.poll(() => processesOf(command), { timeout: 20_000 }).toEqual([]);
+        }
+      }
+      expect(await leftovers(state)).toEqual([]);
     });
   });
 }

@@ -72,17 +72,22 @@ const FIND_MS = 20_000;
 
 /** Kills the one process with this command line, as soon as there is one. */
 export async function killByCommand(command: readonly string[]): Promise<void> {
-  const wanted = `${command.join("\0")}\0`;
   const end = Date.now() + FIND_MS;
   while (Date.now() < end) {
-    for (const pid of await pids()) {
-      if ((await text(`/proc/${pid}/cmdline`)) !== wanted) continue;
-      process.kill(Number(pid), "SIGKILL");
-      return;
-    }
+    const [pid] = await processesOf(command);
+    if (pid !== undefined) return void process.kill(pid, "SIGKILL");
     await sleep(10);
   }
   throw new Error(`no process ${command.join(" ")}`);
+}
+
+/** The processes with this command line, in containers too. */
+export async function processesOf(command: readonly string[]): Promise<number[]> {
+  const wanted = `${command.join("\0")}\0`;
+  const found = await Promise.all(
+    (await pids()).map(async (pid) => ((await text(`/proc/${pid}/cmdline`)) === wanted ? [Number(pid)] : [])),
+  );
+  return found.flat();
 }
 
 async function processes(): Promise<Seen[]> {

@@ -36,6 +36,11 @@ export interface RunnerServerOptions {
   maxQueued: number;
   /** How long a caller may take to send its message, and to take its answer, in milliseconds. Default 60,000. */
   messageTimeoutMs?: number;
+  /**
+   * How long a connection may have no call, in milliseconds. Default 600,000: callers connect again when they need to, and nobody
+   * holds a connection by silence.
+   */
+  idleTimeoutMs?: number;
   /** The health service of gRPC, and what it says at first. None by default. */
   health?: { serving: boolean };
   /** The reflection service of gRPC. */
@@ -79,8 +84,7 @@ const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 // Callers keep one connection each. A function in the runner's network could open as many as it likes, at some 50 KB each.
 const MAX_CONNECTIONS = 1_000;
 
-// A caller that has nothing to ask for so long connects again: nobody holds one of them by silence.
-const MAX_IDLE_MS = 10 * 60_000;
+const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 
 // What a runner needs to kill and reap a container, with a margin: the tests of design section 4 give it 2 s.
 const SETTLE_MS = 5_000;
@@ -254,16 +258,21 @@ function tlsCredentials(watcher: CertificateWatcher, { tls }: RunnerServerOption
   return create(watcher, mutual ? watcher : null, mutual);
 }
 
-function serverOptions({ maxConcurrent, maxQueued }: RunnerServerOptions): ServerOptions {
+function serverOptions({ maxConcurrent, maxQueued, idleTimeoutMs }: RunnerServerOptions): ServerOptions {
   return {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
-    "grpc.max_connection_idle_ms": MAX_IDLE_MS,
+    "grpc.max_connection_idle_ms": idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
   };
 }
 
-function checkNumbers({ maxConcurrent, maxQueued, messageTimeoutMs = 1 }: RunnerServerOptions): void {
+function checkNumbers({
+  maxConcurrent,
+  maxQueued,
+  messageTimeoutMs = 1,
+  idleTimeoutMs = 1,
+}: RunnerServerOptions): void {
   if (!Number.isSafeInteger(maxConcurrent) || maxConcurrent < 1) {
     throw new RunnerSetupError("InvalidOption", "maxConcurrent is to be an integer of at least 1");
   }
@@ -271,4 +280,5 @@ function checkNumbers({ maxConcurrent, maxQueued, messageTimeoutMs = 1 }: Runner
     throw new RunnerSetupError("InvalidOption", "maxQueued is to be an integer of at least 0");
   }
   if (!(messageTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "messageTimeoutMs is to be more than 0");
+  if (!(idleTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "idleTimeoutMs is to be more than 0");
 }

@@ -292,6 +292,26 @@ test("more connections than callers can need are closed as they come, and those 
   await expectHealthy(serving);
 });
 
+test("a connection without a call is closed after a while, and one with a call is not", async () => {
+  await using serving = new Serving();
+  const gate = Promise.withResolvers<void>();
+  const path = serving.path("runner.sock");
+  await serving.server({
+    idleTimeoutMs: 300,
+    run: async (_image, input) => {
+      await gate.promise;
+      return input;
+    },
+  });
+  const call = serving.client(`unix:${path}`).run("x", INPUT);
+  // Neither of them says a word that is no greeting.
+  const [silent, greeting] = [connectSocket(path), session(serving)];
+  silent.on("error", () => undefined).resume();
+  await Promise.all([once(silent, "close"), once(greeting, "close")]);
+  gate.resolve();
+  expect(await call).toEqual(INPUT);
+});
+
 test("bytes that are not HTTP/2 close their connection only", async () => {
   await using serving = new Serving();
   await serving.server();
