@@ -9,6 +9,7 @@ import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
+import { addXpkg } from "./commands/xpkg.ts";
 import { ExitCode } from "./errors.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import { escapeControls } from "./terminal/escape.ts";
@@ -45,7 +46,7 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addBuild, addPull, addPush, addCopy, addTypes, addValidate, addDoctor])
+  for (const add of [addRender, addRun, addBuild, addPull, addPush, addCopy, addXpkg, addTypes, addValidate, addDoctor])
     add(declaration);
   try {
     await program.parseAsync(withTraceForms(args), { from: "user" });

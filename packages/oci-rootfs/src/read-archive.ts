@@ -158,7 +158,7 @@ function readList(parts: ArchiveParts): { Config: string; Layers: readonly strin
   const isNames = Array.isArray(Layers) && Layers.every((name) => typeof name === "string");
   if (typeof Config !== "string" || !isNames || Layers.length > MAX_LAYERS)
     throw invalid("manifest.json does not name a config and layers");
-  return { Config, Layers: Layers as string[] };
+  return { Config, Layers };
 }
 
 function writeIndex(

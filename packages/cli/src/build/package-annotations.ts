@@ -60,7 +60,7 @@ function readPackageJson(path: string): JsonObject {
   if (stat === undefined || !stat.isFile() || stat.size > MAX_PACKAGE_JSON_BYTES) return {};
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return isObject(value) ? (value as JsonObject) : {};
+    return isObject(value) ? value : {};
   } catch (error) {
     throw unreadable(path, error);
   }

@@ -1,0 +1,62 @@
+import type { Image } from "@xfn/oci-rootfs";
+import { ExitCode, usageError } from "../errors.ts";
+import { interruptible } from "../interrupt.ts";
+import { openImageStore } from "../open-store.ts";
+import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+import { buildPackage } from "./build-package.ts";
+import { archivePlatform, readPackageArchive } from "./package-archive.ts";
+import { inScratch } from "./scratch-folder.ts";
+
+/** Flags of `xfn xpkg build`, as the declaration parsed them. */
+export interface XpkgBuildFlags extends RegistryFlags {
+  readonly packageRoot: string;
+  readonly examplesRoot: string;
+  readonly ignore?: readonly string[];
+  readonly embedRuntimeImage?: string;
+  readonly embedRuntimeImageTarball?: string;
+  readonly packageFile?: string;
+  readonly platform?: string;
+  readonly registry?: string;
+  readonly cacheDir?: string;
+}
+
+/** `xfn xpkg build`: a folder becomes a package's file. Prints the file's path. */
+export async function runXpkgBuild(flags: XpkgBuildFlags, output: Output): Promise<number> {
+  const { embedRuntimeImage: name, embedRuntimeImageTarball: tarball } = flags;
+  if (name !== undefined && tarball !== undefined)
+    throw usageError("--embed-runtime-image and --embed-runtime-image-tarball both name the runtime: give one");
+  const registries = registryOptions(flags);
+  const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
+  return interruptible(async (signal) => {
+    const store = await openImageStore(flags.cacheDir);
+    return inScratch(async (scratch) => {
+      let runtime: Image | undefined;
+      if (tarball !== undefined) {
+        const { configs } = await readPackageArchive({ paths: [tarball], to: `oci:${scratch}`, signal });
+        runtime = await store.image(`oci:${scratch}`, { platform: platform ?? archivePlatform(configs[0]), signal });
+      } else if (name !== undefined) {
+        const onProgress = pullProgress(output);
+        const images = { ...registries, platform, defaultRegistry: flags.registry, onProgress, signal };
+        runtime = await store.image(name, images);
+        output.status(undefined);
+      }
+      const built = await buildPackage({
+        store,
+        root: flags.packageRoot,
+        examples: flags.examplesRoot,
+        signal,
+        ...(flags.ignore === undefined ? {} : { ignore: flags.ignore.flatMap((list) => list.split(",")) }),
+        ...(runtime === undefined ? {} : { runtime }),
+        ...(flags.packageFile === undefined ? {} : { file: flags.packageFile }),
+      });
+      if (built.kind === "Function" && built.version === "v1alpha1")
+        output.note("xfn: Crossplane 1.14 and later take functions of meta.pkg.crossplane.io/v1beta1 and v1 only");
+      if (built.kind !== "Configuration" && runtime === undefined)
+        output.note(`xfn: this ${built.kind} has no runtime image; --embed-runtime-image adds one`);
+      await output.product(`${built.file}\n`);
+      return ExitCode.ok;
+    });
+  });
+}

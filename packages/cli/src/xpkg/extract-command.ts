@@ -1,0 +1,93 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type Image, ImageError, type ImageOptions, openStore, parsePlatform, type Store } from "@xfn/oci-rootfs";
+import { ExitCode, inputError, usageError } from "../errors.ts";
+import { interruptible } from "../interrupt.ts";
+import { openImageStore } from "../open-store.ts";
+import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+import { archivePlatform, onlyPackageIn, readPackageArchive } from "./package-archive.ts";
+import { packageStream } from "./package-stream.ts";
+import { inScratch } from "./scratch-folder.ts";
+
+/** Flags of `xfn xpkg extract`, as the declaration parsed them. */
+export interface XpkgExtractFlags extends RegistryFlags {
+  readonly fromXpkg?: boolean;
+  readonly fromDaemon?: boolean;
+  readonly output: string;
+  readonly cacheDir?: string;
+}
+
+/** `xfn xpkg extract`: the objects of a package, as a YAML stream in a file of gzip. Prints the file's path. */
+export async function runXpkgExtract(
+  name: string | undefined,
+  flags: XpkgExtractFlags,
+  output: Output,
+): Promise<number> {
+  if (flags.fromDaemon === true)
+    throw usageError(
+      "--from-daemon: xfn has no daemon to ask; save the image (docker save -o FILE) and use --from-xpkg",
+    );
+  const registries = registryOptions(flags);
+  const file = outputFile(flags.output);
+  return interruptible((signal) =>
+    inScratch(async (scratch) => {
+      const stream =
+        flags.fromXpkg === true
+          ? await streamOfFile(name ?? onlyPackageIn(process.cwd()), scratch, signal)
+          : await streamOfImage(name, flags, { ...registries, signal, onProgress: pullProgress(output) });
+      output.status(undefined);
+      writeWhole(file, gzipSync(stream));
+      await output.product(`${file}\n`);
+      return ExitCode.ok;
+    }),
+  );
+}
+
+async function streamOfFile(path: string, scratch: string, signal: AbortSignal): Promise<Uint8Array> {
+  const layout = `oci:${join(scratch, "layout")}`;
+  const { configs } = await readPackageArchive({ paths: [path], to: layout, signal });
+  // Not the user's store: nothing of the package is to be run.
+  const store = await openStore({ dir: join(scratch, "store") });
+  return packageStream(store, await store.image(layout, { platform: archivePlatform(configs[0]), signal }));
+}
+
+async function streamOfImage(
+  name: string | undefined,
+  { cacheDir }: XpkgExtractFlags,
+  options: ImageOptions,
+): Promise<Uint8Array> {
+  if (name === undefined) throw usageError("extract takes a package's name at a registry, or --from-xpkg and a file");
+  const store = await openImageStore(cacheDir);
+  // What the tag names now, and not what it did when it was last used.
+  return packageStream(store, await anyImage(store, name, { ...options, pullPolicy: "Always" }));
+}
+
+/** A package's objects are the same for all platforms; Crossplane takes linux/amd64 of an index. */
+async function anyImage(store: Store, name: string, options: ImageOptions): Promise<Image> {
+  try {
+    return await store.image(name, options);
+  } catch (error) {
+    if (!(error instanceof ImageError) || error.code !== "WrongPlatform") throw error;
+    return store.image(name, { ...options, platform: parsePlatform("linux/amd64") });
+  }
+}
+
+/** The name with the ending that the content has, whatever was asked for. */
+function outputFile(path: string): string {
+  const ending = /(?<=[^/])\.[^./]*$/.exec(path);
+  return `${ending === null ? path : path.slice(0, ending.index)}.gz`;
+}
+
+function writeWhole(file: string, content: Uint8Array): void {
+  const aside = `${file}.${process.pid}.tmp`;
+  try {
+    writeFileSync(aside, content, { flag: "wx" });
+    renameSync(aside, file);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw inputError(`cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, [], error);
+  }
+}

@@ -1,0 +1,85 @@
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { extname, join, relative, resolve, sep } from "node:path";
+import { inputError, usageError } from "../errors.ts";
+import { unreadable } from "../input/read-input.ts";
+
+// History, and packages with YAML files of their own.
+const IGNORED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules"]);
+// Providers have a thousand CRDs; a folder with more YAML files than this is the wrong one.
+const MAX_FILES = 20_000;
+const MAX_DEPTH = 64;
+
+/** What is taken from a package's folder. */
+export interface PackageFilesOptions {
+  /** Not to be looked into, absolute: examples are not part of what is installed. */
+  readonly without?: string;
+  /** Patterns relative to the folder, as a shell's: `*` and `?` stop at a slash. They name files, not folders. */
+  readonly ignore?: readonly string[];
+}
+
+/**
+ * The YAML files of a folder and its subfolders that are not empty, by path.
+ *
+ * @throws CliError `Input` for a folder that cannot be read, and for a link out of it
+ */
+export function packageFiles(root: string, options: PackageFilesOptions = {}): readonly string[] {
+  const files: string[] = [];
+  const real = realpathSync(root);
+  const ignored = (options.ignore ?? []).map(patternOf);
+  const collect = (folder: string, depth: number): void => {
+    if (depth > MAX_DEPTH)
+      throw inputError(`${folder} lies deeper than ${MAX_DEPTH} folders: is ${root} the package's?`);
+    for (const name of namesIn(folder)) {
+      const path = join(folder, name);
+      const stat = lstatSync(path);
+      if (stat.isDirectory()) {
+        if (!IGNORED_FOLDERS.has(name) && path !== options.without) collect(path, depth + 1);
+        continue;
+      }
+      const inside = relative(root, path).split(sep).join("/");
+      if (![".yaml", ".yml"].includes(extname(name)) || ignored.some((pattern) => pattern.test(inside))) continue;
+      // What a link shows would be published with the package: a folder that was fetched could link to any file of its user.
+      const target = stat.isSymbolicLink() ? realpathOf(path) : path;
+      if (stat.isSymbolicLink() && !target.startsWith(`${real}${sep}`))
+        throw inputError(`${path} is a link out of the package's folder`);
+      const { size } = statSync(target);
+      if (!statSync(target).isFile()) throw inputError(`${path} is no regular file`);
+      if (size > 0) files.push(path);
+      if (files.length > MAX_FILES)
+        throw inputError(`${root} holds more than ${MAX_FILES} YAML files; is it the package's folder?`);
+    }
+  };
+  collect(resolve(root), 0);
+  return files;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch (error) {
+    throw unreadable(folder, error);
+  }
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** Go's `filepath.Match`, which the flag has elsewhere: `*`, `?`, `[a-z]` and a backslash. */
+function patternOf(pattern: string): RegExp {
+  const parts = pattern.replace(/^\.\//, "").match(/\\.|\[\^?(?:\\.|[^\]])+\]|[^]/g) ?? [];
+  const source = parts.map((part) => {
+    if (part === "*") return "[^/]*";
+    if (part === "?") return "[^/]";
+    return part.length > 1 && part.startsWith("[") ? part : (part.at(-1) ?? "").replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+  });
+  try {
+    return new RegExp(`^${source.join("")}$`);
+  } catch {
+    throw usageError(`--ignore takes patterns such as ./test/*, not ${JSON.stringify(pattern)}`);
+  }
+}

@@ -1,0 +1,51 @@
+import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { keyValues } from "../build/flag-values.ts";
+import { ExitCode, usageError } from "../errors.ts";
+import { interruptible } from "../interrupt.ts";
+import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+import { packageFilesOf, readPackageArchive } from "./package-archive.ts";
+import { inScratch } from "./scratch-folder.ts";
+
+/** Flags of `xfn xpkg push`, as the declaration parsed them. */
+export interface XpkgPushFlags extends RegistryFlags {
+  readonly packageFiles?: readonly string[];
+  readonly ociAnnotation?: readonly string[];
+}
+
+/** `xfn xpkg push`: package files go to a registry, several as an index. Prints `NAME@DIGEST`. */
+export async function runXpkgPush(reference: string, flags: XpkgPushFlags, output: Output): Promise<number> {
+  checkReference(reference);
+  const registries = registryOptions(flags);
+  const annotations = keyValues("--oci-annotation", flags.ociAnnotation);
+  const paths = packageFilesOf(flags.packageFiles);
+  return interruptible((signal) =>
+    inScratch(async (scratch) => {
+      const { copyImage } = await import("@xfn/oci-rootfs/registry");
+      await readPackageArchive({ paths, to: `oci:${scratch}`, annotations, signal });
+      const onProgress = pullProgress(output, Date.now, () => ["pushing", "pushed"]);
+      try {
+        const copied = await copyImage({ ...registries, from: `oci:${scratch}`, to: reference, onProgress, signal });
+        await output.product(`${copied.name}@${copied.digest}\n`);
+        return ExitCode.ok;
+      } finally {
+        output.status(undefined);
+      }
+    }),
+  );
+}
+
+// As Crossplane finds packages: by a name with a registry, and by a tag. A layout is for where there is no network.
+function checkReference(text: string): void {
+  if (text.startsWith("oci:")) return;
+  try {
+    const { qualified, tag, digest } = parseReference(text);
+    if (qualified && tag !== undefined && digest === undefined) return;
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+  }
+  throw usageError(
+    `push takes REGISTRY/REPOSITORY:TAG, such as ghcr.io/org/my-function:v1.0.0, or oci:DIR:TAG, not ${JSON.stringify(text)}`,
+  );
+}

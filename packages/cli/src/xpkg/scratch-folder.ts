@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { explainImageError } from "../explain-image-error.ts";
+
+/** Runs something with a folder of its own, which is gone when it ends, however it ends. */
+export async function inScratch<T>(run: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "xfn-xpkg-"));
+  try {
+    return await run(folder);
+  } catch (error) {
+    throw explainImageError(error);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
