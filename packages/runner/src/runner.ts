@@ -61,9 +61,10 @@ export interface Runner {
   /**
    * Runs a small program of ours in a container, without an image: whether functions can be run here and now.
    *
+   * @param limits that calls will have, to see whether they can be enforced
    * @throws RunnerError saying why not
    */
-  check(): Promise<void>;
+  check(limits?: Pick<RunOptions, "memoryBytes" | "cpus" | "pids">): Promise<void>;
   /** Calls that have a sandbox or are about to, and sandboxes that were started early and wait. */
   counts(): { running: number; waiting: number };
   /** Ends running calls with `Closed`, and the process that holds the namespaces. */
@@ -121,7 +122,7 @@ class CrunRunner implements Runner {
     return { running: this.#early.running, waiting: this.#early.waiting };
   }
 
-  async check(): Promise<void> {
+  async check(limits: Pick<RunOptions, "memoryBytes" | "cpus" | "pids"> = {}): Promise<void> {
     this.#refuseIfEnded(undefined);
     this.prepare();
     const host = this.#liveHost();
@@ -130,7 +131,7 @@ class CrunRunner implements Runner {
       await host.ready();
       await selfTest(async (program, input) => {
         const image = writeSelfTestImage(host, program);
-        const sandbox = await this.#make(await this.#recipe(image, {}));
+        const sandbox = await this.#make(await this.#recipe(image, limits));
         sandbox.start();
         const outcome = await sandbox.use(input, {});
         if (outcome.output === undefined) throw outcome.failure;

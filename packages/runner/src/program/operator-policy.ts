@@ -13,7 +13,8 @@ export interface OperatorPolicy {
   /** Of a call that asks for no limit; else the maximum. */
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
-  readonly maxPids: number;
+  /** Undefined: the runner's own bound. */
+  readonly maxPids: number | undefined;
   /** None: all images. */
   readonly allowImages: readonly ImagePattern[];
   readonly allowNetwork: boolean;
@@ -50,16 +51,21 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse(`the memory limit may be at most ${maxMemory} bytes here (--max-memory)`);
   if (maxCpu !== undefined && (asked.cpus ?? 0) > maxCpu)
     throw refuse(`the cpu limit may be at most ${maxCpu} cores here (--max-cpu)`);
-  const memoryBytes = asked.memoryBytes ?? policy.defaultMemory ?? maxMemory;
-  const cpus = asked.cpus ?? policy.defaultCpu ?? maxCpu;
   return {
     image: normal.name,
-    options: {
-      ...asked,
-      timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs),
-      pids: policy.maxPids,
-      ...(memoryBytes === undefined ? {} : { memoryBytes }),
-      ...(cpus === undefined ? {} : { cpus }),
-    },
+    // What the caller asked for is put over the limits that it has otherwise.
+    options: { timeoutMs: Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs), ...usualLimits(policy), ...asked },
+  };
+}
+
+/** The limits of a call that asks for none. */
+export function usualLimits(policy: OperatorPolicy): Pick<RunOptions, "memoryBytes" | "cpus" | "pids"> {
+  const { defaultMemory, maxMemory, defaultCpu, maxCpu, maxPids: pids } = policy;
+  const memoryBytes = defaultMemory ?? maxMemory;
+  const cpus = defaultCpu ?? maxCpu;
+  return {
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(cpus === undefined ? {} : { cpus }),
+    ...(pids === undefined ? {} : { pids }),
   };
 }

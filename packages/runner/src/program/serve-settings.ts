@@ -39,7 +39,8 @@ export interface ServeConfig {
   readonly maxMemory: number | undefined;
   /** Cores. */
   readonly maxCpu: number | undefined;
-  readonly maxPids: number;
+  /** Undefined: the runner's own bound, which is kept as well as the host can. A number is kept, or the call refused. */
+  readonly maxPids: number | undefined;
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
   readonly allowImage: readonly string[];
@@ -115,14 +116,10 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   ),
   maxMemory: optional("max-memory", "<quantity>", "the most memory that a call may ask for", memory),
   maxCpu: optional("max-cpu", "<quantity>", "the most cpu that a call may ask for", cpu),
-  maxPids: one(
-    "max-pids",
-    "<n>",
-    "processes and threads of one function",
-    integer(1, MANY),
-    MAX_PROCESSES,
-    String(MAX_PROCESSES),
-  ),
+  maxPids: {
+    ...optional("max-pids", "<n>", "processes and threads of one function", integer(1, MANY)),
+    shown: `${MAX_PROCESSES}, where the host can count them`,
+  },
   defaultMemory: optional(
     "default-memory",
     "<quantity>",

@@ -7,7 +7,7 @@ import { createLog, type Log } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type ImageUse, observeStore } from "./observed-store.ts";
 import { openImageStore } from "./open-image-store.ts";
-import { permit } from "./operator-policy.ts";
+import { permit, usualLimits } from "./operator-policy.ts";
 import { startProbeServer } from "./probe-server.ts";
 import { watchReadiness } from "./readiness.ts";
 import type { ServeConfig } from "./serve-settings.ts";
@@ -20,6 +20,7 @@ const DOUBTS: ReadonlySet<string> = new Set([
   "Closed",
   "RuntimeMissing",
   "NamespaceUnavailable",
+  "LimitUnavailable",
   "RootFilesystemFailed",
   "StartFailed",
   "Internal",
@@ -67,7 +68,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     },
   });
   const readiness = watchReadiness({
-    check: () => runner.check(),
+    check: () => runner.check(usualLimits(checked.policy)),
     onChange: (ready, reason) => {
       server.setServing(ready);
       if (ready) log.info("ready");
