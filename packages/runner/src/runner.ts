@@ -40,7 +40,7 @@ export interface RunnerOptions {
   /** Run without a limit that cannot be enforced, with a warning, rather than refuse the call. */
   allowUnlimited?: boolean;
   /** Passed to `Store.image` for every call. */
-  images?: Pick<ImageOptions, "platform" | "insecureRegistries" | "defaultRegistry" | "onProgress">;
+  images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal">;
   /** Told what a person should know and what does not end the call; each text once. `about` is set where `xfn doctor` tells it too. */
   onWarning?: (message: string, about?: "host") => void;
   /** Told what happens, for metrics. */
