@@ -272,7 +272,12 @@ export class ImageStore {
       try {
         const fitting = fitsOn(layer.record, lower)
           ? layer
-          : await this.#layers.ensureOn(placed.map(viewed), i === 0 ? chain("", diffId) : chainId, request);
+          : await this.#layers.ensureOn(
+              placed.map(viewed),
+              layer.record,
+              i === 0 ? chain("", diffId) : chainId,
+              request,
+            );
         // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
         placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {

@@ -6,7 +6,7 @@ import type { LowerTree } from "./layer-tree.ts";
  * layers below, looks right on top of given ones.
  */
 export interface LayerRecord {
-  /** Directories without an entry of their own, parents first. */
+  /** Directories without an entry of their own, parents first, where one below this layer would show through. */
   readonly implied: readonly BytePath[];
   /** Directories that are there only to hide what is below them. */
   readonly hollow: readonly BytePath[];
@@ -14,6 +14,8 @@ export interface LayerRecord {
   readonly whiteouts: readonly BytePath[];
   /** Directories that hide the layers below. "" is the root. */
   readonly opaque: readonly BytePath[];
+  /** What the layer deletes and hides, as its entries name it: wherever that is, once the layers below are known. */
+  readonly named: { readonly whiteouts: readonly BytePath[]; readonly marks: readonly BytePath[] };
   /** Some hard link's target is not in this layer. */
   readonly lowerLinks: boolean;
   /** False where the file system could hold neither whiteouts nor marks: overlayfs must not be used on it. */
@@ -29,7 +31,8 @@ export function isLayerRecord(value: unknown): value is LayerRecord {
   const record: Partial<Record<string, unknown>> = { ...value };
   return (
     ["implied", "hollow", "whiteouts", "opaque"].every((field) => Array.isArray(record[field])) &&
-    ["lowerLinks", "overlay"].every((field) => typeof record[field] === "boolean")
+    ["lowerLinks", "overlay"].every((field) => typeof record[field] === "boolean") &&
+    typeof record["named"] === "object"
   );
 }
 

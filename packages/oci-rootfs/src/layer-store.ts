@@ -109,11 +109,19 @@ export class LayerStore {
     });
   }
 
-  /** The layer as it must look on top of these layers, bottom first; its blob is in the store. */
-  ensureOn(lower: readonly ViewedLayer[], chainId: string, request: LayerRequest): Promise<StoredLayer> {
+  /**
+   * The layer as it must look on top of these layers, bottom first; its blob is in the store, and `itself` is what it was when
+   * it was unpacked alone.
+   */
+  ensureOn(
+    lower: readonly ViewedLayer[],
+    itself: LayerRecord,
+    chainId: string,
+    request: LayerRequest,
+  ): Promise<StoredLayer> {
     const key = this.key(chainId);
     return this.#flights.run(`${key} on`, request.signal, async (signal) => {
-      return this.find(key) ?? (await this.#unpackBlob(key, request, lower, signal));
+      return this.find(key) ?? (await this.#unpackBlob(key, request, { lower, named: itself.named }, signal));
     });
   }
 
@@ -121,13 +129,13 @@ export class LayerStore {
   async #unpackBlob(
     key: string,
     request: LayerRequest,
-    lower: readonly ViewedLayer[] | undefined,
+    place: Place | undefined,
     signal: AbortSignal,
   ): Promise<StoredLayer> {
     const file = wholeFile(this.#store.blobPath(request.descriptor.digest));
     const stop = (): void => givenUp(file);
     signal.addEventListener("abort", stop, { once: true });
-    const unpacking = this.#unpack(file, request, lower, request.descriptor);
+    const unpacking = this.#unpack(file, request, place, request.descriptor);
     try {
       return this.#commit(key, await unpacking.record, unpacking.folder);
     } catch (error) {
@@ -188,7 +196,7 @@ export class LayerStore {
   #unpack(
     file: GrowingFile,
     { descriptor, diffId }: LayerRequest,
-    lower: readonly ViewedLayer[] | undefined,
+    place: Place | undefined,
     verify: Expected | undefined,
   ): Unpacking {
     const folder = this.#store.temporary();
@@ -199,7 +207,8 @@ export class LayerStore {
       root: join(folder, "fs"),
       limits: this.#limits,
       owner: this.#owner,
-      lower,
+      lower: place?.lower,
+      named: place?.named,
       diffId,
       packedBytes: descriptor.size,
       verify: verify && { digest: verify.digest, size: verify.size },
@@ -221,6 +230,12 @@ export class LayerStore {
     if (layer === undefined) throw new ImageError("StoreFailed", `${this.#store.layerPath(key)} vanished`);
     return layer;
   }
+}
+
+/** The layers that one is unpacked for, and what it hides of them. */
+interface Place {
+  readonly lower: readonly ViewedLayer[];
+  readonly named: LayerRecord["named"];
 }
 
 /** A layer that is being unpacked into a temporary folder. */

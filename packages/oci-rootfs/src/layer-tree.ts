@@ -20,6 +20,8 @@ export interface TreeDirectory {
   implied: boolean;
   /** Nothing from lower layers shows. */
   opaque: boolean;
+  /** The layer deletes what lower layers have in its place: not even that one's mode counts. */
+  renewed: boolean;
 }
 
 export type TreeLeaf =
@@ -53,6 +55,7 @@ export function makeRoot(): TreeDirectory {
     mtime: undefined,
     implied: true,
     opaque: false,
+    renewed: false,
   };
 }
 
@@ -66,6 +69,8 @@ export interface Steps {
   missing(directory: TreeDirectory, name: string): TreeNode | undefined;
   /** Whether links of this layer may be followed; default yes. */
   refuseLinks?: boolean;
+  /** Something that is no directory, or a loop of links, is on the way: default is to refuse the layer. */
+  blocked?(): void;
 }
 
 /**
@@ -76,6 +81,10 @@ export interface Steps {
  * @throws ImageError UnsafeLayer for a loop or a parent that is no directory
  */
 export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps): TreeDirectory | undefined {
+  const block = (why: string): undefined => {
+    if (steps.blocked === undefined) throw unsafe(why);
+    steps.blocked();
+  };
   let directory = root;
   let followed = 0;
   let looked = 0;
@@ -96,11 +105,11 @@ export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps
       directory = node;
     } else if (node.kind === "symlink") {
       followed += 1;
-      if (followed > MAX_LINKS_FOLLOWED) throw unsafe("too many symbolic links on the way");
+      if (followed > MAX_LINKS_FOLLOWED) return block("too many symbolic links on the way");
       if (node.target.startsWith("/")) directory = root;
       rest.push(...node.target.split("/").reverse());
     } else {
-      throw unsafe(`${JSON.stringify(childPath(directory, name))} on the way is not a directory`);
+      return block(`${JSON.stringify(childPath(directory, name))} on the way is not a directory`);
     }
   }
   return directory;

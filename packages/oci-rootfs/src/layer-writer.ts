@@ -50,6 +50,11 @@ export interface LayerWriterOptions {
    * would look on an empty root, and the record says what that assumed.
    */
   lower: LowerTree | undefined;
+  /**
+   * What the layer deletes and hides, if it has been read before: it counts for entries that come earlier in the archive, too
+   * (OCI image-spec, "Whiteouts").
+   */
+  named: LayerRecord["named"] | undefined;
 }
 
 const WHITEOUT = ".wh.";
@@ -78,9 +83,9 @@ export class LayerWriter {
    */
   readonly #readable: number = process.geteuid?.() === 0 ? 0 : 0o400;
   readonly #tree: TreeDirectory = makeRoot();
-  readonly #whiteouts = new Set<BytePath>();
+  readonly #whiteouts: Set<BytePath>;
   /** Directories that are to hide what is below them, as the layer names them. */
-  readonly #marks = new Set<BytePath>();
+  readonly #marks: Set<BytePath>;
   #lowerLinks = false;
   #nodes = 0;
   #entries = 0;
@@ -90,6 +95,8 @@ export class LayerWriter {
     this.#root = options.root;
     this.#limits = options.limits;
     this.#lower = options.lower;
+    this.#whiteouts = new Set(options.named?.whiteouts);
+    this.#marks = new Set(options.named?.marks);
     // What is already ours need not be given to us.
     const own = options.owner?.uid === process.geteuid?.() && options.owner?.gid === process.getegid?.();
     this.#owner = own ? undefined : options.owner;
@@ -161,20 +168,23 @@ export class LayerWriter {
     }
     const implied: BytePath[] = [];
     const opaque: BytePath[] = [];
-    const finishDirectory = (directory: TreeDirectory): void => {
-      if (directory.implied && directory.path !== "") implied.push(directory.path);
+    const finishDirectory = (directory: TreeDirectory, hidden: boolean): void => {
+      if (directory.implied && directory.path !== "" && !hidden && !directory.renewed) implied.push(directory.path);
       if (directory.opaque) {
         opaque.push(directory.path);
         // overlayfs always merges roots: there the record's word counts, and lower layers are left out.
         if (directory.path !== "")
           overlay = attempt(() => linuxCalls().markOpaque(this.#at(directory.path))) && overlay;
       }
-      for (const child of directory.children.values()) if (child.kind === "directory") finishDirectory(child);
+      for (const child of directory.children.values())
+        if (child.kind === "directory") finishDirectory(child, hidden || directory.opaque);
       // Last: a directory that we may no longer search, or write, is done with.
       this.#finishDirectory(directory);
     };
-    finishDirectory(this.#tree);
-    return { implied, hollow, whiteouts, opaque, lowerLinks: this.#lowerLinks, overlay, bytes, entries: this.#entries };
+    finishDirectory(this.#tree, false);
+    const named = { whiteouts: [...this.#whiteouts], marks: [...this.#marks] };
+    const lowerLinks = this.#lowerLinks;
+    return { implied, hollow, whiteouts, opaque, named, lowerLinks, overlay, bytes, entries: this.#entries };
   }
 
   #at(path: BytePath): string | Buffer {
@@ -232,6 +242,7 @@ export class LayerWriter {
       mtime: undefined,
       implied: true,
       opaque: false,
+      renewed: false,
     };
     this.#keep(parent, name, made);
     return made;
@@ -255,6 +266,8 @@ export class LayerWriter {
       if (directory?.kind !== "directory") {
         this.#remove(parent, name, before);
         directory = this.#makeDirectory(parent, name);
+        // What the layer had there a moment ago has replaced whatever is below.
+        if (before !== undefined) Object.assign(directory, { opaque: true, renewed: true });
       }
       Object.assign(directory, { mode: entry.mode & 0o1777, mtime: entry.mtime, implied: false });
       return;
@@ -304,6 +317,8 @@ export class LayerWriter {
     if (found !== undefined && own !== undefined) {
       if (own === before) return;
       if (own.kind === "directory") throw unsafe("hard link to a directory");
+      for (let at: TreeDirectory | undefined = found; at !== undefined; at = at.parent)
+        if (at === before) throw unsafe("hard link that replaces the directory of its own target");
       this.#remove(parent, name, before);
       linkSync(this.#at(childPath(found, last)), at);
       this.#keep(parent, name, own);
@@ -314,11 +329,13 @@ export class LayerWriter {
       return;
     }
     const source = found === undefined ? undefined : this.#lowerEntry(found, last);
-    if (source?.kind !== "file") throw unsafe("hard link to nothing");
+    if (source === undefined) throw unsafe("hard link to nothing");
+    if (source.kind === "directory") throw unsafe("hard link to a directory");
     this.#remove(parent, name, before);
     // Unpacked layers never change, so they may share a file as the entry says; a copy could be had 500,000 times.
     linkSync(source.source, at);
-    this.#keep(parent, name, { kind: "file" });
+    const kind = source.kind === "other" ? "fifo" : source.kind;
+    this.#keep(parent, name, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
   }
 
   readonly #peek: Steps = { missing: (directory, name) => this.#peekBelow(directory, name) };
@@ -334,12 +351,15 @@ export class LayerWriter {
   /** @returns the directory, if there is no other reason for it than the mark */
   #mark(path: BytePath): BytePath[] {
     const parts = path === "" ? [] : path.split("/");
-    const own = walk(this.#tree, parts, { missing: () => undefined });
+    let blocked = false;
+    const own = walk(this.#tree, parts, { missing: () => undefined, blocked: () => (blocked = true) });
+    // The layer has something else there: of what is below, nothing shows anyway.
+    if (blocked) return [];
     if (own !== undefined) {
       own.opaque = true;
       return [];
     }
-    if (this.#isHidden(path)) return [];
+    if (this.#isHidden(path) || this.#whiteouts.has(path)) return [];
     // On given layers, one that hides nothing must make nothing.
     if (this.#lower !== undefined && walk(this.#tree, parts, this.#peek) === undefined) return [];
     const directory = this.#parent(parts);
@@ -361,6 +381,9 @@ export class LayerWriter {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
     if (this.#isHidden(path)) return undefined;
+    let blocked = false;
+    walk(this.#tree, parts, { missing: () => undefined, blocked: () => (blocked = true) });
+    if (blocked) return undefined;
     // On given layers, one that deletes nothing must make nothing, not even its parents.
     if (this.#lower !== undefined) {
       const seen = walk(this.#tree, parts, this.#peek);
@@ -372,7 +395,10 @@ export class LayerWriter {
     }
     const parent = this.#parent(parts);
     const own = parent.children.get(name);
-    if (own?.kind === "directory") own.opaque = true;
+    if (own?.kind === "directory") {
+      own.opaque = true;
+      own.renewed = true;
+    }
     if (own !== undefined) return undefined;
     for (let at: TreeDirectory | undefined = parent; at !== undefined; at = at.parent) if (at.opaque) return undefined;
     const at = this.#at(childPath(parent, name));

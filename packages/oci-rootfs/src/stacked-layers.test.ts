@@ -109,6 +109,53 @@ describe("whiteouts", () => {
     expect(seen(image)).toEqual(["lib -> usr/lib", "usr/ 755", "usr/lib/ 755", 'usr/lib/y 644 "1" 1']);
   });
 
+  test("more whiteouts than are looked up one by one, over several layers", async () => {
+    const names = Array.from({ length: 100 }, (_, i) => `d/${i}`);
+    const lower = names.map((name) => file(name, "1"));
+    const kept = ["d/x"].map((name) => file(name, "2"));
+    const gone = names.map((name) => file(name.replace("/", "/.wh.")));
+    const image = await unpack(lower.slice(0, 60), lower.slice(50), kept, [...gone, file("d/.wh.missing")]);
+    expect(image.layers).toHaveLength(4);
+    expect(seen(image)).toEqual(["d/ 755", 'd/x 644 "2" 1']);
+  });
+
+  test("a whiteout or mark below something that its layer replaces by a file has nothing to do", async () => {
+    const image = await unpack([file("a/b/x", "1")], [file("a/b/.wh.x"), file("a/b/.wh..wh..opq"), file("a", "2")]);
+    expect(seen(image)).toEqual(['a 644 "2" 1']);
+  });
+
+  test("a directory that its layer deletes and marks is gone", async () => {
+    const image = await unpack([file("a/b/x", "1")], [file("a/b/.wh..wh..opq"), file("a/.wh.b")]);
+    expect(seen(image)).toEqual(["a/ 755"]);
+  });
+
+  test.each([
+    ["deleted", [file("a/x", "2"), file(".wh.a")], "755"],
+    ["marked", [file("a/x", "2"), file("a/.wh..wh..opq")], "700"],
+  ])("a directory that is %s and implied anew", async (_, layer, mode) => {
+    const image = await unpack([directory("a", 0o700), file("a/old", "1")], layer);
+    expect(seen(image)).toEqual([`a/ ${mode}`, 'a/x 644 "2" 1']);
+  });
+
+  test("what a layer deletes counts for entries before it, also where the layer is unpacked for its place", async () => {
+    const lower = [directory("a", 0o700), file("a/old", "1"), symlink("lib", "usr/lib"), file("usr/lib/x", "1")];
+    const image = await unpack(lower, [file("a/x", "2"), file("lib/y", "2"), file(".wh.a")]);
+    expect(seen(image)).toEqual([
+      "a/ 755",
+      'a/x 644 "2" 1',
+      "lib -> usr/lib",
+      "usr/ 755",
+      "usr/lib/ 755",
+      'usr/lib/x 644 "1" 1',
+      'usr/lib/y 644 "2" 1',
+    ]);
+  });
+
+  test("a directory in the place of a file of its own layer is new", async () => {
+    const image = await unpack([file("a/old", "1")], [file("a", "2"), directory("a"), file("a/new", "3")]);
+    expect(seen(image)).toEqual(["a/ 755", 'a/new 644 "3" 1']);
+  });
+
   test("a whiteout of a link deletes the link, not what it leads to", async () => {
     const image = await unpack([symlink("lib", "usr/lib"), file("usr/lib/x", "1")], [file(".wh.lib")]);
     expect(seen(image)).toEqual(["usr/ 755", "usr/lib/ 755", 'usr/lib/x 644 "1" 1']);
@@ -176,10 +223,20 @@ describe("links between layers", () => {
     expect(seen(image)).toContain('usr/lib/b 644 "1" 1');
   });
 
+  test("a hard link to a lower symlink or FIFO is another name of it, wherever it leads", async () => {
+    const lower = [symlink("a", "/etc/passwd"), { name: "p", type: "6", mode: 0o640 }];
+    const image = await unpack(lower, [hardlink("l", "a"), hardlink("q", "p")]);
+    expect(seen(image)).toEqual(["a -> /etc/passwd", "l -> /etc/passwd", "p 640 fifo", "q 640 fifo"]);
+  });
+
+  test("a hard link that replaces the directory of its own target is refused", async () => {
+    await expect(unpack([file("a/x", "1"), hardlink("a", "a/x")])).rejects.toMatchObject({ code: "UnsafeLayer" });
+  });
+
   test.each([
     ["missing below", [file("a", "1")], [hardlink("l", "gone")]],
     ["deleted in its own layer", [file("a", "1")], [file(".wh.a"), hardlink("l", "a")]],
-    ["a lower link to a file outside", [symlink("a", "/etc/passwd")], [hardlink("l", "a")]],
+    ["a directory below", [directory("a")], [hardlink("l", "a")]],
   ])("a hard link to something %s is refused", async (_, lower, upper) => {
     await expect(unpack(lower, upper)).rejects.toMatchObject({ code: "UnsafeLayer", layer: 1 });
   });
@@ -218,6 +275,25 @@ test("flatten does not follow a link that a left-out layer would have replaced",
   const image = await unpack([symlink("d", join(box.dir, "sentinel"))], recurring, [file("d/.wh.secret")], recurring);
   seen(image);
   expect(readFileSync(join(box.dir, "sentinel", "secret"), "utf8")).toBe("untouched");
+});
+
+test("flatten keeps hard links between layers, and to names that are left when others have been replaced", async () => {
+  const image = await unpack(
+    [file("a", "1"), hardlink("b", "a"), symlink("s", "a"), hardlink("t", "s")],
+    [file("a", "2"), hardlink("c", "b")],
+  );
+  count += 1;
+  const destination = join(box.dir, `flat${count}`);
+  flatten(image.layers, destination);
+  const inode = (path: string): number => lstatSync(join(destination, path)).ino;
+  expect(inode("c")).toBe(inode("b"));
+  expect(inode("t")).toBe(inode("s"));
+  expect(inode("a")).not.toBe(inode("b"));
+  expect(readFileSync(join(destination, "c"), "utf8")).toBe("1");
+});
+
+test("flatten gives a FIFO its mode, whatever the umask", async () => {
+  expect(seen(await unpack([{ name: "pipe", type: "6", mode: 0o666 }]))).toEqual(["pipe 666 fifo"]);
 });
 
 test("flatten keeps hard links, and copies nothing back into the layers", async () => {

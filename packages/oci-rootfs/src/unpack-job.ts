@@ -17,6 +17,8 @@ export interface UnpackJob {
   readonly owner: Owner | undefined;
   /** The layers below, bottom first, if the layer is unpacked for one place only. */
   readonly lower: readonly ViewedLayer[] | undefined;
+  /** What it deletes, if it has been unpacked by itself before. */
+  readonly named: LayerRecord["named"] | undefined;
   readonly diffId: string;
   readonly packedBytes: number;
   /** What the packed bytes must be, unless the one who writes the file sees to that. */

@@ -1,0 +1,234 @@
+import { gzipSync } from "node:zlib";
+import { type TestImage, testImage } from "../../packages/oci-rootfs/testing/layout.ts";
+import { type RawEntry, tarball } from "../../packages/oci-rootfs/testing/tarball.ts";
+
+/** Numbers that are the same for the same seed (mulberry32). */
+export interface Random {
+  /** A whole number from 0 up to, without, `below`. */
+  below(below: number): number;
+  /** True one time in `n`. */
+  oneIn(n: number): boolean;
+  pick<T>(from: readonly T[]): T;
+}
+
+export function random(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (limit: number): number => Math.floor(next() * limit);
+  return { below, oneIn: (n) => below(n) === 0, pick: (from) => from[below(from.length)] as (typeof from)[number] };
+}
+
+/** The entries of an image's layers, bottom first. */
+export interface RandomImage {
+  readonly layers: readonly (readonly RawEntry[])[];
+  /** Not compressed. */
+  readonly plain: boolean;
+}
+
+/**
+ * Few names, so that layers meet in them; some beyond what a header holds, in other alphabets, or no UTF-8 at all.
+ */
+const NAMES = ["a", "b", "c", "d", "e", "lib", "usr", "x y", "-rf", "é", "e\u0301", "A", "n".repeat(130)];
+const MODES = [0o644, 0o755, 0o600, 0o400, 0o777, 0o4755, 0o2755, 0o6711, 0o1777, 0o666, 0o700];
+
+type Kind = "file" | "directory" | "symlink" | "fifo";
+
+/** What the image holds so far, as names only: enough to meet, replace and delete what is there. */
+class Known extends Map<string, { readonly kind: Kind; readonly layer: number }> {
+  layer = 0;
+
+  copy(): Known {
+    return Object.assign(new Known(this), { layer: this.layer });
+  }
+
+  put(path: string, kind: Kind): void {
+    // A directory may be there already, with all that is in it.
+    if (kind !== "directory" || this.get(path)?.kind !== "directory") this.forget(path, this.layer);
+    this.set(path, { kind, layer: this.layer });
+  }
+
+  /** Nothing of this layer and those below it is at the path any more. */
+  forget(path: string, layer: number): void {
+    for (const [at, known] of this)
+      if ((at === path || at.startsWith(`${path}/`)) && known.layer <= layer) this.delete(at);
+  }
+
+  of(...kinds: Kind[]): string[] {
+    return [...this].filter(([, { kind }]) => kinds.includes(kind)).map(([path]) => path);
+  }
+}
+
+/** An image of one to five layers that change, delete and replace each other's files. Most are valid; not all. */
+export function randomImage(seed: number): RandomImage {
+  const dice = random(seed);
+  let known = new Known();
+  const layers: RawEntry[][] = [];
+  for (let count = 1 + dice.below(5); known.layer < count; known.layer++) {
+    const entries: RawEntry[] = [];
+    const deleted: string[] = [];
+    for (let j = 0, size = 1 + dice.below(14); j < size; j++) {
+      const next = known.copy();
+      const entry = randomEntry(dice, next, deleted);
+      if (pullsTheRug({ layers: [[...entries, ...entry]] }) && !dice.oneIn(50)) continue;
+      entries.push(...entry);
+      known = next;
+    }
+    layers.push(entries);
+    for (const path of deleted) known.forget(path, known.layer - 1);
+  }
+  return { layers, plain: dice.oneIn(4) };
+}
+
+/** The image, packed. */
+export function packImage({ layers, plain }: RandomImage): TestImage {
+  return testImage(
+    layers.map((entries) => tarball(entries)),
+    {
+      pack: (archive) => (plain ? archive : gzipSync(archive, { level: 1 })),
+      layerType: `application/vnd.oci.image.layer.v1.tar${plain ? "" : "+gzip"}`,
+    },
+  );
+}
+
+/** Whether an entry deletes something. */
+export function isWhiteout(entry: RawEntry): boolean {
+  return /(?:^|\/)\.wh\./.test(pathOf(entry));
+}
+
+/**
+ * Whether some layer goes through a name that it also replaces with something that is no directory, or deletes something
+ * below a name that it also deletes. Which of the two comes first then decides what it means, where the name was a link.
+ */
+export function pullsTheRug({ layers }: Pick<RandomImage, "layers">): boolean {
+  return layers.some((entries) => {
+    const replaced = new Set(entries.filter(({ type }) => type !== "5").map(pathOf));
+    const deleted = new Set(entries.filter(isWhiteout).map((entry) => pathOf(entry).replace(/(^|\/)\.wh\./, "$1")));
+    const marked = new Set(entries.filter(isMark).map((entry) => pathOf(entry).replace(/\/?[^/]*$/, "")));
+    const later = (path: string, i: number): boolean => entries.slice(i).some((entry) => pathOf(entry) === path);
+    return entries.some((entry, i) =>
+      above(pathOf(entry)).some(
+        (path, at, all) =>
+          replaced.has(path) ||
+          later(path, i) ||
+          (isWhiteout(entry) && (deleted.has(path) || (marked.has(path) && (at < all.length - 1 || !isMark(entry))))),
+      ),
+    );
+  });
+}
+
+function isMark(entry: RawEntry): boolean {
+  return pathOf(entry).endsWith(".wh..wh..opq");
+}
+
+function above(path: string): string[] {
+  return [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+}
+
+function pathOf(entry: RawEntry): string {
+  return (entry.pax?.["path"] ?? String(entry.name)).replace(/^\.?\/|\/$/g, "");
+}
+
+function randomEntry(dice: Random, known: Known, deleted: string[]): RawEntry[] {
+  const path = randomPath(dice, known);
+  const mode = dice.oneIn(3) ? dice.pick(MODES) : undefined;
+  const name = written(dice, path);
+  switch (dice.below(known.layer > 0 ? 14 : 9)) {
+    case 0:
+    case 1:
+      known.put(path, "directory");
+      return [{ ...named(dice, `${name}/`), type: "5", mode: mode ?? 0o755 }];
+    case 2: {
+      const link = randomTarget(dice, known);
+      known.put(path, "symlink");
+      return [{ ...named(dice, name), type: "2", link, mode: 0o777 }];
+    }
+    case 3: {
+      const files = known.of("file", "symlink", "fifo").filter((file) => !deleted.some((gone) => isBelow(file, gone)));
+      const target = dice.oneIn(60) || files.length === 0 ? path : dice.pick(files);
+      if (target.length > 100 || (isBelow(target, path) && !dice.oneIn(10))) return [];
+      known.put(path, known.get(target)?.kind ?? "file");
+      return [{ ...named(dice, name), type: "1", link: target }];
+    }
+    case 4:
+      if (!dice.oneIn(3)) return [];
+      known.put(path, "fifo");
+      return [{ ...named(dice, name), type: "6", mode: mode ?? 0o644 }];
+    case 9:
+    case 10:
+    case 11: {
+      const gone = known.size === 0 || dice.oneIn(6) ? path : dice.pick([...known.keys()]);
+      deleted.push(gone);
+      const slash = gone.lastIndexOf("/") + 1;
+      return [{ ...named(dice, `${gone.slice(0, slash)}.wh.${gone.slice(slash)}`), content: "" }];
+    }
+    case 12: {
+      const directories = known.of("directory");
+      const at = directories.length === 0 ? path : dice.pick(directories);
+      deleted.push(...[...known.keys()].filter((below) => below !== at && isBelow(below, at)));
+      return [{ ...named(dice, `${at}/.wh..wh..opq`), content: "" }];
+    }
+    default:
+      known.put(path, "file");
+      return [
+        {
+          ...named(dice, name),
+          content: `${path} ${dice.below(1000)}`.repeat(dice.pick([0, 1, 1, 1, 40])),
+          mode: mode ?? 0o644,
+        },
+      ];
+  }
+}
+
+function isBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
+}
+
+/** Somewhere below what is there, or at it; seldom below something that is no directory. */
+function randomPath(dice: Random, known: Known): string {
+  for (;;) {
+    const path = anyPath(dice, known);
+    const above = [...path.matchAll(/\//g)].map(({ index }) => known.get(path.slice(0, index))?.kind);
+    const leaf = above.includes("file") || above.includes("fifo");
+    if ((!leaf || dice.oneIn(200)) && (!above.includes("symlink") || dice.oneIn(6))) return path;
+  }
+}
+
+function anyPath(dice: Random, known: Known): string {
+  if (known.size > 0 && dice.oneIn(4)) return dice.pick([...known.keys()]);
+  const parents = known.of("directory", "symlink");
+  const parent = parents.length > 0 && !dice.oneIn(3) ? `${dice.pick(parents)}/` : "";
+  const depth = dice.oneIn(4) ? 2 : 1;
+  return parent + Array.from({ length: depth }, () => dice.pick(NAMES)).join("/");
+}
+
+function randomTarget(dice: Random, known: Known): string {
+  const directories = known.of("directory");
+  const path = directories.length === 0 || dice.oneIn(4) ? dice.pick(NAMES) : dice.pick(directories);
+  const target = dice.pick([
+    path,
+    path,
+    `/${path}`,
+    `../${path}`,
+    path.split("/").at(-1) ?? path,
+    "..",
+    "/",
+    "../../..",
+  ]);
+  return target.length > 100 ? "a" : target;
+}
+
+/** The same path as archives may have it. */
+function written(dice: Random, path: string): string {
+  return dice.pick([path, path, path, `./${path}`, `/${path}`]);
+}
+
+/** A name, in a header if it fits there, and otherwise or at times as PAX has it. */
+function named(dice: Random, name: string): RawEntry {
+  const long = Buffer.byteLength(name) > 99 || dice.oneIn(8);
+  return long ? { name: "short", pax: { path: name } } : { name };
+}
