@@ -256,6 +256,15 @@ describe("a registry that fails while being pushed to", () => {
     await expect(pushing).rejects.toMatchObject({ code: "RegistryUnavailable", retryable: true });
   });
 
+  test("at one blob ends the others, which nobody waits for any more", async () => {
+    registry.fault = (request, response) => {
+      if (request.method !== "PUT") return false;
+      if (request.url?.includes(encodeURIComponent(noise().digest)) !== true) return true; // never answered
+      return Boolean(response.writeHead(403).end());
+    };
+    await expect(push({ stallTimeoutMs: 3_600_000 })).rejects.toMatchObject({ code: "Unauthorized" });
+  });
+
   test("by filing it under another digest is not believed", async () => {
     registry.fault = (request, response) => {
       if (request.method === "PUT") response.setHeader("docker-content-digest", sha256("other"));
