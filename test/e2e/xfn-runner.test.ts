@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -232,6 +232,30 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       await workspace.write("bin/crun", '#!/bin/sh\nexec crun "$@"\n', { mode: 0o755 });
       await server.logged(({ msg }) => msg === "ready");
       expect(await xfnRunner(workspace, ["healthcheck", "--address", socket])).toMatchObject({ code: 0, stderr: "" });
+    });
+
+    test("a call that the host failed makes it look again: not ready while containers cannot be run, ready when they can", async () => {
+      const content = '#!/bin/sh\nexec crun "$@"\n';
+      const runtime = await workspace.write("lost/crun", content, { mode: 0o755 });
+      const args = ["--address", socket, "--oci-runtime", runtime, "--start-early", "off"];
+      await using server = await startRunnerServer(workspace, args);
+      using client = clientOf({ endpoint: socket });
+      rmSync(runtime);
+      expect(["RuntimeMissing", "StartFailed"]).toContain((await failureOf(sh(client, "echo in"))).code);
+      await server.logged(({ msg }) => msg?.startsWith("not ready") === true);
+      expect((await fetch(`${server.http}/readyz`)).status).toBe(503);
+      await workspace.write("lost/crun", content, { mode: 0o755 });
+      const isReady = (): boolean => server.log().filter(({ msg }) => msg === "ready").length === 2;
+      await server.logged(isReady);
+      expect(await sh(client, "echo in")).toBe("in\n");
+    });
+
+    test("a log that nobody reads any more ends nothing", async () => {
+      await using server = await startRunnerServer(workspace, ["--address", socket]);
+      using client = clientOf({ endpoint: socket });
+      server.started.child.stderr?.destroy();
+      for (let call = 0; call < 3; call++) expect(await sh(client, "echo in")).toBe("in\n");
+      expect((await fetch(`${server.http}/livez`)).status).toBe(200);
     });
 
     test("healthcheck needs a runner that answers", async () => {
