@@ -207,7 +207,7 @@ function startOf(response: TransportResponse): number {
 }
 
 function nextPage(response: TransportResponse, registry: URL): URL | undefined {
-  const link = /<([^>]*)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
+  const link = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
   const next = link === undefined ? null : URL.parse(link, response.url.href);
   // A list goes on at the registry itself; anything else would be a redirect that nobody checks.
   return next === null || next.origin !== registry.origin ? undefined : next;
