@@ -4,13 +4,22 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sandbox } from "../testing/sandbox.ts";
 
-test("the README's example runs as it is written", () => {
+const EXPECTED: Readonly<Record<string, string>> = {
+  "example.ts": "true 1\n[ '/fn/run' ] / 1000\n#!/bin/sh\ncat\n\n",
+  "build.ts": "2\n{ 'org.opencontainers.image.title': 'my-fn' } arm64\narm64\n",
+};
+
+test.each(Object.entries(EXPECTED))("the README's %s runs as it is written", (name, expected) => {
   using box = sandbox();
   const readme = readFileSync(join(import.meta.dirname, "..", "README.md"), "utf8");
-  const [, example = ""] = /```ts example\.ts\n([\s\S]*?)```/.exec(readme) ?? [];
-  const program = join(box.dir, "example.ts");
+  const [, example = ""] = new RegExp(`\`\`\`ts ${name}\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+  const program = join(box.dir, name);
   // From the source: a unit test needs no build.
-  writeFileSync(program, example.replace('"@xfn/oci-rootfs"', JSON.stringify(join(import.meta.dirname, "index.ts"))));
+  const source = (entry: string): string => JSON.stringify(join(import.meta.dirname, `${entry}.ts`));
+  const text = example
+    .replaceAll('"@xfn/oci-rootfs"', source("index"))
+    .replaceAll('"@xfn/oci-rootfs/registry"', source("registry"));
+  writeFileSync(program, text);
   const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", env: { TMPDIR: box.dir } });
-  expect({ stdout, stderr }).toEqual({ stdout: "true 1\n[ '/fn/run' ] / 1000\n#!/bin/sh\ncat\n\n", stderr: "" });
+  expect({ stdout, stderr }).toEqual({ stdout: expected, stderr: "" });
 });
