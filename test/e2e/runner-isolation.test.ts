@@ -372,6 +372,13 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     });
   });
 
+  test("fails: it had inherited its three descriptors and no others (CVE-2024-21626)", async () => {
+    // 3 is the folder that is being listed.
+    await withRunner(workspace, { ociRuntime: await runtime("ls /proc/self/fd >&2; exit 1") }, async (runner) => {
+      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({ stderr: "0\n1\n2\n3\n" });
+    });
+  });
+
   test("hangs: the call ends at its deadline", async () => {
     await withRunner(workspace, { ociRuntime: await runtime("exec sleep 600") }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"), { timeoutMs: 500 })).rejects.toMatchObject({

@@ -134,6 +134,7 @@ describe("runner", needs("crun"), () => {
     });
   });
 
+  // More of it, with each runtime: runner-isolation.test.ts.
   describe("isolation", () => {
     let runner: Runner;
     let state: Before;
@@ -148,57 +149,13 @@ describe("runner", needs("crun"), () => {
     const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
       Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
 
-    test("only its own processes are visible", async () => {
-      expect(await sh("cd /proc; for p in [0-9]*; do cat $p/comm; done")).toMatch(/^(sh|function|cat)\n(cat\n)*$/);
-    });
-
-    test("no descriptor besides the three is open", async () => {
-      // A shell of its own: the one that reads the script keeps that file open.
-      const list = "for fd in /proc/self/fd/*; do if [ -e $fd ]; then echo ${fd##*/}; fi; done";
-      expect(await sh(`sh -c '${list}'`)).toBe("0\n1\n2\n");
-    });
-
     test("stdio are pipes that can be opened by path", async () => {
       expect(await sh("echo ok > /dev/stdout; readlink /proc/self/fd/0")).toMatch(/^ok\npipe:/);
-    });
-
-    test("no capability, and none to be gained", async () => {
-      const status = await sh("cat /proc/self/status");
-      for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
-        expect(status).toContain(`${set}:\t0000000000000000`);
-      expect(status).toContain("NoNewPrivs:\t1");
-    });
-
-    test("the kernel's settings cannot be written", async () => {
-      const attempts = ["/proc/sys/kernel/hostname", "/proc/sysrq-trigger", "/proc/sys/vm/drop_caches"];
-      for (const path of attempts) expect(await sh(`(echo 1 > ${path}) 2>/dev/null || echo denied`)).toBe("denied\n");
     });
 
     test("the host's files are not there, and its devices neither", async () => {
       expect(await sh("ls -d /root/.cache /home/* /sys/* 2>/dev/null; ls /dev | tr '\\n' ' '")).not.toMatch(
         /root|home|sys|sd|vd|mem/,
-      );
-    });
-
-    test("one id exists inside, and outside it is not root's", async () => {
-      const [inside, outside, size] = (await sh("cat /proc/self/uid_map")).trim().split(/\s+/).map(Number);
-      expect({ inside, size }).toEqual({ inside: 0, size: 1 });
-      // Seen from inside, the map shows the id of the namespace around it: a root runner's is the host's.
-      if (process.getuid?.() === 0) expect(outside).toBeGreaterThan(65_536);
-    });
-
-    test("Isolated has no network; Accessible has the runner's", async () => {
-      const interfaces = (text: string): string[] =>
-        text
-          .split("\n")
-          .flatMap((line) => line.match(/^\s*(\S+):/)?.[1] ?? [])
-          .sort();
-      const host = interfaces(readFileSync("/proc/net/dev", "utf8"));
-      expect(interfaces(await sh("cat /proc/net/dev"))).toEqual(["lo"]);
-      expect(await sh("readlink /proc/self/ns/net")).not.toBe(`${readlinkSync("/proc/self/ns/net")}\n`);
-      expect(interfaces(await sh("cat /proc/net/dev", { network: "Accessible" }))).toEqual(host);
-      expect(await sh("readlink /proc/self/ns/net", { network: "Accessible" })).toBe(
-        `${readlinkSync("/proc/self/ns/net")}\n`,
       );
     });
 
