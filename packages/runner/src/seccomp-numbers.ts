@@ -55,7 +55,7 @@ const table = `
   tgkill 234 131, time 201 -, timer_create 222 107, timer_delete 226 111, timer_getoverrun 225 109,
   timer_gettime 224 108, timer_settime 223 110, timerfd_create 283 85, timerfd_gettime 287 87, timerfd_settime 286 86,
   times 100 153, tkill 200 130, truncate 76 45, umask 95 166, umount2 166 39, uname 63 160, unlink 87 -,
-  unlinkat 263 35, unshare 272 97, userfaultfd 323 282, utime 132 -, utimensat 280 88, utimes 235 -, vfork 58 -,
+  unlinkat 263 35, unshare 272 97, userfaultfd 323 282, uretprobe 335 -, utime 132 -, utimensat 280 88, utimes 235 -, vfork 58 -,
   vhangup 153 58, vmsplice 278 75, wait4 61 260, waitid 247 95, write 1 64, writev 20 66
 `;
 

@@ -15,7 +15,10 @@ export interface ConditionalCall {
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** What a function may do. Names that only other architectures have are no error. */
+/**
+ * What a function may do. Names that only other architectures have are no error. `uretprobe` is called by the kernel's own
+ * trampoline in a program that the host traces.
+ */
 export const allowedCalls: readonly string[] = words(`
   read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek
   open openat openat2 creat close close_range dup dup2 dup3 fcntl flock ioctl
@@ -34,7 +37,7 @@ export const allowedCalls: readonly string[] = words(`
   getpid getppid gettid getpgid setpgid getpgrp getsid setsid set_tid_address
   getuid geteuid getgid getegid getresuid getresgid getgroups
   setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups capget capset
-  prctl arch_prctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
+  prctl arch_prctl uretprobe seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
   getrlimit setrlimit prlimit64 getrusage times sysinfo uname getrandom getcpu rseq restart_syscall
   sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getscheduler sched_setscheduler
   sched_getattr sched_setattr sched_get_priority_max sched_get_priority_min sched_rr_get_interval
@@ -79,6 +82,8 @@ export const DENIED_CALL_ERRNO: number = constants.errno.EPERM;
 // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of <linux/sched.h>. clone3 has its flags in memory, where no
 // filter sees them: it is unknown (ENOSYS), and libraries fall back to clone.
 const CLONE_NAMESPACES = 0x7e02_0000;
+// CONFIG_CLONE_BACKWARDS2: the stack comes first there.
+const CLONE_FLAGS = process.arch === "s390x" ? 1 : 0;
 
 // <linux/socket.h>, <linux/netlink.h>, <linux/in.h>
 const AF_UNIX = 1;
@@ -107,7 +112,7 @@ const SOCKETS: Condition[][] = [
 
 /** What depends on arguments. */
 export const conditionalCalls: readonly ConditionalCall[] = [
-  { name: "clone", cases: [[{ argument: 0, without: CLONE_NAMESPACES }]], errno: constants.errno.EPERM },
+  { name: "clone", cases: [[{ argument: CLONE_FLAGS, without: CLONE_NAMESPACES }]], errno: constants.errno.EPERM },
   { name: "socket", cases: SOCKETS, errno: constants.errno.EAFNOSUPPORT },
   { name: "socketpair", cases: [[{ argument: 0, equals: AF_UNIX }]], errno: constants.errno.EAFNOSUPPORT },
   // PER_LINUX, and the question what it is: other personalities weaken address space randomisation and such.
