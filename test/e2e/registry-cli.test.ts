@@ -83,6 +83,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       const without = await workspace.xfn(["push", "my-fn:v1", name, ...insecure()]);
       expect(without).toMatchObject({ code: 1, stdout: "" });
       expect(without.stderr).toContain("401");
+      expect(without.stderr).toContain(`docker login ${locked.host}`);
       expect(await workspace.xfn(["push", "my-fn:v1", name, ...insecure()], { env })).toMatchObject({ code: 0 });
       const cache = ["--cache-dir", workspace.path("third-cache")];
       expect(await workspace.xfn(["pull", name, ...cache, ...insecure()], { env })).toMatchObject({ code: 0 });
@@ -122,7 +123,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       ["a platform that is none", ["pull", "HOST/x", "--platform", "amd64"], 2, "--platform"],
       ["a mirror that is none", ["pull", "HOST/x", "--mirror", "nonsense"], 2, "--mirror"],
       ["certificates that are none", ["pull", "HOST/x", "--registry-ca", "fn/function"], 2, "--registry-ca"],
-      ["https where there is none", ["copy", "my-fn:v1", "HOST/x:v1", "--no-insecure"], 1, "insecure"],
+      ["https where there is none", ["copy", "my-fn:v1", "HOST/x:v1", "--no-insecure"], 1, "--insecure-registry"],
     ])("%s ends in one line of stderr and the right code", async (_, given, code, words) => {
       const plain = given.includes("--no-insecure");
       const args = given.filter((arg) => arg !== "--no-insecure").map((arg) => arg.replace("HOST", open.host));

@@ -24,6 +24,16 @@ test("a name that cannot be read is wrong input", () => {
   });
 });
 
+test.each([
+  ["Unauthorized", undefined, "docker login r.example:5000"],
+  ["RegistryUnavailable", "ERR_SSL_WRONG_VERSION_NUMBER", "--insecure-registry r.example:5000"],
+  ["RegistryUnavailable", "DEPTH_ZERO_SELF_SIGNED_CERT", "--registry-ca"],
+] as const)("a registry that does not let us in (%s, %s): what opens it", (code, system, way) => {
+  const cause = Object.assign(new Error("no"), { code: system });
+  const error = explainImageError(wrapped(new ImageError(code, "no", { image: "r.example:5000/f:v1", cause })));
+  expect(error).toMatchObject({ exitCode: 1, details: [expect.stringContaining(way)] });
+});
+
 test("other errors stay as they are", () => {
   const error = wrapped(new ImageError("DigestMismatch", "no", { image: "f" }));
   expect(explainImageError(error)).toBe(error);

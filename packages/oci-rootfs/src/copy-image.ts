@@ -181,7 +181,7 @@ async function copyGraph(
     const outcome = await writing.catch((error: unknown) => {
       // Wrong content is the source's doing.
       const wrong = error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
-      throw wrong ? error.at({ image: options.from }) : error;
+      throw ImageError.from(error, { digest: blob.digest, ...(wrong && { image: options.from }) });
     });
     counts[outcome] += 1;
     if (outcome === "written") bytes += blob.size;

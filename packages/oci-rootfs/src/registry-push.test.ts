@@ -354,6 +354,34 @@ describe("copy", () => {
     expect(registry.requests).toEqual([]);
   });
 
+  test("between registries gives each its own credentials", async () => {
+    await using other = await fakeRegistry();
+    registry.add(image);
+    const basic = (name: string): string => `Basic ${Buffer.from(`${name}:p`).toString("base64")}`;
+    for (const [server, name] of [
+      [registry, "from"],
+      [other, "to"],
+    ] as const) {
+      server.fault = (request, response) => {
+        if (request.headers.authorization === basic(name)) return false;
+        request.resume();
+        return Boolean(response.writeHead(401, { "www-authenticate": "Basic" }).end());
+      };
+    }
+    await copyImage({
+      from: `${registry.host}/fn`,
+      to: `${other.host}/fn`,
+      fromAuth: { username: "from", password: "p" },
+      toAuth: { username: "to", password: "p" },
+      insecureRegistries: [registry.host, other.host],
+    });
+    const sent = (server: FakeRegistry): Set<string | undefined> =>
+      new Set(server.requests.map(({ authorization }) => authorization));
+    expect(sent(registry)).toEqual(new Set([undefined, basic("from")]));
+    expect(sent(other)).toEqual(new Set([undefined, basic("to")]));
+    expect(other.manifests.get("latest")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
+  });
+
   test("from a layout to a layout", async () => {
     const to = `oci:${join(box.dir, "out")}:copy`;
     expect((await copyImage({ from: layout, to })).digest).toBe(image.manifest.digest);
