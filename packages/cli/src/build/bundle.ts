@@ -1,8 +1,16 @@
 import { basename, join } from "node:path";
-import type { BuildFailure, BuildOptions, Message, Metafile } from "esbuild";
+import type { BuildFailure, BuildOptions, Message, Metafile, OnResolveResult } from "esbuild";
 import { inputError } from "../errors.ts";
 import { type BundledPackage, bundledPackages } from "./bundled-packages.ts";
 import { MAPPED_STACKS, mappedStacks } from "./mapped-stacks.ts";
+import {
+  DEPENDENCIES_FILE,
+  dependenciesEntry,
+  dependenciesOf,
+  dependencyModules,
+  dependencyStubs,
+  moduleName,
+} from "./split-dependencies.ts";
 import { stablePaths } from "./stable-paths.ts";
 
 /** A bundled function: CommonJS files that lie side by side in the image. */
@@ -50,17 +58,30 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
     // `run(import.meta, fn)` does nothing in a bundle, as it should: the entry serves the function.
     logOverride: { "empty-import-meta": "silent" },
     define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
-    plugins: [mappedStacks, stablePaths(dir, onLazyPart)],
   };
+  const modules = new Map<string, OnResolveResult>();
+  const stable = stablePaths(dir, onLazyPart, (module) => void modules.set(moduleName(dir, module), module));
   try {
     const stdin = { contents: entryCode(entry), resolveDir: dir, sourcefile: "xfn-entry.js", loader: "js" } as const;
     const outfile = join(dir, BUNDLE_FILE);
-    const main = await build({ ...settings, stdin, outfile, sourcemap: "external" });
-    for (const { path, contents } of main.outputFiles) files.set(basename(path), contents);
+    const own = { ...settings, stdin, outfile, sourcemap: "external" } as const;
+    let main = await build({ ...own, plugins: [mappedStacks, stable] });
     metafiles.push(main.metafile);
+    const apart = dependenciesOf(dir, main.metafile, modules);
+    if (apart.size > 0) {
+      const contents = dependenciesEntry(apart);
+      const entry = { contents, resolveDir: dir, sourcefile: "xfn-dependencies.js", loader: "js" } as const;
+      const dependencyFile = join(dir, DEPENDENCIES_FILE);
+      const plugins = [dependencyModules(apart), stable];
+      const other = await build({ ...settings, stdin: entry, outfile: dependencyFile, plugins });
+      for (const { contents: code } of other.outputFiles) dependencies.set(DEPENDENCIES_FILE, code);
+      metafiles.push(other.metafile);
+      main = await build({ ...own, plugins: [mappedStacks, dependencyStubs(dir, apart), stable] });
+    }
+    for (const { path, contents } of main.outputFiles) files.set(basename(path), contents);
     // A lazy part may have lazy parts of its own: the map grows while it is walked.
     for (const [file, module] of lazyParts) {
-      const part = await build({ ...settings, entryPoints: [module], outfile: join(dir, file) });
+      const part = await build({ ...settings, entryPoints: [module], outfile: join(dir, file), plugins: [stable] });
       for (const { contents } of part.outputFiles) dependencies.set(file, contents);
       metafiles.push(part.metafile);
     }

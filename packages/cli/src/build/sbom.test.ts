@@ -141,6 +141,15 @@ describe("a list of packages", () => {
     expect(read(sbom({ dir: folder, name: "mine", packages: PACKAGES })).packages).toHaveLength(3);
   });
 
+  test("knows workspaces, and packages without a version", () => {
+    lock({ "packages/tools": { version: "1.0.0" }, "packages/other": { name: "@acme/other", license: "MIT" } });
+    const packages = [
+      { name: "tools", version: "1.0.0", ofSdk: false },
+      { name: "@acme/other", version: "0", ofSdk: false },
+    ];
+    expect(read(sbom({ dir, name: "mine", packages })).packages[2]).toMatchObject({ licenseDeclared: "MIT" });
+  });
+
   test("of the SDK that comes with xfn needs no lock file", () => {
     const packages = [{ name: "@xfn/functionio", version: "0.1.0", ofSdk: true }];
     expect(read(sbom({ dir, name: "mine", packages })).packages).toHaveLength(2);

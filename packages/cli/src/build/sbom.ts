@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Image } from "@xfn/oci-rootfs";
 import { inputError } from "../errors.ts";
@@ -143,10 +143,17 @@ function parseLock(path: string): Lock {
   const known = new Map<string, JsonObject>();
   for (const [place, entry] of Object.entries(packages)) {
     if (!isObject(entry)) continue;
-    const { name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length), version } = entry;
+    // Modules of a package that says no version are known by this one.
+    const { name = nameOfPlace(place), version = "0" } = entry;
     if (typeof name === "string" && typeof version === "string") known.set(`${name}@${version}`, entry);
   }
   return { path, find: (name, version) => known.get(`${name}@${version}`) };
+}
+
+/** An installed package is found by its place, a workspace is called like its folder unless it says otherwise. */
+function nameOfPlace(place: string): string {
+  const installed = place.lastIndexOf("node_modules/");
+  return installed < 0 ? basename(place) : place.slice(installed + "node_modules/".length);
 }
 
 /** A lock file has hashes in base64, SPDX wants them in hexadecimal. */

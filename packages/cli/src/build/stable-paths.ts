@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Loader, OnResolveResult, Plugin } from "esbuild";
+import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 
 const NAMESPACE = "package";
 /** What functions are written with; a folder without it gets the one that comes with xfn. */
@@ -34,13 +34,17 @@ const OWN_LOOKUP = "xfn-own-lookup";
  *
  * @param dir - the function's folder, absolute
  * @param onLazyPart - told of each module that is kept out, with the file that is imported in its place
+ * @param onModule - told of each module that is taken in
  */
-export function stablePaths(dir: string, onLazyPart: (module: string, file: string) => void): Plugin {
+export function stablePaths(
+  dir: string,
+  onLazyPart: (module: string, file: string) => void,
+  onModule: (module: OnResolveResult) => void = () => undefined,
+): Plugin {
   return {
     name: "xfn-stable-paths",
     setup(build) {
-      build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
-        if (args.pluginData === OWN_LOOKUP) return undefined;
+      const resolve = async (args: OnResolveArgs): Promise<OnResolveResult> => {
         const importer = (args.pluginData as OutsideModule | undefined)?.file ?? args.importer;
         const resolveDir = isAbsolute(importer) ? dirname(importer) : args.resolveDir;
         const { kind, path } = args;
@@ -64,6 +68,12 @@ export function stablePaths(dir: string, onLazyPart: (module: string, file: stri
           };
         }
         return outside(found.path, found.sideEffects);
+      };
+      build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
+        if (args.pluginData === OWN_LOOKUP) return undefined;
+        const module = await resolve(args);
+        if (module.external !== true && module.path !== undefined) onModule(module);
+        return module;
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) => {
         const module = args.pluginData as OutsideModule;
