@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
+import { OutputBuffer } from "./output-buffer.ts";
 import { MAX_OUTPUT_BYTES, STDERR_TAIL_BYTES } from "./run-options.ts";
 
 /** What a container wrote. */
@@ -61,29 +62,36 @@ export function openContainerIo(
   onTooLarge: () => void,
   maxOutputBytes: number = MAX_OUTPUT_BYTES,
 ): ContainerIo {
-  const stdout = new Socket({ fd: stdio.stdout, readable: true, writable: false });
+  const answer = new OutputBuffer(maxOutputBytes);
+  let tooLarge = false;
+  const stdout = new Socket({
+    fd: stdio.stdout,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: () => answer.space(),
+      callback: (bytes: number): boolean => {
+        if (tooLarge) return false;
+        answer.add(bytes);
+        if (answer.size <= maxOutputBytes) return true;
+        tooLarge = true;
+        answer.clear();
+        stdout.destroy();
+        onTooLarge();
+        return false;
+      },
+    },
+  });
+  stdout.resume();
   const stderr = new Socket({ fd: stdio.stderr, readable: true, writable: false });
   const stdin = writeInput(stdio.stdin, input);
-
-  const chunks: Buffer[] = [];
-  let size = 0;
-  stdout.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= maxOutputBytes) {
-      chunks.push(chunk);
-    } else if (chunks.length > 0) {
-      chunks.length = 0;
-      stdout.destroy();
-      onTooLarge();
-    }
-  });
   const tail = new Tail(STDERR_TAIL_BYTES);
   stderr.on("data", (chunk: Buffer) => tail.push(chunk));
 
   const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
     // A function may end without having read its input.
     stdin?.destroy();
-    return { stdout: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), stderr: tail.text() };
+    return { stdout: answer.bytes(), stderr: tail.text() };
   });
   return {
     output,
