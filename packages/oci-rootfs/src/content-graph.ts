@@ -1,4 +1,4 @@
-import { digestOf } from "./digest.ts";
+import { digestOf, isOfDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource, SourceManifest } from "./image-source.ts";
 import {
@@ -68,7 +68,7 @@ export async function readContentGraph(
       throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${child.size}`, {
         digest: child.digest,
       });
-    if (child.digest.startsWith("sha256:") && digestOf(bytes) !== child.digest)
+    if (!isOfDigest(bytes, child.digest))
       throw new ImageError("DigestMismatch", `the manifest's digest is ${digestOf(bytes)}`, { digest: child.digest });
     manifests.set(child.digest, readManifest(child, bytes));
   }

@@ -27,6 +27,13 @@ export function digestOf(bytes: Uint8Array | string): string {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
+/** Whether content in memory is what a digest says, of whichever algorithm. */
+export function isOfDigest(bytes: Uint8Array, digest: string): boolean {
+  const hasher = hasherFor(digest);
+  hasher.hash.update(bytes);
+  return hasher.matches();
+}
+
 /** A hash of the algorithm that `digest` names, to compare with it in the end. */
 export function hasherFor(digest: string): { hash: Hash; matches(): boolean; actual(): string } {
   const { algorithm, hex } = parseDigest(digest);

@@ -1,4 +1,5 @@
 import { createReadStream, statSync } from "node:fs";
+import { isOfDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource, SourceManifest } from "./image-source.ts";
 import type { ImageTarget } from "./image-target.ts";
@@ -204,7 +205,7 @@ function registryTarget(reference: Reference, { registry, chunkBytes, mountFrom 
     },
     manifest: (descriptor, bytes, signal) => writer.manifest(descriptor, bytes, undefined, signal),
     async finish(descriptor, bytes, signal) {
-      if (wanted !== undefined && wanted !== descriptor.digest)
+      if (wanted !== undefined && !isOfDigest(bytes, wanted))
         throw new ImageError("DigestMismatch", `what is to be pushed is ${descriptor.digest}`, { digest: wanted });
       await writer.manifest(descriptor, bytes, tag, signal);
     },

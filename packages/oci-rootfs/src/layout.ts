@@ -1,6 +1,6 @@
 import { createReadStream, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { digestOf, parseDigest } from "./digest.ts";
+import { digestOf, isOfDigest, parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource, SourceManifest } from "./image-source.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -61,9 +61,8 @@ export function layoutSource(reference: LayoutReference): ImageSource {
 
 function readManifest(path: string, digest: string): SourceManifest {
   const bytes = readOrNotFound(path);
-  const actual = digestOf(bytes);
-  if (digest.startsWith("sha256:") && actual !== digest)
-    throw new ImageError("DigestMismatch", `the content's digest is ${actual}`, { digest });
+  if (!isOfDigest(bytes, digest))
+    throw new ImageError("DigestMismatch", `the content's digest is ${digestOf(bytes)}`, { digest });
   return { bytes, digest };
 }
 

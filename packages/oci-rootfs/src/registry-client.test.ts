@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type FakeRegistry, fakeRegistry } from "../testing/fake-registry.ts";
 import { sha256, type TestImage, testImage } from "../testing/layout.ts";
@@ -200,6 +201,23 @@ describe("content that is not what it should be", () => {
     await expect(store.image(reference, { insecureRegistries: [registry.host] })).rejects.toMatchObject({
       code: "DigestMismatch",
     });
+  });
+
+  test("a manifest that is not of its digest, by another algorithm", async () => {
+    const bytes = image.blobs.get(image.manifest.digest) as Buffer;
+    const digest = `sha512:${createHash("sha512").update(bytes).digest("hex")}`;
+    const { mediaType } = image.manifest;
+    registry.manifests.set(digest, { bytes, mediaType });
+    const reference = `${registry.host}/fn@${digest}`;
+    expect((await store.image(reference, { insecureRegistries: [registry.host] })).layers).toHaveLength(2);
+    const other = testImage([tarball([file("z", "1")])]);
+    const wrong = `${registry.host}/fn@sha512:${"0".repeat(128)}`;
+    registry.manifests.set(`sha512:${"0".repeat(128)}`, {
+      bytes: other.blobs.get(other.manifest.digest) as Buffer,
+      mediaType,
+    });
+    const pulling = store.image(wrong, { insecureRegistries: [registry.host] });
+    await expect(pulling).rejects.toMatchObject({ code: "DigestMismatch" });
   });
 
   test("a manifest that the registry itself calls otherwise", async () => {

@@ -1,4 +1,4 @@
-import { digestOf, parseDigest } from "./digest.ts";
+import { digestOf, isDigest, isOfDigest, parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource, SourceManifest } from "./image-source.ts";
 import { type Descriptor, MAX_MANIFEST_BYTES, parseDescriptor, parseObject } from "./manifest.ts";
@@ -54,7 +54,8 @@ export class RegistryClient implements ImageSource {
       const digest = digestOf(bytes);
       const claimed =
         "digest" in selector ? selector.digest : String(response.headers["docker-content-digest"] ?? digest);
-      if (claimed.startsWith("sha256:") && claimed !== digest) {
+      // What the registry itself claims may be of an algorithm that we do not know; what the caller wants is not.
+      if (("digest" in selector || isDigest(claimed)) && !isOfDigest(bytes, claimed)) {
         throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: claimed });
       }
       const mediaType = response.headers["content-type"];
