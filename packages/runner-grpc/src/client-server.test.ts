@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { connect as connectHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { abstractName, endless, Serving, TOKEN } from "../test/serving.ts";
@@ -79,13 +78,16 @@ test("20 MB come back byte for byte", async () => {
   expect(Buffer.compare(input, output)).toBe(0);
 });
 
-test("a large input does not wait for a round trip every 64 KiB", async () => {
+// Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait for ever.
+test("large messages both ways at once on one connection do not wait for each other", async () => {
   await using serving = new Serving();
-  await serving.server();
-  const session = connectHttp2("http://localhost", { createConnection: () => connect(serving.path("runner.sock")) });
-  await expect.poll(() => session.remoteSettings.initialWindowSize).toBe(4 * 1024 * 1024);
-  await expect.poll(() => session.state.remoteWindowSize).toBe(4 * 1024 * 1024);
-  session.destroy();
+  const { address } = await serving.server({ maxConcurrent: 8 });
+  const client = serving.client(address);
+  const input = new Uint8Array(4_000_000);
+  for (let round = 0; round < 5; round++) {
+    const outputs = await Promise.all(Array.from({ length: 8 }, () => client.run("x", input)));
+    expect(outputs.map(({ length }) => length)).toEqual(outputs.map(() => input.length));
+  }
 });
 
 test("input and output of the largest size pass, both at once", async () => {

@@ -61,7 +61,9 @@ const MAX_RECONNECT_BACKOFF_MS = 2_000;
 // Other implementations take pings more often than every five minutes for an attack.
 const KEEPALIVE_MS = 6 * 60_000;
 
-// With the 64 KiB that HTTP/2 starts with, a large message waits for a round trip every 64 KiB.
+// With the 64 KiB that HTTP/2 starts with, a large answer waits for a round trip every 64 KiB. It is the one end only that may have
+// a large window: Node reads nothing from a connection while a write of its own waits for the other end, so that two of them, with
+// more on its way in both directions than sockets hold, would wait for each other for ever.
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 /** A client of a runner. Nothing is dialled yet. @throws RunnerSetupError */

@@ -1,4 +1,3 @@
-import type { ServerHttp2Session } from "node:http2";
 import { experimental, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import { type CertificateFiles, CertificateWatcher } from "../certificate-files.ts";
 import { RUNNER_SERVICE } from "../contract.ts";
@@ -77,9 +76,6 @@ const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 
 // Streams of one connection beyond those that can be let in: they are turned away with a hint, instead of waiting at the caller.
 const SPARE_STREAMS = 128;
-
-// With the 64 KiB that HTTP/2 starts with, a large message waits for a round trip every 64 KiB.
-const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 // Callers keep one connection each. A function in the runner's network could open as many as it likes, at some 50 KB each.
 const MAX_CONNECTIONS = 1_000;
@@ -234,21 +230,13 @@ function bind(
   return new Promise((resolve, reject) => {
     server.bindAsync(target, secure ?? ServerCredentials.createInsecure(), (cause, port) => {
       if (cause === null) {
-        for (const listener of listenersOf(server)) {
-          listener.maxConnections = MAX_CONNECTIONS;
-          listener.on("session", widenWindows);
-        }
+        for (const listener of listenersOf(server)) listener.maxConnections = MAX_CONNECTIONS;
         return resolve(port);
       }
       const code = cause.message.includes("EADDRINUSE") ? "AddressInUse" : "ListenFailed";
       reject(new RunnerSetupError(code, `${endpoint.text} cannot be listened on: ${cause.message}`, cause));
     });
   });
-}
-
-function widenWindows(session: ServerHttp2Session): void {
-  session.setLocalWindowSize(FLOW_CONTROL_WINDOW);
-  session.settings({ initialWindowSize: FLOW_CONTROL_WINDOW });
 }
 
 function tlsCredentials(watcher: CertificateWatcher, { tls }: RunnerServerOptions): ServerCredentials {

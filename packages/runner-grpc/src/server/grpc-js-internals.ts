@@ -8,7 +8,7 @@ export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stre
   return (call as { stream?: ServerHttp2Stream }).stream;
 }
 
-/** The servers that listen for a gRPC server: it has no bound of its own on connections, and no choice of their windows. */
+/** The servers that listen for a gRPC server: it has no bound of its own on connections. */
 export function listenersOf(server: Server): Iterable<Http2Server> {
   return (server as unknown as { http2Servers?: Map<Http2Server, unknown> }).http2Servers?.keys() ?? [];
 }
