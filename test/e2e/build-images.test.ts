@@ -63,10 +63,9 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
   });
 
   test("is an index of one image each, that skopeo copies whole and a registry takes", async () => {
-    const digest = await build(
-      ...["mood", "-t", "mood:v1", "-o", "oci:multi:v1", "--base", "oci:base:v1"],
-      ...["--platform", "linux/amd64,linux/arm64", "--annotation", "team=a", "--label", "tier=1"],
-    );
+    const described = ["--annotation", "team=a", "--label", "tier=1"];
+    const platforms = ["--platform", "linux/amd64,linux/arm64", "--base", "oci:base:v1"];
+    const digest = await build("mood", "-t", "mood:v1", "-o", "oci:multi:v1", ...platforms, ...described);
     const index = layoutBlob("multi", digest);
     expect(index).toMatchObject({
       mediaType: "application/vnd.oci.image.index.v1+json",

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { openStore, readImageFile, readImageManifest } from "@xfn/oci-rootfs";
+import { openStore, readImageFile } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";

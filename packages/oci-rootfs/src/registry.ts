@@ -5,5 +5,6 @@
 export type { BlobUpload, UploadOutcome } from "./blob-upload.ts";
 export { type CopiedImage, type CopyOptions, copyImage } from "./copy-image.ts";
 export type { SourceManifest } from "./image-source.ts";
+export { type LayerFileOptions, readLayerFile } from "./read-layer-file.ts";
 export { type Referrer, RegistryClient } from "./registry-client.ts";
 export { RegistryWriter } from "./registry-writer.ts";

@@ -1,7 +1,16 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type Image, ImageError, type ImageOptions, openStore, parsePlatform, type Store } from "@xfn/oci-rootfs";
+import {
+  type Image,
+  ImageError,
+  type ImageOptions,
+  type OnProgress,
+  openStore,
+  parsePlatform,
+  type RegistryOptions,
+  type Store,
+} from "@xfn/oci-rootfs";
 import { ExitCode, inputError, usageError } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
@@ -51,18 +60,20 @@ async function streamOfFile(path: string, scratch: string, signal: AbortSignal):
   const { configs } = await readPackageArchive({ paths: [path], to: layout, signal });
   // Not the user's store: nothing of the package is to be run.
   const store = await openStore({ dir: join(scratch, "store") });
-  return packageStream(store, await store.image(layout, { platform: archivePlatform(configs[0]), signal }));
+  const platform = archivePlatform(configs[0]);
+  return packageStream({ from: layout, store, signal, image: () => store.image(layout, { platform, signal }) });
 }
 
 async function streamOfImage(
   name: string | undefined,
   { cacheDir }: XpkgExtractFlags,
-  options: ImageOptions,
+  options: RegistryOptions & { readonly onProgress: OnProgress; readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
   if (name === undefined) throw usageError("extract takes a package's name at a registry, or --from-xpkg and a file");
   const store = await openImageStore(cacheDir);
   // What the tag names now, and not what it did when it was last used.
-  return packageStream(store, await anyImage(store, name, { ...options, pullPolicy: "Always" }));
+  const image = (): Promise<Image> => anyImage(store, name, { ...options, pullPolicy: "Always" });
+  return packageStream({ ...options, from: name, store, image });
 }
 
 /** A package's objects are the same for all platforms; Crossplane takes linux/amd64 of an index. */

@@ -96,7 +96,7 @@ export function checkPackage(documents: readonly ParsedDocument[]): CheckedPacka
 
 function kindOf(meta: ParsedDocument, faults: string[]): [PackageKind | undefined, string] {
   const { kind, apiVersion } = meta.value as JsonObject;
-  const version = String(apiVersion).split("/")[1] ?? "";
+  const version = typeof apiVersion === "string" ? (apiVersion.split("/")[1] ?? "") : "";
   const known = Object.keys(META_VERSIONS).find((one) => one === kind) as PackageKind | undefined;
   if (known === undefined) {
     faults.push(at(meta, ["kind"], `kind must be ${Object.keys(META_VERSIONS).join(" or ")}`));
