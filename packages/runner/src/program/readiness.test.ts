@@ -53,6 +53,23 @@ test("a doubt is looked into, also one that comes while a check is under way", a
   readiness.stop("over");
 });
 
+test("however often it is doubted, it looks once per pause", async () => {
+  vi.useFakeTimers();
+  try {
+    let checks = 0;
+    const check = async (): Promise<void> => void checks++;
+    const readiness = watchReadiness({ check, onChange: () => {}, firstPauseMs: 1000, longestPauseMs: 1000 });
+    await vi.advanceTimersByTimeAsync(1);
+    for (let doubt = 0; doubt < 50; doubt++) {
+      readiness.recheck();
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(checks).toBe(6);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("stopped, it stays not ready, whatever a check says", async () => {
   const gate = Promise.withResolvers<void>();
   const { readiness } = watched(() => gate.promise);

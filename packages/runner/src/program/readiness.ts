@@ -3,7 +3,7 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not. */
   readonly reason: string | undefined;
-  /** Looks again, soon: something happened that makes the answer doubtful. */
+  /** Looks again, soon: something happened that makes the answer doubtful. At most once per first pause, however often it is called. */
   recheck(): void;
   /** Not ready from now on, for this reason. */
   stop(reason: string): void;
@@ -14,7 +14,7 @@ export interface ReadinessOptions {
   readonly check: () => Promise<void>;
   /** Told at each change. */
   readonly onChange: (ready: boolean, reason: string | undefined) => void;
-  /** The first pause after a failed check, in milliseconds; each is twice as long as the one before. */
+  /** The first pause after a check, in milliseconds; after failed ones each is twice as long as the one before. */
   readonly firstPauseMs?: number;
   readonly longestPauseMs?: number;
 }
@@ -34,6 +34,7 @@ export function watchReadiness(options: ReadinessOptions): Readiness {
   let again = false;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
+  let ended = Number.NEGATIVE_INFINITY;
 
   const set = (nowReady: boolean, why: string | undefined): void => {
     const changed = nowReady !== ready || why !== reason;
@@ -41,13 +42,14 @@ export function watchReadiness(options: ReadinessOptions): Readiness {
     reason = why;
     if (changed) options.onChange(ready, reason);
   };
-  const look = async (): Promise<void> => {
+  const lookIn = (ms: number): void => {
     clearTimeout(timer);
-    if (running || stopped) {
-      again = running;
-      return;
-    }
+    timer = setTimeout(() => void look(), ms);
+    timer.unref();
+  };
+  const look = async (): Promise<void> => {
     running = true;
+    again = false;
     let failure: string | undefined;
     try {
       await options.check();
@@ -55,15 +57,13 @@ export function watchReadiness(options: ReadinessOptions): Readiness {
       failure = error instanceof Error ? error.message : String(error);
     }
     running = false;
+    ended = performance.now();
     if (isStopped()) return;
     set(failure === undefined, failure);
     if (failure === undefined) pauseMs = firstPauseMs;
-    if (again) {
-      again = false;
-      void look();
-    } else if (failure !== undefined) {
-      timer = setTimeout(() => void look(), pauseMs);
-      timer.unref();
+    if (again) lookIn(firstPauseMs);
+    else if (failure !== undefined) {
+      lookIn(pauseMs);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
   };
@@ -77,7 +77,12 @@ export function watchReadiness(options: ReadinessOptions): Readiness {
     get reason() {
       return reason;
     },
-    recheck: () => void look(),
+    recheck() {
+      if (stopped) return;
+      // A caller that has one call after the other fail does not keep the runner busy with itself.
+      if (running) again = true;
+      else lookIn(Math.max(0, ended + firstPauseMs - performance.now()));
+    },
     stop(why) {
       stopped = true;
       clearTimeout(timer);
