@@ -126,6 +126,11 @@ describe("runner", needs("crun"), () => {
       ).toBe("full\nagain\n");
     });
 
+    test("a function makes no more files than the machine can bear", async () => {
+      const many = "i=0; while [ $i -lt 70000 ]; do : > /tmp/$i || exit; i=$((i + 1)); done";
+      expect(await failure(many, { timeoutMs: 60_000 })).toMatchObject({ code: "DiskFull" });
+    });
+
     test("calls at the same time do not mix", async () => {
       const outputs = await Promise.all(
         Array.from({ length: 8 }, (_, index) => sh(`sleep 0.0${index}; echo ${index}`)),
