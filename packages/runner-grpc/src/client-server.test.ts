@@ -79,16 +79,20 @@ test("20 MB come back byte for byte", async () => {
 });
 
 // Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait for ever.
-test("large messages both ways at once on one connection do not wait for each other", async () => {
-  await using serving = new Serving();
-  const { address } = await serving.server({ maxConcurrent: 8 });
-  const client = serving.client(address);
-  const input = new Uint8Array(4_000_000);
-  for (let round = 0; round < 5; round++) {
-    const outputs = await Promise.all(Array.from({ length: 8 }, () => client.run("x", input)));
-    expect(outputs.map(({ length }) => length)).toEqual(outputs.map(() => input.length));
-  }
-});
+test.each(["a path socket", "TCP"])(
+  "large messages both ways at once on one connection over %s do not wait for each other",
+  async (transport) => {
+    await using serving = new Serving();
+    const tcp = { addresses: ["127.0.0.1:0"], insecureNoAuth: true };
+    const { address } = await serving.server({ maxConcurrent: 8, ...(transport === "TCP" ? tcp : {}) });
+    const client = serving.client(address);
+    const input = new Uint8Array(4_000_000);
+    for (let round = 0; round < 5; round++) {
+      const outputs = await Promise.all(Array.from({ length: 8 }, () => client.run("x", input)));
+      expect(outputs.map(({ length }) => length)).toEqual(outputs.map(() => input.length));
+    }
+  },
+);
 
 test("input and output of the largest size pass, both at once", async () => {
   await using serving = new Serving();

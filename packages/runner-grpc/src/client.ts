@@ -61,7 +61,7 @@ const MAX_RECONNECT_BACKOFF_MS = 2_000;
 // Other implementations take pings more often than every five minutes for an attack.
 const KEEPALIVE_MS = 6 * 60_000;
 
-// With the 64 KiB that HTTP/2 starts with, a large answer waits for a round trip every 64 KiB. It is the one end only that may have
+// With the 64 KiB that HTTP/2 starts with, a large answer waits for a round trip of the network every 64 KiB. It is the one end only that may have
 // a large window: Node reads nothing from a connection while a write of its own waits for the other end, so that two of them, with
 // more on its way in both directions than sockets hold, would wait for each other for ever.
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
@@ -207,13 +207,14 @@ export function channelOptions(endpoint: Endpoint, { tls }: RunnerClientOptions)
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_BACKOFF_MS,
-    "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
     // Runs are not repeated unasked: whoever calls decides that, and buffers for it would hold each input twice.
     "grpc.enable_retries": 0,
     // A proxy of the environment is for the internet; gRPC's sockets and services inside a cluster are not there.
     "grpc.enable_http_proxy": 0,
     "grpc.service_config_disable_resolution": 1,
-    ...(endpoint.kind === "tcp" ? { "grpc.keepalive_time_ms": KEEPALIVE_MS } : {}),
+    ...(endpoint.kind === "tcp"
+      ? { "grpc.keepalive_time_ms": KEEPALIVE_MS, "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW }
+      : {}),
     ...(tls?.serverName === undefined
       ? {}
       : { "grpc.ssl_target_name_override": tls.serverName, "grpc.default_authority": tls.serverName }),
