@@ -96,7 +96,7 @@ async function sendWhole(session: RegistrySession, location: URL, upload: BlobUp
     if (used)
       throw new ImageError("RegistryUnavailable", "asked for credentials during an upload", { retryable: true });
     used = true;
-    return watch.body(counted(verifiedBytes(content, descriptor), onBytes));
+    return watch.body(counted(lastWithheld(verifiedBytes(content, descriptor)), onBytes));
   };
   const headers = { "content-type": "application/octet-stream", "content-length": String(descriptor.size) };
   const response = await session.request({
@@ -223,6 +223,16 @@ function locationOf(session: RegistrySession, response: TransportResponse, other
 async function drained(response: TransportResponse): Promise<TransportResponse> {
   await response.body.dump();
   return response;
+}
+
+/** The end only when all is right: what is not never is complete at the registry, whether that looks or not. */
+async function* lastWithheld(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let held: Uint8Array | undefined;
+  for await (const chunk of source) {
+    if (held !== undefined) yield held;
+    held = chunk;
+  }
+  if (held !== undefined) yield held;
 }
 
 async function* counted(

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TEST_CERTIFICATE, TEST_KEY } from "../testing/certificate.ts";
 import { type FakeRegistry, fakeRegistry } from "../testing/fake-registry.ts";
 import { sha256, type TestImage, testImage, writeLayout } from "../testing/layout.ts";
 import { type Sandbox, sandbox } from "../testing/sandbox.ts";
@@ -291,6 +292,22 @@ describe("a registry that fails while being pushed to", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
+  test("by calling itself http behind a proxy with TLS is spoken to as before", async () => {
+    await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
+    secure.fault = (request, response) => {
+      if (request.method !== "POST") return false;
+      const { writeHead } = response;
+      response.writeHead = ((status: number, headers?: Record<string, string>) =>
+        writeHead.call(response, status, {
+          ...headers,
+          location: `http://${secure.host}${headers?.["location"]}`,
+        })) as typeof writeHead;
+      return false;
+    };
+    await push({ to: `${secure.host}/org/fn:v1`, certificateAuthorities: [TEST_CERTIFICATE] });
+    expect(secure.manifests.get("v1")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
+  });
+
   test("by redirecting an upload is refused", async () => {
     await using elsewhere = await fakeRegistry();
     registry.fault = (request, response) =>
@@ -313,11 +330,20 @@ describe("a registry that fails while being pushed to", () => {
 });
 
 describe("content that is not what its digest says", () => {
-  test("is not pushed", async () => {
+  test("is not pushed, not even to a registry that takes anything", async () => {
     const { digest, size } = noise();
+    let complete = false;
+    registry.fault = (request, response) => {
+      if (request.method !== "PUT" || request.url?.includes(encodeURIComponent(digest)) !== true) return false;
+      request.resume().once("end", () => {
+        complete = true;
+        response.writeHead(201).end();
+      });
+      return true;
+    };
     writeFileSync(join(box.dir, "layout/blobs/sha256", digest.slice(7)), Buffer.alloc(size, 7));
     await expect(push()).rejects.toMatchObject({ code: "DigestMismatch" });
-    expect(registry.blobs.has(digest)).toBe(false);
+    expect(complete).toBe(false);
     expect(registry.manifests.size).toBe(0);
   });
 
@@ -418,6 +444,47 @@ describe("copy", () => {
       const copying = copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host] });
       await expect(copying).rejects.toMatchObject({ code: "InvalidManifest" });
     }
+  });
+
+  const INDEX = "application/vnd.oci.image.index.v1+json";
+  const serve = (document: object, mediaType: string, name = "latest"): void => {
+    registry.manifests.set(name, { bytes: Buffer.from(JSON.stringify(document)), mediaType });
+  };
+  const copyToStore = (): Promise<CopiedImage> =>
+    copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host], ...DEFAULTS });
+
+  test.each([
+    ["another size", { size: 5 }, "SizeMismatch"],
+    ["a size beyond reason", { size: 2 ** 40 }, "TooLarge"],
+    ["another digest", { digest: sha256("other") }, "DigestMismatch"],
+  ] as const)("of an index whose manifest has %s is refused", async (_, change, code) => {
+    registry.add(image);
+    const { bytes, mediaType } = registry.manifests.get("latest") as { bytes: Buffer; mediaType: string };
+    registry.manifests.set(sha256("other"), { bytes, mediaType });
+    serve({ schemaVersion: 2, mediaType: INDEX, manifests: [{ ...image.manifest, ...change }] }, INDEX);
+    await expect(copyToStore()).rejects.toMatchObject({ code });
+  });
+
+  test("of an index whose manifests do not fit into memory is refused", async () => {
+    // 17 of 4 MiB, each right in itself.
+    const { layers } = image;
+    const manifests = Array.from({ length: 17 }, (_, i) => {
+      const base = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config, layers };
+      const bytes = Buffer.from(JSON.stringify({ ...base, annotations: { i: `${i}`.padEnd(4_193_000, "x") } }));
+      registry.manifests.set(sha256(bytes), { bytes, mediaType: image.manifest.mediaType });
+      return { ...image.manifest, digest: sha256(bytes), size: bytes.length };
+    });
+    serve({ schemaVersion: 2, mediaType: INDEX, manifests }, INDEX);
+    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
+  });
+
+  test.each([
+    ["300 layers", Array.from({ length: 300 }, (_, i) => ({ mediaType: "x", digest: sha256(`${i}`), size: 1 }))],
+    ["a layer of a size beyond reason", [{ mediaType: "x", digest: sha256("x"), size: 2 ** 50 }]],
+  ])("of a manifest with %s is refused", async (_, layers) => {
+    const mediaType = "application/vnd.oci.image.manifest.v1+json";
+    serve({ schemaVersion: 2, mediaType, config: image.config, layers }, mediaType);
+    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
   });
 
   test("does not lead out of a layout by a digest", async () => {
