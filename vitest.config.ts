@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts"],
+          include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 300_000,
           maxWorkers: 2,

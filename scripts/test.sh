@@ -17,12 +17,30 @@ done
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
 # The runner contract is spoken with other languages.
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
+# A host with cgroup v2 alone is a small virtual machine; root's tests start it.
+virtual_machine=
+if [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
+  virtual_machine=yes
+  command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
+  command -v busybox >/dev/null || missing="$missing busybox-static"
+  command -v cpio >/dev/null || missing="$missing cpio"
+fi
 if [ -n "$missing" ]; then
   if can_apt; then
     apt_install $missing || say "apt-get could not install$missing: see above"
   else
     say "some tests will be skipped:$missing not installed; as root: $(install_command $missing)"
   fi
+fi
+
+# Its kernel is the distribution's, unpacked and not installed.
+if [ -n "$virtual_machine" ]; then
+  XFN_TEST_KERNEL=$cache/xfn/test-kernel
+  export XFN_TEST_KERNEL
+  [ -e "$XFN_TEST_KERNEL/vmlinuz" ] || ! can_apt || {
+    say "bringing a kernel for a virtual machine"
+    sh "$root/test/cgroup-v2/kernel.sh" "$XFN_TEST_KERNEL" || say "some tests will be skipped: no kernel could be had"
+  }
 fi
 
 report=${XFN_TEST_REPORT-}

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
@@ -27,7 +28,9 @@ export type Need =
   /** The tests run as somebody else, or, being root, can run xfn as somebody else. */
   | "ordinary-user"
   /** A cgroup in which limits can be set for the current user. */
-  | "cgroup-limits";
+  | "cgroup-limits"
+  /** A machine that a test can boot: see test/cgroup-v2. */
+  | "virtual-machine";
 
 /** Options for `describe` or `test` which skip it, with the reason, where something is missing. */
 export interface NeedOptions {
@@ -67,6 +70,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfOrdinaryUser();
     case "cgroup-limits":
       return lackOfCgroupLimits();
+    case "virtual-machine":
+      return lackOfVirtualMachine();
     case "python3":
       return lackOfPython();
     case "python-grpc":
@@ -115,6 +120,14 @@ function lackOfCgroupLimits(): string | undefined {
     ? [join("/sys/fs/cgroup", own)]
     : ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu"];
   return folders.every((folder) => isWritable(folder)) ? undefined : `${folders.join(", ")} is not ours to divide`;
+}
+
+// An emulated one, of this machine's architecture, with this machine's files.
+function lackOfVirtualMachine(): string | undefined {
+  if (process.arch !== "x64") return `a virtual machine of ${process.arch} has not been tried`;
+  const missing = ["qemu-system-x86_64", "busybox", "cpio"].filter((program) => which(program) === undefined);
+  if (missing.length > 0) return `${missing.join(", ")} not installed`;
+  return hasKernel() ? undefined : `no kernel in ${KERNEL_DIRECTORY}`;
 }
 
 function isWritable(path: string): boolean {

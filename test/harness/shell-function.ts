@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { openStore } from "@xfn/oci-rootfs";
-import { createRunner, type Runner, type RunnerOptions, sandboxOwner } from "@xfn/runner";
+import { createRunner, type Runner, type RunnerOptions, type RunOptions, sandboxOwner } from "@xfn/runner";
 import type { Workspace } from "./workspace.ts";
 
 /** The name of the image that {@link buildShellFunction} makes. */
@@ -25,15 +25,20 @@ export async function runnerOf(workspace: Workspace, options: Omit<RunnerOptions
 }
 
 /** A program that uses the runner, for tests that kill it. */
-export async function writeCaller(workspace: Workspace, script: string): Promise<string> {
+export async function writeCaller(
+  workspace: Workspace,
+  script: string,
+  options: RunOptions = {},
+  runnerOptions: Omit<RunnerOptions, "store"> = {},
+): Promise<string> {
   const source = `
     import { openStore } from ${JSON.stringify(import.meta.resolve("@xfn/oci-rootfs"))};
     import { createRunner, sandboxOwner } from ${JSON.stringify(import.meta.resolve("@xfn/runner"))};
     const store = await openStore({ dir: ${JSON.stringify(workspace.cache)}, owner: sandboxOwner() });
-    const runner = createRunner({ store });
+    const runner = createRunner({ store, ...${JSON.stringify(runnerOptions)} });
     await runner.run(${JSON.stringify(SHELL)}, Buffer.from("echo ready\\n"));
     console.log("running");
-    await runner.run(${JSON.stringify(SHELL)}, Buffer.from(${JSON.stringify(`${script}\n`)}));
+    await runner.run(${JSON.stringify(SHELL)}, Buffer.from(${JSON.stringify(`${script}\n`)}), ${JSON.stringify(options)});
   `;
   const path = workspace.path("caller.mjs");
   await writeFile(path, source);

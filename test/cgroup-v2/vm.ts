@@ -1,0 +1,166 @@
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { openStore } from "@xfn/oci-rootfs";
+import { sandboxOwner } from "@xfn/runner";
+import { build } from "esbuild";
+import { CHECKOUT, ORDINARY_UID } from "../harness/places.ts";
+import { which } from "../harness/which.ts";
+import { KERNEL_DIRECTORY } from "./kernel.ts";
+import type { Kind } from "./stories.ts";
+
+/** How one story went. */
+export interface Told {
+  kind: Kind;
+  name: string;
+  ms: number;
+  /** Why it does not hold; absent where it does. */
+  error?: string;
+}
+
+/** What the virtual machine had to say. */
+export interface Report {
+  told: Told[];
+  /** All that it printed, for when something is missing. */
+  console: string;
+}
+
+/** Boot and stories take about 20 s here, of which emulation is most. */
+const VM_MS = 280_000;
+
+// The modules for the host's files (9p over virtio) and for overlays, each after those that it needs.
+const MODULES = [
+  "virtio_ring",
+  "virtio",
+  "virtio_pci_modern_dev",
+  "virtio_pci_legacy_dev",
+  "virtio_pci",
+  "netfs",
+  "fscache",
+  "9pnet",
+  "9pnet_virtio",
+  "9p",
+  "overlay",
+];
+
+/**
+ * Boots a small machine whose files are this host's, read-only, below memory of its own, and whose cgroups are version 2
+ * alone; has the stories told in it with an image, `oci:DIR`. It is emulated: KVM is not at hand where tests run.
+ */
+export async function tellInVm(image: string): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), "xfn-vm-"));
+  try {
+    await chmod(folder, 0o755);
+    const initramfs = await makeInitramfs(folder);
+    const stories = await bundleStories(folder);
+    await makeStores(join(folder, "stores"), image);
+    const settings = {
+      CHECKOUT,
+      NODE: process.execPath,
+      STORIES: stories,
+      STORES: join(folder, "stores"),
+      IMAGE: image,
+      ORDINARY_UID,
+      GUEST: `${CHECKOUT}/test/cgroup-v2/guest.sh`,
+    };
+    // What the kernel does not know it hands to init as environment.
+    const append = [
+      "console=ttyS0",
+      "quiet",
+      "panic=-1",
+      ...Object.entries(settings).map(([name, value]) => `${name}=${value}`),
+    ];
+    const output = await qemu([
+      ...["-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio"],
+      ...["-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"],
+      ...["-device", "virtio-9p-pci,fsdev=host,mount_tag=host"],
+      ...["-kernel", join(KERNEL_DIRECTORY, "vmlinuz"), "-initrd", initramfs, "-append", append.join(" ")],
+    ]);
+    const told = output.split("\n").flatMap((line) => {
+      const [, json] = /@@xfn (\{.*\})/.exec(line) ?? [];
+      return json === undefined ? [] : [JSON.parse(json) as Told];
+    });
+    return { told, console: output };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+// The stories with the built runner, in a few files: of all that a program does there, reading modules takes longest. What the
+// runner starts by path is where it looks for it, beside itself.
+async function bundleStories(folder: string): Promise<string> {
+  const built = (path: string): string => `${CHECKOUT}/packages/${path}`;
+  await build({
+    entryPoints: {
+      stories: fileURLToPath(new URL("run-stories.ts", import.meta.url)),
+      "unpack-worker": built("oci-rootfs/dist/unpack-worker.js"),
+      "host/main": built("runner/dist/host/main.js"),
+    },
+    outdir: join(folder, "stories"),
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    external: ["koffi"],
+    banner: {
+      js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
+    },
+    logLevel: "warning",
+  });
+  await symlink(`${CHECKOUT}/node_modules`, join(folder, "node_modules"));
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  return join(folder, "stories/stories.js");
+}
+
+// One for root and one for the other user: unpacking the image there would take longer than the stories.
+async function makeStores(folder: string, image: string): Promise<void> {
+  const owner = sandboxOwner();
+  const root = await openStore({ dir: join(folder, "root"), ...(owner === undefined ? {} : { owner }) });
+  const user = await openStore({ dir: join(folder, "user") });
+  for (const store of [root, user]) await store.image(image);
+  const { status, stderr } = spawnSync("chown", ["-R", `${ORDINARY_UID}:${ORDINARY_UID}`, join(folder, "user")], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+}
+
+async function makeInitramfs(folder: string): Promise<string> {
+  const root = join(folder, "root");
+  for (const name of ["bin", "modules"]) await mkdir(join(root, name), { recursive: true });
+  await copyFile(which("busybox") ?? "/bin/busybox", join(root, "bin/busybox"));
+  await symlink("busybox", join(root, "bin/sh"));
+  // Some kernels have one of them built in, or in another.
+  const modules = MODULES.filter((name) => existsSync(join(KERNEL_DIRECTORY, `${name}.ko`)));
+  for (const name of modules) await copyFile(join(KERNEL_DIRECTORY, `${name}.ko`), join(root, "modules", `${name}.ko`));
+  await writeFile(join(root, "modules/order"), `${modules.join("\n")}\n`);
+  const init = await readFile(new URL("init.sh", import.meta.url));
+  await writeFile(join(root, "init"), init, { mode: 0o755 });
+  const archive = join(folder, "initramfs");
+  const { status, stderr } = spawnSync("sh", ["-c", `find . | cpio --quiet -o -H newc >"$1"`, "sh", archive], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`cpio: ${stderr}`);
+  return archive;
+}
+
+async function qemu(args: readonly string[]): Promise<string> {
+  const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "pipe", "pipe"] });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const timer = setTimeout(() => child.kill("SIGKILL"), VM_MS);
+  try {
+    await new Promise((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).toString("utf8").replaceAll("\r", "");
+}

@@ -1,0 +1,163 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Runner, RunOptions } from "@xfn/runner";
+import { RunnerError } from "@xfn/runner";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+const MiB = 1024 * 1024;
+
+// Six are allowed, and a few more for crun where a cgroup counts them.
+const MANY =
+  "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do sleep 60 & done";
+
+describe("limits of a call", needs("crun"), () => {
+  let workspace: Workspace;
+  let runner: Runner;
+  let state: Before;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    state = await before(workspace.root);
+    runner = await runnerOf(workspace);
+  });
+  afterEach(async () => {
+    await runner.close();
+    expect(await leftovers(state)).toEqual([]);
+  });
+
+  const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
+    Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
+  const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {
+    const outcome = await sh(script, options).catch((error: unknown) => error);
+    if (outcome instanceof RunnerError) return outcome;
+    throw outcome instanceof Error ? outcome : new Error(`it succeeded: ${String(outcome)}`);
+  };
+
+  describe("processes", () => {
+    test("a function that fails after it was refused a process is told so", needs("root"), async () => {
+      const error = await failure(`${MANY}; exit 3`, { pids: 6 });
+      expect(error).toMatchObject({ code: "TooManyProcesses", phase: "run", retryable: false });
+      expect(error.message).toContain("6");
+      expect(await sh("sleep 0 & sleep 0 & wait; echo few", { pids: 6 })).toBe("few\n");
+    });
+
+    test("a function that was refused a process and answers all the same has succeeded", needs("root"), async () => {
+      expect(await sh(`(${MANY}) 2>/dev/null; echo answered`, { pids: 6 })).toBe("answered\n");
+    });
+
+    test("the kernel's own count tells of it, whatever the function says", needs("root", "cgroup-limits"), async () => {
+      const error = await failure(`(${MANY}) 2>/dev/null; exit 3`, { pids: 6, memoryBytes: 64 * MiB });
+      expect(error).toMatchObject({ code: "TooManyProcesses", exitCode: 3, stderr: "" });
+    });
+
+    test("no function is without a bound", async () => {
+      const [, soft, hard] = /^Max processes +(\d+) +(\d+)/m.exec(await sh("cat /proc/self/limits")) ?? [];
+      expect(soft).toBe(hard);
+      expect(Number(soft)).toBeLessThan(4_096);
+    });
+  });
+
+  describe("disk", () => {
+    const fill = "head -c 300000000 /dev/zero > /tmp/x 2>/dev/null";
+
+    test("a function that fails with a full disk is told so", async () => {
+      const error = await failure(`${fill}; exit 3`);
+      expect(error).toMatchObject({ code: "DiskFull", phase: "run", exitCode: 3, retryable: false });
+      expect(error.message).toContain("256 MiB");
+    });
+
+    test("a function that fails after it made room again has failed for another reason", async () => {
+      expect(await failure(`${fill}; rm /tmp/x; exit 3`)).toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+    });
+
+    test("a function that answers with a full disk has succeeded", async () => {
+      expect(await sh(`${fill}; echo answered`)).toBe("answered\n");
+    });
+  });
+
+  describe("memory and cpu", needs("cgroup-limits"), () => {
+    test("memory, processes, disk and time are told apart", needs("root"), async () => {
+      const limits = { memoryBytes: 64 * MiB, pids: 6, timeoutMs: 5_000 };
+      const codes = await Promise.all(
+        ["a=x; while :; do a=$a$a; done", `${MANY}; exit 3`, "sleep 600"].map(
+          async (script) => (await failure(script, limits)).code,
+        ),
+      );
+      expect(codes).toEqual(["OutOfMemory", "TooManyProcesses", "Timeout"]);
+    });
+
+    test("a function is in its groups from its first instruction, and sees nothing above them", async () => {
+      for (let call = 0; call < 5; call++) {
+        const groups = await sh("cat /proc/self/cgroup", { memoryBytes: 64 * MiB, cpus: 1 });
+        // A cgroup namespace that was made before the groups were joined would show the way to them.
+        expect(groups).toMatch(/^(\d+:memory:\/|0::\/)$/m);
+        expect(groups).not.toContain("xfn-");
+      }
+    });
+
+    test("a group holds the cpu limit of the function that runs in it", async () => {
+      const seen = new AbortController();
+      const call = failure("while :; do :; done", { cpus: 0.2, timeoutMs: 60_000, signal: seen.signal });
+      await vi.waitFor(
+        () => {
+          const [group] = newGroups(state).filter((path) => read(path, "cgroup.procs").trim().split("\n").length > 1);
+          expect(read(group, "cpu.max") || read(group, "cpu.cfs_quota_us")).toMatch(/^20000\b/);
+          expect(read(group, "cpu.stat")).toMatch(/^nr_throttled [1-9]/m);
+        },
+        { timeout: 30_000, interval: 20 },
+      );
+      seen.abort();
+      expect((await call).code).toBe("Aborted");
+    });
+
+    test("groups of a runner that was killed are gone when another one has started", async () => {
+      const source = await writeCaller(workspace, "sleep 600", { memoryBytes: 64 * MiB });
+      const caller = workspace.start([process.execPath, source]);
+      await once(caller.child.stdout as NodeJS.ReadableStream, "data");
+      await vi.waitFor(() => expect(newGroups(state)).not.toEqual([]), { timeout: 30_000 });
+      caller.child.kill("SIGKILL");
+      await caller.finished;
+      // Nobody else could take them away. (Where nothing is left here, this test proves nothing.)
+      expect(newGroups(state)).not.toEqual([]);
+      expect(await sh("echo next", { memoryBytes: 64 * MiB })).toBe("next\n");
+      await runner.close();
+      expect(await leftovers(state)).toEqual([]);
+    });
+  });
+});
+
+function newGroups(state: Before): string[] {
+  return groups("/sys/fs/cgroup").filter((path) => !state.seen.has(`cgroup: ${path}`));
+}
+
+function groups(folder: string, depth = 0): string[] {
+  const below = unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return below.flatMap((entry) => {
+    if (!entry.isDirectory() || depth > 8) return [];
+    const path = join(folder, entry.name);
+    return /^xfn-\d/.test(entry.name) ? [path] : groups(path, depth + 1);
+  });
+}
+
+function read(group: string | undefined, file: string): string {
+  return unlessGone(() => readFileSync(join(group ?? "", file), "utf8")) ?? "";
+}
+
+function unlessGone<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
