@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner-grpc";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, RUNNER_MAIN } from "../harness/places.ts";
@@ -569,10 +569,13 @@ spec:
     });
 
     test("an interrupt ends the container, and the exit code says so", async () => {
-      const { child, finished } = workspace.start([process.execPath, RUNNER_MAIN, "run", SHELL], {
-        input: `touch ${workspace.path("x")} 2>&1; echo up >&2; sleep 100\n`,
-      });
-      setTimeout(() => child.kill("SIGINT"), 1500);
+      const marker = workspace.path("marked", "asked");
+      const script = `#!/bin/sh\n: >${marker}\nexec crun "$@"\n`;
+      const runtime = await workspace.write("marked/crun", script, { mode: 0o755 });
+      const args = ["run", SHELL, "--oci-runtime", runtime];
+      const { child, finished } = workspace.start([process.execPath, RUNNER_MAIN, ...args], { input: "sleep 100\n" });
+      await vi.waitFor(() => expect(existsSync(marker)).toBe(true), { timeout: 30_000 });
+      child.kill("SIGINT");
       expect(await finished).toMatchObject({ code: 130, stdout: "" });
     });
   });
