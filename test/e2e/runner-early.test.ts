@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +8,7 @@ import { RunnerError, START_EARLY_LABEL, sandboxOwner } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 describe("sandboxes that are started early", needs("crun"), () => {
@@ -182,6 +183,19 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(await sh("echo second")).toBe("second\n");
   });
 
+  test("after kill -9 of the runner nothing is left of what waited", async () => {
+    const path = await writeCaller(workspace, "sleep 600", {}, { startEarly: 3 });
+    const caller = workspace.start([process.execPath, path]);
+    await once(caller.child.stdout as NodeJS.ReadableStream, "data");
+    const pid = caller.child.pid as number;
+    // The one that is in use, and those that wait.
+    await vi.waitFor(() => expect(functions(pid).length).toBeGreaterThan(1), { timeout: 30_000, interval: 20 });
+    caller.child.kill("SIGKILL");
+    await caller.finished;
+    await runner.close();
+    expect(await leftovers(state)).toEqual([]);
+  });
+
   test("one that uses the processor while it waits is thrown away", async () => {
     const image = await build("test/spins", "while :; do :; done & cat");
     expect(await call(image, "x")).toBe("x");
@@ -272,6 +286,22 @@ describe("a read-only root file system", needs("crun"), () => {
       expect(await sh("ls -A /tmp")).toBe("");
     });
 
+    test("it is read-only from outside of all containers", async () => {
+      const earlier = new Set(childrenOf(process.pid));
+      const another = await runnerOf(workspace, { rootfs, readOnlyRoot: true });
+      try {
+        await another.run(SHELL, Buffer.from("echo\n"));
+        const [host] = childrenOf(process.pid)
+          .filter((pid) => !earlier.has(pid))
+          .flatMap(childrenOf);
+        const mounts = readFileSync(`/proc/${host}/mountinfo`, "utf8").split("\n");
+        const shared = mounts.filter((line) => / \S+\/shared\/\S+\/rootfs /.test(line));
+        expect(shared.map((line) => line.split(" ")[5]?.split(",")[0])).toEqual(["ro"]);
+      } finally {
+        await another.close();
+      }
+    });
+
     test("/tmp is bounded, and a call that fails for it is told so", async () => {
       const error = await sh("head -c 100000000 /dev/zero > /tmp/x || exit 3").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(RunnerError);
@@ -325,11 +355,11 @@ describe("the self-test", needs("crun"), () => {
   });
 });
 
-/** The first processes of all containers below this one. */
-function functions(): number[] {
+/** The first processes of all containers below a process. */
+function functions(root = process.pid): number[] {
   const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
   const isRuntime = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0run\0--bundle=");
-  return below(process.pid).filter(isRuntime).flatMap(childrenOf);
+  return below(root).filter(isRuntime).flatMap(childrenOf);
 }
 
 function childrenOf(pid: number): number[] {
