@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { digestOf } from "./digest.ts";
+import { digestOf, isOfDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
 import type { LayerLimits } from "./layer-limits.ts";
@@ -22,7 +22,7 @@ import {
 } from "./manifest.ts";
 import type { Platform } from "./platform.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES } from "./progress.ts";
-import { abortError, throwIfAborted } from "./single-flight.ts";
+import { abortError, SingleFlight, throwIfAborted } from "./single-flight.ts";
 import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
 import { readVerified } from "./verified-bytes.ts";
 
@@ -60,6 +60,7 @@ export class ImageStore {
   readonly #store: StoreDirectory;
   readonly #layers: LayerStore;
   readonly #ready = new Map<string, ReadyImage>();
+  readonly #documents = new SingleFlight<Buffer>();
   readonly #suffix: string;
 
   readonly #limits: LayerLimits;
@@ -100,41 +101,20 @@ export class ImageStore {
   ): Promise<Buffer> {
     const kept = this.readDocument(descriptor.digest, limit);
     if (kept !== undefined) return kept;
-    if (options.source === undefined)
-      throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
-    if (limit === MAX_MANIFEST_BYTES && descriptor.mediaType.includes("manifest")) {
-      const { bytes, digest } = await options.source.manifest({ digest: descriptor.digest }, options.signal);
-      if (digest !== descriptor.digest && !descriptor.digest.startsWith("sha512:")) {
-        throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: descriptor.digest });
-      }
-      if (bytes.length !== descriptor.size)
-        throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, {
-          digest,
-        });
-      this.keepDocument(descriptor.digest, bytes);
-      return Buffer.from(bytes);
-    }
-    const controller = new AbortController();
-    const abort = (): void => controller.abort(options.signal?.reason);
-    options.signal?.addEventListener("abort", abort, { once: true });
-    try {
-      const bytes = await readVerified(
-        await options.source.blob({ ...descriptor }, controller.signal),
-        descriptor,
-        limit,
-      );
+    const { source, signal } = options;
+    if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
+    return this.#documents.run(descriptor.digest, signal, async (shared) => {
+      const bytes = await fetchDocument(source, descriptor, limit, shared);
       this.keepDocument(descriptor.digest, bytes);
       return bytes;
-    } finally {
-      options.signal?.removeEventListener("abort", abort);
-    }
+    });
   }
 
   /** A small blob of the store; undefined where it is missing or damaged. */
   readDocument(digest: string, limit: number): Buffer | undefined {
     try {
       const bytes = readSmallFile(this.#store.blobPath(digest), limit);
-      return digest.startsWith("sha256:") && digestOf(bytes) !== digest ? undefined : bytes;
+      return isOfDigest(bytes, digest) ? bytes : undefined;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
@@ -295,6 +275,26 @@ export class ImageStore {
   #recordPath(digest: string): string {
     return this.#store.imagePath(digest).replace(/\.json$/, `${this.#suffix}.json`);
   }
+}
+
+async function fetchDocument(
+  source: ImageSource,
+  descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (limit !== MAX_MANIFEST_BYTES || !descriptor.mediaType.includes("manifest"))
+    return readVerified(await source.blob(descriptor, signal), descriptor, limit);
+  const { bytes } = await source.manifest({ digest: descriptor.digest }, signal);
+  if (!isOfDigest(bytes, descriptor.digest))
+    throw new ImageError("DigestMismatch", `the manifest's digest is ${digestOf(bytes)}`, {
+      digest: descriptor.digest,
+    });
+  if (bytes.length !== descriptor.size)
+    throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, {
+      digest: descriptor.digest,
+    });
+  return Buffer.from(bytes);
 }
 
 function viewed({ root, record }: StoredLayer): ViewedLayer {
