@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { openStore, readImageFile } from "@xfn/oci-rootfs";
+import { openStore, readImageFile, readImageManifest } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
@@ -100,6 +100,20 @@ describe("a package's file", () => {
     const image = await store.image(`oci:${workspace.path("tarball")}:v1`);
     expect(readImageFile(image.layers, "/function/function", 100)?.toString()).toBe("#!/bin/sh\ncat\n");
     expect(image.config.config?.Entrypoint).toEqual(["/function/function"]);
+  });
+
+  test("of a runtime that is a package itself says of its own layers only that they are the package's", async () => {
+    await build("--embed-runtime-image", "mood:v1", "-o", "inner.xpkg");
+    await workspace.write("outer/crossplane.yaml", META.replace("function-mood", "function-outer"));
+    const outer = ["-f", "outer", "-e", "none", "--embed-runtime-image-tarball", "inner.xpkg", "-o", "outer.xpkg"];
+    expect(await xpkg("build", ...outer)).toMatchObject({ code: 0 });
+    expect(await xpkg("push", "-f", "outer.xpkg", "oci:outer-layout:v1")).toMatchObject({ code: 0 });
+    const store = await openStore({ dir: join(workspace.root, "outer-store") });
+    const image = await store.image(`oci:${workspace.path("outer-layout")}:v1`);
+    const { layers } = readImageManifest(store, image);
+    const annotated = layers.filter(({ annotations }) => annotations !== undefined);
+    expect(annotated).toEqual([layers.at(-1)]);
+    expect(readImageFile(image.layers, "/package.yaml", 10_000)?.toString()).toContain("function-outer");
   });
 
   test("is read by skopeo", needs("skopeo"), async () => {

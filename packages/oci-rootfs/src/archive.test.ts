@@ -208,7 +208,7 @@ describe("a hostile archive", () => {
 
   test.each([
     ["no images", []],
-    ["two images", [{}, {}]],
+    ["two images", Array(2).fill({ Config: "config.json", Layers: ["0/layer.tar", "1/layer.tar"] })],
     ["no list", { Config: "config.json" }],
     ["no config", [{ Layers: [] }]],
     ["layers that are no names", [{ Config: "config.json", Layers: [1] }]],

@@ -73,7 +73,11 @@ describe("dependencies", () => {
   });
 
   // The same with a large package beside them and with a small one: being apart must not be noticed.
-  test.each(["module", "commonjs"])("behave the same apart, in a function whose package is a %s", async (type) => {
+  test.each([
+    ["function.ts", "module"],
+    ["function.ts", "commonjs"],
+    ["function.mts", "commonjs"],
+  ])("behave the same apart, in %s of a package that is a %s", async (entry, type) => {
     pack(
       "es",
       {
@@ -94,7 +98,7 @@ describe("dependencies", () => {
     write({
       "package.json": JSON.stringify({ name: "fn", type }),
       "own.ts": "globalThis.order.push('own'); export {};",
-      "function.ts": compose(
+      [entry]: compose(
         `
         results.normal([es, named, ns.named, Object.keys(ns).toSorted().join("+")].join());
         up(); again();
@@ -112,9 +116,9 @@ describe("dependencies", () => {
       ),
     });
     big(1000);
-    const together = results(await bundle(dir, "function.ts"));
+    const together = results(await bundle(dir, entry));
     big(LARGE);
-    const apart = await bundle(dir, "function.ts");
+    const apart = await bundle(dir, entry);
     expect([...apart.dependencies.keys()]).toContain(DEPENDENCIES_FILE);
     expect(results(apart)).toEqual(together);
     expect(together.join()).toContain("default,named");
