@@ -210,7 +210,7 @@ describe("user", () => {
     ["too many fields", "app:x:1:1::/:/bin/sh:x\n", GROUP],
     ["an id that is none", "app:x:abc:1::/:/bin/sh\n", GROUP],
     ["a stray quote", 'app:x:1:1:a "b":/:/bin/sh\n', GROUP],
-    ["a stray quote in the last field", 'app:x:1:1::/:/bin/sh"x"\n', GROUP],
+    ["a stray quote at the end", 'app:x:1:1::/:/bin/sh"\n', GROUP],
     ["something after a quoted field", 'app:x:1:1::/:"/bin/sh"x\n', GROUP],
     ["a group of three fields", PASSWD, "staff:x:50\n"],
   ])("%s is an error that names the line", async (_, passwd, group) => {

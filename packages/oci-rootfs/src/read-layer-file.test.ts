@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sha256, type TestImage, testImage, writeLayout } from "../testing/layout.ts";
@@ -101,17 +101,17 @@ describe("is refused", () => {
     });
   });
 
-  test("an index' manifest that is not its digest", async () => {
+  test("an index' manifest that is not as long as it says", async () => {
     const image = testImage([UNRELATED, LAYER]);
-    const index = Buffer.from(JSON.stringify({ schemaVersion: 2, manifests: [image.manifest] }));
+    const longer = { ...image.manifest, size: image.manifest.size + 1 };
+    const index = Buffer.from(JSON.stringify({ schemaVersion: 2, manifests: [longer] }));
     image.blobs.set(sha256(index), index);
     const mediaType = "application/vnd.oci.image.index.v1+json";
-    const from = layout(image, [{ mediaType, digest: sha256(index), size: index.length }]).replace(/:t$/, "");
-    const { digest } = image.manifest;
-    writeFileSync(join(box.dir, "layout/blobs/sha256", digest.slice(7)), "{}");
-    const isLayer = (): boolean => true;
-    await expect(readLayerFile({ from, path: "a", maxBytes: 1, isLayer })).rejects.toMatchObject({
-      code: expect.stringMatching(/Mismatch/),
+    const entries = [{ mediaType, digest: sha256(index), size: index.length }];
+    const from = layout(image, entries).replace(/:t$/, "");
+    const isLayer = ({ digest }: { digest: string }): boolean => digest === image.layers[1]?.digest;
+    await expect(readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer })).rejects.toMatchObject({
+      code: "SizeMismatch",
     });
   });
 });
