@@ -7,8 +7,14 @@ import { promisify } from "node:util";
 import { flatten, type Image, ImageError, openStore, type Store } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeLayout } from "../../packages/oci-rootfs/testing/layout.ts";
+import {
+  isWhiteout,
+  packImage,
+  pullsTheRug,
+  type RandomImage,
+  randomImage,
+} from "../../packages/oci-rootfs/testing/random-image.ts";
 import { needs } from "../harness/needs.ts";
-import { isWhiteout, packImage, pullsTheRug, type RandomImage, randomImage } from "../harness/random-image.ts";
 import { differences, readTree, type Tree } from "../harness/tree.ts";
 
 // Random images, unpacked by us and by `umoci unpack`. XFN_LAYER_IMAGES=1000 for more, XFN_LAYER_SEED for others.

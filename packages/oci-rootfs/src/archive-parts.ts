@@ -5,7 +5,7 @@ import { ImageError } from "./errors.ts";
 import type { LayoutWriter } from "./layout.ts";
 import { MAX_LAYERS } from "./manifest.ts";
 import { throwIfAborted } from "./single-flight.ts";
-import { readTar } from "./tar-entries.ts";
+import { TarReader } from "./tar-entries.ts";
 
 /** An image of 256 layers has a name, a folder and two more files for each in the oldest form. */
 const MAX_ENTRIES = 4 * (MAX_LAYERS + 16);
@@ -42,7 +42,7 @@ export async function unpackParts(
     files.set(open.name, { temporary: open.temporary, digest: `sha256:${hash.digest("hex")}`, size, head });
     open = undefined;
   };
-  const reader = readTar({
+  const reader = new TarReader({
     add(entry) {
       entries += 1;
       if (entries > MAX_ENTRIES) throw invalid(`more than ${MAX_ENTRIES} entries: not the archive of one image`);
@@ -73,11 +73,10 @@ export async function unpackParts(
   try {
     for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
       throwIfAborted(signal);
-      await reader.write(chunk as Buffer);
+      reader.write(chunk as Buffer);
     }
-    await reader.end();
+    reader.end();
   } catch (error) {
-    reader.destroy();
     close();
     throw error;
   }

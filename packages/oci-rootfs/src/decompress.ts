@@ -9,6 +9,7 @@ const CHUNK_BYTES = 64 * 1024;
  * and the digest of what comes out is checked by the caller.
  *
  * @param source - may use one buffer for all its chunks
+ * @returns chunks that are good until the next one is asked for
  */
 export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const iterator = source[Symbol.asyncIterator]();
@@ -29,8 +30,7 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   };
   const decoder = decoderFor(head);
   if (decoder === undefined) {
-    // The parser of archives keeps hold of a chunk that ends within a header.
-    for await (const chunk of rest()) yield Buffer.from(chunk);
+    yield* rest();
     return;
   }
   // Not a pipeline, which reads ahead: a chunk is only good until the next one is asked for.

@@ -198,6 +198,16 @@ describe("limits", () => {
     });
   });
 
+  test("a linked path cannot grow deeper than the deepest", async () => {
+    const deep = Array.from({ length: 200 }, () => "d").join("/");
+    const entries = [
+      { ...directory("d"), pax: { path: `${deep}/` } },
+      { ...symlink("l", "x"), pax: { linkpath: deep } },
+      { ...file("x"), pax: { path: `l/${deep}/x` } },
+    ];
+    expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer" });
+  });
+
   test("a linked path cannot grow beyond the longest path", async () => {
     const parts = Array.from({ length: 10 }, () => "p".repeat(200));
     const base = parts.join("/");

@@ -230,8 +230,8 @@ export class LayerWriter {
 
   #makeDirectory(parent: TreeDirectory, name: string): TreeDirectory {
     const path = childPath(parent, name);
-    if (path.length > this.#limits.maxPathBytes)
-      throw unsafe(`path of ${path.length} bytes, more than ${this.#limits.maxPathBytes}`);
+    // Links on the way can make a place longer, and its names others, than the entry's path was.
+    splitEntryPath(path, this.#limits);
     mkdirSync(this.#at(path), 0o700);
     const made: TreeDirectory = {
       kind: "directory",

@@ -65,7 +65,7 @@ function child(directory: MergedDirectory, name: string): MergedNode | undefined
     return known.get(name);
   }
   const found: (Kind | undefined)[] = directory.sources.map(({ layer }) => {
-    const stats = lstatSync(systemPath(layer.root, childOf(directory, name)), { throwIfNoEntry: false });
+    const stats = statsOf(systemPath(layer.root, childOf(directory, name)));
     return stats === undefined ? undefined : kindOf(stats);
   });
   const node = merge(directory, name, found);
@@ -84,6 +84,16 @@ function list(directory: MergedDirectory): void {
   }
   directory.listed = true;
   for (const [name, kinds] of names) directory.known.set(name, merge(directory, name, kinds));
+}
+
+/** A link may lead to a name that no file system has: there is nothing of that name. */
+function statsOf(path: string | Buffer): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENAMETOOLONG") return undefined;
+    throw error;
+  }
 }
 
 type Kind = "directory" | "whiteout" | "other";

@@ -7,7 +7,7 @@ import { IMAGE_MANIFEST_TYPES } from "./media-types.ts";
 import type { Platform } from "./platform.ts";
 import type { RegistryOptions } from "./registry-options.ts";
 import type { Store } from "./store.ts";
-import { readTar } from "./tar-entries.ts";
+import { TarReader } from "./tar-entries.ts";
 import { readVerified, verifiedBytes } from "./verified-bytes.ts";
 
 export interface LayerFileOptions extends RegistryOptions {
@@ -95,7 +95,7 @@ async function readFromLayer(
     throw new ImageError("TooLarge", `a layer of ${layer.size} bytes, more than ${limit}`, { digest });
   let found: Uint8Array[] | undefined;
   let isReading = false;
-  const reader = readTar({
+  const reader = new TarReader({
     add(entry) {
       isReading = normal(entry.path) === normal(path);
       if (!isReading) return;
@@ -111,17 +111,12 @@ async function readFromLayer(
     closeFile: () => undefined,
   });
   let unpacked = 0;
-  try {
-    for await (const chunk of decompressed(verifiedBytes(await source.blob(layer, signal), layer))) {
-      unpacked += chunk.length;
-      if (unpacked > limit)
-        throw new ImageError("TooLarge", `the layer unpacks to more than ${limit} bytes`, { digest });
-      await reader.write(chunk);
-    }
-    await reader.end();
-  } finally {
-    reader.destroy();
+  for await (const chunk of decompressed(verifiedBytes(await source.blob(layer, signal), layer))) {
+    unpacked += chunk.length;
+    if (unpacked > limit) throw new ImageError("TooLarge", `the layer unpacks to more than ${limit} bytes`, { digest });
+    reader.write(chunk);
   }
+  reader.end();
   if (found === undefined) throw new ImageError("NotFound", `the layer holds no ${path}`, { digest });
   return Buffer.concat(found);
 }

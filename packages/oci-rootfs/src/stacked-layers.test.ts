@@ -203,6 +203,12 @@ describe("links between layers", () => {
     expect(seen(image)).toEqual(["d/ 755", 'd/secret 644 "3" 1']);
   });
 
+  test("a lower link to a name that no file system has leads nowhere", async () => {
+    const lower = [{ ...symlink("l", "x"), pax: { linkpath: "n".repeat(300) } }, symlink("lib", "usr/lib")];
+    await expect(unpack(lower, [file("lib/x", "1"), file("l/.wh.x")])).resolves.toBeDefined();
+    await expect(unpack(lower, [file("lib/x", "1"), file("l/x", "2")])).rejects.toMatchObject({ code: "UnsafeLayer" });
+  });
+
   test("a chain of links over several layers", async () => {
     const image = await unpack(
       [symlink("a", "b")],

@@ -13,7 +13,6 @@ import {
   readSync,
   renameSync,
   rmdirSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -21,6 +20,7 @@ import { join } from "node:path";
 import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
+import { removeTree } from "./remove-tree.ts";
 
 /** The store's folders and how things get into them: always written aside, then renamed. */
 export interface StoreDirectory {
@@ -223,23 +223,4 @@ function isRunning(pid: string, started: string | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-function removeTree(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== "EACCES" && code !== "EPERM" && code !== "ENOTEMPTY") throw error;
-    openUp(path);
-    rmSync(path, { recursive: true, force: true });
-  }
-}
-
-/** Layers may hold directories that their owner may not write: rm(1) fails on those as well. */
-function openUp(path: string): void {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isDirectory()) return;
-  if ((stats.mode & 0o700) !== 0o700) chmodSync(path, 0o700);
-  for (const name of readdirSync(path)) openUp(join(path, name));
 }

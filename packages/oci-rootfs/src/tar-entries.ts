@@ -1,6 +1,6 @@
-import { extract, type Header as TarHeader } from "tar-stream";
 import { ImageError } from "./errors.ts";
-import { type BytePath, fromBytePath, toBytePath, unsafe } from "./layer-path.ts";
+import { type BytePath, fromBytePath, unsafe } from "./layer-path.ts";
+import { BLOCK_BYTES, readHeader, type TarHeader } from "./tar-header.ts";
 
 /** One entry of a layer, read but not yet trusted: paths are as the archive has them. */
 export type LayerEntry = { readonly path: BytePath; readonly mode: number /** Seconds. */; readonly mtime: number } & (
@@ -9,7 +9,7 @@ export type LayerEntry = { readonly path: BytePath; readonly mode: number /** Se
   | { readonly kind: "symlink" | "link"; readonly target: BytePath }
 );
 
-/** What is done with the entries; all of it synchronously. */
+/** What is done with the entries. */
 export interface EntrySink {
   add(entry: LayerEntry): void;
   /** Content of the file added last. */
@@ -19,159 +19,204 @@ export interface EntrySink {
 
 /** readlink(2) gives no more, and no file system holds more. */
 const MAX_LINK_TARGET = 4095;
+/** Of a long name or of extended headers, which must be kept until their entry comes. Go's reader, and so most tools, take as much. */
+const MAX_EXTENSION_BYTES = 1024 * 1024;
 
-/** A tar archive going into a sink, chunk by chunk. */
-export interface TarReader {
-  /** Takes the next bytes; resolves when there is room for more. @throws ImageError UnsafeLayer, or what the sink threw */
-  write(chunk: Uint8Array): Promise<void>;
-  /** Says that the archive ends here. */
-  end(): Promise<void>;
-  /** Gives up. */
-  destroy(): void;
+/** What was said of the next entry ahead of its header. */
+interface Extension {
+  records: Map<string, BytePath>;
+  longName: BytePath | undefined;
+  longLink: BytePath | undefined;
 }
 
-// tar-stream's types promise fields that a hostile header need not have.
-type Header = Partial<Omit<TarHeader, "name" | "pax" | "type">> & {
-  readonly name: string;
-  readonly type?: TarHeader["type"] | null;
-  readonly pax?: Readonly<Record<string, string>> | null;
-};
+/**
+ * A tar archive going into a sink, chunk by chunk, in one thread and at once: when `write` returns, everything that the chunk
+ * held is done. Reads what Go's archive/tar reads, and refuses what it refuses, so that no two tools see different layers.
+ */
+export class TarReader {
+  readonly #sink: EntrySink;
+  /** A header that has not come whole yet. */
+  readonly #block: Buffer = Buffer.alloc(BLOCK_BYTES);
+  #filled = 0;
+  /** Bytes that the content in hand still has, and after it those that fill its last block. */
+  #left = 0;
+  #padding = 0;
+  /** What the content is; undefined while headers are read, or for padding. */
+  #content: "file" | "extension" | undefined;
+  #extensionType = "";
+  #collected: Buffer[] = [];
+  #next: Extension = nothingSaid();
+  #path: BytePath = "";
+  #zeros = 0;
 
-export function readTar(sink: EntrySink): TarReader {
-  // Names are bytes: see layer-path.ts. PAX records come as text whatever is asked for.
-  const options: object = { filenameEncoding: "latin1", allowUnknownFormat: true };
-  const parser = extract(options);
-  let failure: unknown;
-  let wake: (() => void) | undefined;
-  const settle = (): void => {
-    wake?.();
-    wake = undefined;
-  };
-  const fail = (error: unknown): void => {
-    failure ??= error;
-    parser.destroy();
-    settle();
-  };
-  let ended = false;
+  constructor(sink: EntrySink) {
+    this.#sink = sink;
+  }
 
-  parser.on("entry", (header, body, next) => {
-    let path: BytePath = "";
+  /** @throws ImageError UnsafeLayer, or what the sink threw, with the entry's name */
+  write(chunk: Uint8Array): void {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     try {
-      path = pathOf(header as Header);
-      sink.add(toEntry(header as Header, path));
+      for (let at = 0; at < bytes.length; ) at += this.#take(bytes, at);
     } catch (error) {
-      fail(place(error, path));
+      throw ImageError.from(error, this.#path === "" ? {} : { entry: fromBytePath(this.#path) });
+    }
+  }
+
+  /** Says that the archive ends here. @throws ImageError UnsafeLayer */
+  end(): void {
+    if (this.#zeros === 2) return;
+    if (this.#filled > 0 || this.#left > 0 || this.#content !== undefined) throw unsafe("the archive is cut off");
+  }
+
+  /** @returns how many bytes were of use */
+  #take(bytes: Buffer, at: number): number {
+    // Two blocks of zeros end an archive: what is behind them is nobody's.
+    if (this.#zeros === 2) return bytes.length - at;
+    if (this.#left > 0) return this.#takeContent(bytes, at);
+    if (this.#padding > 0) {
+      const count = Math.min(this.#padding, bytes.length - at);
+      this.#padding -= count;
+      return count;
+    }
+    if (this.#filled === 0 && bytes.length - at >= BLOCK_BYTES) {
+      this.#header(bytes.subarray(at, at + BLOCK_BYTES));
+      return BLOCK_BYTES;
+    }
+    const count = bytes.copy(this.#block, this.#filled, at, at + BLOCK_BYTES - this.#filled);
+    this.#filled += count;
+    if (this.#filled === BLOCK_BYTES) {
+      this.#filled = 0;
+      this.#header(this.#block);
+    }
+    return count;
+  }
+
+  #takeContent(bytes: Buffer, at: number): number {
+    const count = Math.min(this.#left, bytes.length - at);
+    const part = bytes.subarray(at, at + count);
+    this.#left -= count;
+    if (this.#content === "file") this.#sink.write(part);
+    // The chunk is the caller's, and will be used again.
+    else this.#collected.push(Buffer.from(part));
+    if (this.#left === 0) this.#endContent();
+    return count;
+  }
+
+  #startContent(content: "file" | "extension", size: number): void {
+    this.#content = content;
+    this.#left = size;
+    this.#padding = (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
+    if (size === 0) this.#endContent();
+  }
+
+  #endContent(): void {
+    const content = this.#content;
+    this.#content = undefined;
+    if (content === "file") {
+      this.#sink.closeFile();
       return;
     }
-    // A directory's size counts for nothing, and tar-stream would never end the body of one that has a size.
-    if (header.type === "directory" || (header.size ?? 0) === 0) {
-      queueMicrotask(next);
+    const extension = Buffer.concat(this.#collected);
+    this.#collected = [];
+    if (this.#extensionType === "x") this.#next.records = readRecords(extension);
+    else if (this.#extensionType === "L") this.#next.longName = untilZero(extension);
+    else if (this.#extensionType === "K") this.#next.longLink = untilZero(extension);
+    // Global records ("g") describe the archive: none of them may rename or resize anybody's files.
+  }
+
+  #header(block: Buffer): void {
+    this.#path = "";
+    const header = readHeader(block);
+    if (header === undefined) {
+      this.#zeros += 1;
       return;
     }
-    // A body that is given up reports it; without a listener that would end the process.
-    body.on("error", () => {});
-    body.on("data", (chunk) => {
-      if (failure !== undefined) return;
-      try {
-        sink.write(chunk as Uint8Array);
-      } catch (error) {
-        fail(place(error, path));
-      }
-    });
-    body.on("end", () => {
-      try {
-        sink.closeFile();
-      } catch (error) {
-        fail(place(error, path));
-        return;
-      }
-      next();
-    });
-  });
-  parser.on("error", (error: Error) => fail(unsafe(`cannot read the archive: ${error.message}`, error)));
-  parser.on("drain", settle);
-  parser.on("finish", () => {
-    ended = true;
-    settle();
-  });
-  parser.on("close", settle);
-
-  const check = (): void => {
-    if (failure !== undefined) throw failure;
-  };
-  return {
-    async write(chunk) {
-      check();
-      if (!parser.write(chunk)) await new Promise<void>((resolve) => (wake = resolve));
-      check();
-    },
-    async end() {
-      check();
-      const finished = new Promise<void>((resolve) => (wake = resolve));
-      parser.end(null);
-      await finished;
-      check();
-      if (!ended) throw unsafe("the archive is cut off");
-    },
-    destroy: () => {
-      parser.destroy();
-    },
-  };
+    if (this.#zeros > 0) throw unsafe("an entry after the end of the archive");
+    if (["x", "g", "L", "K"].includes(header.type)) {
+      if (header.size < 0 || header.size > MAX_EXTENSION_BYTES)
+        throw unsafe(`extended header of ${header.size} bytes, more than ${MAX_EXTENSION_BYTES}`);
+      this.#extensionType = header.type;
+      this.#startContent("extension", header.size);
+      return;
+    }
+    const said = this.#next;
+    this.#next = nothingSaid();
+    this.#path = said.longName ?? said.records.get("path") ?? header.name;
+    const entry = toEntry(header, said, this.#path);
+    this.#sink.add(entry);
+    // Only files have content, whatever size other entries have in their headers.
+    if (entry.kind === "file") this.#startContent("file", entry.size);
+  }
 }
 
-function place(error: unknown, path: BytePath): unknown {
-  return ImageError.from(error, { entry: fromBytePath(path) });
+function nothingSaid(): Extension {
+  return { records: new Map(), longName: undefined, longLink: undefined };
 }
 
-function pathOf(header: Header): BytePath {
-  const { name, pax } = header;
-  return pax?.["path"] === name ? toBytePath(name) : name;
+/** `LENGTH KEY=VALUE\n`, LENGTH being that of all of it (POSIX.1-2017, pax, "pax Extended Header"). */
+function readRecords(bytes: Buffer): Map<string, BytePath> {
+  const records = new Map<string, BytePath>();
+  for (let at = 0; at < bytes.length; ) {
+    const space = bytes.indexOf(0x20, at);
+    const digits = space < 0 ? "" : bytes.toString("latin1", at, space);
+    const end = /^\d{1,7}$/.test(digits) ? at + Number(digits) : 0;
+    const equals = bytes.indexOf(0x3d, space);
+    if (end > bytes.length || equals < 0 || equals >= end || bytes[end - 1] !== 0x0a)
+      throw unsafe("damaged extended header");
+    const value = bytes.toString("latin1", equals + 1, end - 1);
+    // An empty value takes back what was said before.
+    if (value === "") records.delete(bytes.toString("latin1", space + 1, equals));
+    else records.set(bytes.toString("latin1", space + 1, equals), value);
+    at = end;
+  }
+  return records;
 }
 
-function toEntry(header: Header, path: BytePath): LayerEntry {
-  const { pax, type } = header;
-  const size = header.size ?? 0;
-  const mode = header.mode ?? 0;
-  if (!Number.isSafeInteger(mode) || mode < 0) throw unsafe("unreadable mode");
-  const mtime = timeOf(header);
+function untilZero(bytes: Buffer): BytePath | undefined {
+  const end = bytes.indexOf(0);
+  const name = bytes.toString("latin1", 0, end < 0 ? bytes.length : end);
+  return name === "" ? undefined : name;
+}
+
+function toEntry(header: TarHeader, { records, longLink }: Extension, path: BytePath): LayerEntry {
+  const size = records.has("size") ? decimal(records.get("size") ?? "") : header.size;
+  const { mode } = header;
+  if (mode < 0) throw unsafe("unreadable mode");
+  const mtime = records.has("mtime") ? Number.parseFloat(records.get("mtime") ?? "") : header.mtime;
   // Sparse files expand beyond what the archive's size says, and tools disagree on how to read them.
-  if (pax && Object.keys(pax).some((key) => key.startsWith("GNU.sparse."))) throw unsafe("sparse file");
-  // tar-stream reads -1 as -0.
-  if (!Number.isSafeInteger(size) || size < 0 || Object.is(size, -0)) throw unsafe(`impossible size ${size}`);
-  switch (type) {
-    case "file":
-    case "contiguous-file":
+  for (const key of records.keys()) if (key.startsWith("GNU.sparse.")) throw unsafe("sparse file");
+  if (size < 0) throw unsafe(`impossible size ${size}`);
+  switch (header.type) {
+    case "\0":
+    case "0":
+    case "7":
       // Archives from before POSIX mark directories by a slash only.
       return path.endsWith("/") && size === 0
         ? { kind: "directory", path, mode, mtime }
         : { kind: "file", path, mode, mtime, size };
-    case "directory":
+    case "5":
       return { kind: "directory", path, mode, mtime };
-    case "fifo":
+    case "6":
       return { kind: "fifo", path, mode, mtime };
-    case "symlink":
-    case "link":
-      return { kind: type, path, mode, mtime, target: targetOf(header) };
-    case "character-device":
-    case "block-device":
+    case "1":
+    case "2": {
+      const target = longLink ?? records.get("linkpath") ?? header.link;
+      if (target === "" || target.includes("\0")) throw unsafe("link to nothing");
+      if (target.length > MAX_LINK_TARGET)
+        throw unsafe(`link target of ${target.length} bytes, more than ${MAX_LINK_TARGET}`);
+      return { kind: header.type === "1" ? "link" : "symlink", path, mode, mtime, target };
+    }
+    case "3":
+    case "4":
       throw unsafe("device file");
     default:
       throw unsafe("entry of an unknown type (sparse, or a vendor's own)");
   }
 }
 
-function targetOf(header: Header): BytePath {
-  const { linkname, pax } = header;
-  const target = linkname ?? "";
-  if (target === "" || target.includes("\0")) throw unsafe("link to nothing");
-  const bytes = pax?.["linkpath"] === target ? toBytePath(target) : target;
-  if (bytes.length > MAX_LINK_TARGET)
-    throw unsafe(`link target of ${bytes.length} bytes, more than ${MAX_LINK_TARGET}`);
-  return bytes;
-}
-
-function timeOf(header: Header): number {
-  const precise = header.pax?.["mtime"];
-  if (precise !== undefined) return Number.parseFloat(precise);
-  return (header.mtime?.getTime() ?? 0) / 1000;
+function decimal(digits: string): number {
+  const value = /^\d{1,16}$/.test(digits) ? Number(digits) : Number.NaN;
+  if (!Number.isSafeInteger(value)) throw unsafe("impossible size");
+  return value;
 }

@@ -4,7 +4,7 @@ import { ImageError } from "./errors.ts";
 import { unsafe } from "./layer-path.ts";
 import type { LayerRecord } from "./layer-record.ts";
 import { LayerWriter, type LayerWriterOptions } from "./layer-writer.ts";
-import { readTar } from "./tar-entries.ts";
+import { TarReader } from "./tar-entries.ts";
 
 export interface UnpackOptions extends LayerWriterOptions {
   /** Packed bytes; digest and size of these are the caller's to check. */
@@ -30,7 +30,7 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
     if (count > limits.maxBytes) throw unsafe(`unpacks to more than ${limits.maxBytes} bytes`);
     if (count > ratioLimit) throw unsafe(`unpacks to more than ${limits.maxRatio} times its size`);
   };
-  const tar = readTar({
+  const tar = new TarReader({
     add(entry) {
       // One large file of zeros need not be on disk before it is too large.
       if (entry.kind === "file") check(entry.size);
@@ -44,9 +44,9 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
       bytes += chunk.length;
       check(bytes);
       hasher.hash.update(chunk);
-      await tar.write(chunk);
+      tar.write(chunk);
     }
-    await tar.end();
+    tar.end();
     if (!hasher.matches()) {
       throw new ImageError(
         "DigestMismatch",
@@ -55,7 +55,6 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
     }
     return writer.finish(bytes);
   } catch (error) {
-    tar.destroy();
     throw ImageError.from(error);
   } finally {
     writer.closeFile();

@@ -1,17 +1,8 @@
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../src/remove-tree.ts";
 
 /** A folder for one test: a place to work in, and things beside it that must stay as they are. */
 export interface Sandbox extends Disposable {
@@ -24,8 +15,9 @@ export interface Sandbox extends Disposable {
   leftovers(): string[];
 }
 
-export function sandbox(): Sandbox {
-  const dir = mkdtempSync(join(tmpdir(), "oci-rootfs-"));
+/** @param parent - where the folder is made; default the folder for temporary files */
+export function sandbox(parent: string = tmpdir()): Sandbox {
+  const dir = mkdtempSync(join(parent, "oci-rootfs-"));
   mkdirSync(join(dir, "sentinel"));
   writeFileSync(join(dir, "sentinel", "secret"), "untouched");
   writeFileSync(join(dir, "secret"), "untouched");
@@ -36,17 +28,9 @@ export function sandbox(): Sandbox {
     outside: () => hashTree(dir, (path) => path !== store),
     leftovers: () => readdirSync(join(store, "tmp"), { recursive: true }).map(String),
     [Symbol.dispose]() {
-      openUp(dir);
-      rmSync(dir, { recursive: true, force: true });
+      removeTree(dir);
     },
   };
-}
-
-/** Layers may hold directories that an ordinary user could not empty. */
-function openUp(path: string): void {
-  if (!lstatSync(path).isDirectory()) return;
-  chmodSync(path, 0o700);
-  for (const name of readdirSync(path)) if (!name.includes("\ufffd")) openUp(join(path, name));
 }
 
 function hashTree(root: string, include: (path: string) => boolean): string {

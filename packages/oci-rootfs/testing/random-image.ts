@@ -1,27 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { type TestImage, testImage } from "../../packages/oci-rootfs/testing/layout.ts";
-import { type RawEntry, tarball } from "../../packages/oci-rootfs/testing/tarball.ts";
-
-/** Numbers that are the same for the same seed (mulberry32). */
-export interface Random {
-  /** A whole number from 0 up to, without, `below`. */
-  below(below: number): number;
-  /** True one time in `n`. */
-  oneIn(n: number): boolean;
-  pick<T>(from: readonly T[]): T;
-}
-
-export function random(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number): number => Math.floor(next() * limit);
-  return { below, oneIn: (n) => below(n) === 0, pick: (from) => from[below(from.length)] as (typeof from)[number] };
-}
+import { type TestImage, testImage } from "./layout.ts";
+import { type Random, random } from "./random.ts";
+import { type RawEntry, tarball } from "./tarball.ts";
 
 /** The entries of an image's layers, bottom first. */
 export interface RandomImage {
@@ -63,18 +43,23 @@ class Known extends Map<string, { readonly kind: Kind; readonly layer: number }>
   }
 }
 
-/** An image of one to five layers that change, delete and replace each other's files. Most are valid; not all. */
-export function randomImage(seed: number): RandomImage {
+/**
+ * An image of one to five layers that change, delete and replace each other's files. Most are valid; not all.
+ *
+ * @param orderly - seldom one that `pullsTheRug`; default true
+ */
+export function randomImage(seed: number, { orderly = true }: { orderly?: boolean } = {}): RandomImage {
   const dice = random(seed);
   let known = new Known();
   const layers: RawEntry[][] = [];
-  for (let count = 1 + dice.below(5); known.layer < count; known.layer++) {
+  const count = 1 + dice.below(5);
+  for (; known.layer < count; known.layer++) {
     const entries: RawEntry[] = [];
     const deleted: string[] = [];
     for (let j = 0, size = 1 + dice.below(14); j < size; j++) {
       const next = known.copy();
       const entry = randomEntry(dice, next, deleted);
-      if (pullsTheRug({ layers: [[...entries, ...entry]] }) && !dice.oneIn(50)) continue;
+      if (orderly && pullsTheRug({ layers: [[...entries, ...entry]] }) && !dice.oneIn(50)) continue;
       entries.push(...entry);
       known = next;
     }
