@@ -2,7 +2,14 @@ import { decompressed } from "./decompress.ts";
 import { ImageError } from "./errors.ts";
 import { openSource, parsePlace } from "./image-places.ts";
 import type { ImageSource } from "./image-source.ts";
-import { chooseManifest, type Descriptor, isIndex, type Manifest, parseManifestOrIndex } from "./manifest.ts";
+import {
+  chooseManifest,
+  type Descriptor,
+  isIndex,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseManifestOrIndex,
+} from "./manifest.ts";
 import { IMAGE_MANIFEST_TYPES } from "./media-types.ts";
 import type { Platform } from "./platform.ts";
 import type { RegistryOptions } from "./registry-options.ts";
@@ -73,7 +80,7 @@ function choose(manifests: readonly Descriptor[], platform: Platform | undefined
 async function readChosen(source: ImageSource, chosen: Descriptor, signal: AbortSignal): Promise<Manifest> {
   const { bytes } = await source.manifest({ digest: chosen.digest }, signal);
   // What a source gives for a digest is held against it here: not all sources do that.
-  const verified = await readVerified(chunks(bytes), chosen, bytes.length);
+  const verified = await readVerified(chunks(bytes), chosen, MAX_MANIFEST_BYTES);
   const manifest = parseManifestOrIndex(verified, chosen.mediaType);
   if (isIndex(manifest)) throw new ImageError("InvalidManifest", "an index within an index is not followed");
   return manifest;
