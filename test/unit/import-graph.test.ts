@@ -110,10 +110,10 @@ test("examples import public entries, and nothing from outside their own folder"
   expect(wrong.map(show)).toEqual([]);
 });
 
-test("what spans packages imports their public entries", () => {
+test("what spans packages imports their public entries, and what they keep for tests", () => {
   const wrong = importsIn(files("test/**/*.ts", "scripts/**/*.ts")).filter((found) =>
     isRelative(found.specifier)
-      ? targetOf(found).startsWith("packages/")
+      ? /^packages\/(?![^/]+\/testing\/)/.test(targetOf(found))
       : found.specifier.startsWith("@xfn/") && !isPublicEntry(found.specifier),
   );
   expect(wrong.map(show)).toEqual([]);
