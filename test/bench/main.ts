@@ -7,6 +7,7 @@ const suites = {
   sdk: () => import("./sdk.bench.ts"),
   functionio: () => import("./functionio.bench.ts"),
   pull: () => import("./pull.bench.ts"),
+  build: () => import("./build.bench.ts"),
 };
 
 const wanted = process.argv.slice(2);
