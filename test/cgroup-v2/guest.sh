@@ -44,32 +44,35 @@ for user in root user; do
 done
 chown "$ORDINARY_UID" /run/user
 
-# root, in a group of its own such as a service has: the runner steps aside, into xfn-supervisor below it. There another one
-# starts (systemd: DelegateSubgroup=xfn-supervisor), is killed, and started again.
-mkdir "$cgroups/service"
-export XDG_CACHE_HOME=/run/root
-tell root all service
-tell root killed service/xfn-supervisor
-tell root swept service/xfn-supervisor
+# Root, in a group of its own such as a service has: the runner steps aside, into xfn-supervisor below it, and is killed in the
+# middle of a call. The next one starts there (systemd: DelegateSubgroup=xfn-supervisor).
+as_root() {
+  export XDG_CACHE_HOME=/run/root
+  tell root killed service
+  tell root all service/xfn-supervisor
+}
 
-# a user who was handed a subtree
-export XDG_CACHE_HOME=/run/user
-mkdir "$cgroups/user.slice"
+# A user who was handed a subtree.
+as_delegated() {
+  export XDG_CACHE_HOME=/run/user
+  doctor delegated user.slice/delegated $as_user
+  tell delegated killed user.slice/delegated $as_user
+  tell delegated all user.slice/delegated/xfn-supervisor $as_user
+}
+
+# The same user in a group that is not theirs.
+as_foreign() {
+  export XDG_CACHE_HOME=/run/user
+  tell foreign all user.slice/foreign $as_user
+}
+
+mkdir "$cgroups/service" "$cgroups/user.slice" "$cgroups/user.slice/foreign"
 echo "+cpu +memory +pids" >"$cgroups/user.slice/cgroup.subtree_control"
 delegate user.slice/delegated
-doctor delegated user.slice/delegated $as_user
-tell delegated all user.slice/delegated $as_user
-tell delegated killed user.slice/delegated/xfn-supervisor $as_user
-tell delegated swept user.slice/delegated/xfn-supervisor $as_user
 
-# the same user in a group that is not theirs
-mkdir "$cgroups/user.slice/foreign"
-doctor foreign user.slice/foreign $as_user
-tell foreign all user.slice/foreign $as_user
-
-# the same user in a group that is theirs, with a process of another program in it: a shell, as in a login session
-delegate user.slice/shared
-tell shared all user.slice/shared $as_user sh -c '"$@"; exit $?' sh
-
+# Two at a time, for the two processors.
+{ as_root; as_foreign; } &
+as_delegated
+wait
 echo "@@xfn done"
 /bin/busybox poweroff -f

@@ -1,8 +1,11 @@
 // Tells the stories of one kind of user, inside of the virtual machine: stories.js KIND MODE IMAGE. A line for each: "@@xfn "
-// and JSON. MODE `killed` is a runner that is killed in the middle of a call, `swept` the next one, and `all` all else.
+// and JSON. MODE `killed` is a runner that is killed in the middle of a call, `all` the one after it.
 import { writeFileSync } from "node:fs";
 import type { Kind } from "./stories.ts";
-import { leftFile, stories, sweptStories, tellerFor, untilRuns } from "./stories.ts";
+import { leftFile, stories, tellerFor, untilRuns } from "./stories.ts";
+
+/** A line of a terminal: what is longer may be cut by another program's words. */
+const MAX_ERROR_CHARACTERS = 1_000;
 
 /** Beyond this a story hangs: the slowest takes a tenth of it on a machine that has nothing else to do. */
 const STORY_MS = 60_000;
@@ -11,10 +14,10 @@ const [kind = "", mode = "", image = ""] = process.argv.slice(2);
 const teller = await tellerFor(kind as Kind, image);
 if (mode === "killed") {
   void teller.sh("sleep 600", { memoryBytes: 64 * 1024 * 1024, timeoutMs: 600_000 });
-  writeFileSync(leftFile(kind), await untilRuns());
+  writeFileSync(leftFile(kind), await untilRuns(kind as Kind));
   process.kill(process.pid, "SIGKILL");
 }
-for (const [name, tell] of Object.entries(mode === "swept" ? sweptStories : stories[kind as Kind])) {
+for (const [name, tell] of Object.entries(stories[kind as Kind])) {
   const began = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
@@ -22,7 +25,7 @@ for (const [name, tell] of Object.entries(mode === "swept" ? sweptStories : stor
   });
   const error = await Promise.race([tell(teller), tooLong]).then(
     () => undefined,
-    (reason: unknown) => (reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)),
+    (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)).slice(0, MAX_ERROR_CHARACTERS),
   );
   clearTimeout(timer);
   console.log(`@@xfn ${JSON.stringify({ kind, name, ms: Math.round(performance.now() - began), error })}`);

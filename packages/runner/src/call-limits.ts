@@ -1,7 +1,8 @@
 import type { LimitCgroup } from "./cgroups.ts";
-import { createLimitCgroup, ownCgroups, RUNTIME_TASKS } from "./cgroups.ts";
+import { createLimitCgroup, ownCgroups } from "./cgroups.ts";
 import { LimitUnavailableError } from "./cgroups-files.ts";
 import { nextGroupName } from "./cgroups-name.ts";
+import { RUNTIME_TASKS } from "./process-rlimit.ts";
 import { processTree } from "./process-tree.ts";
 import type { RunOptions } from "./run-options.ts";
 import { MAX_PROCESSES } from "./run-options.ts";

@@ -11,14 +11,12 @@ export interface Limits {
   cpus?: number | undefined;
   /**
    * Processes and threads, those of the OCI runtime included. Set where it can be: RLIMIT_NPROC stands behind it (see
-   * {@link processRlimit}), so that a call is never refused for it.
+   * process-rlimit.ts), so that a call is never refused for it.
    */
   pids?: number | undefined;
   /** Whether that is worth a group of its own even where joining one is slow. */
   mustCount?: boolean;
 }
-
-export { processRlimit } from "./process-rlimit.ts";
 
 /** What was reached while a call ran. */
 export interface LimitHits {
@@ -55,12 +53,6 @@ export interface CgroupHost {
   /** Processes that may be moved into a leaf so that controllers can be enabled above it: this one and all below it. */
   ownProcesses: () => number[];
 }
-
-/**
- * What of the OCI runtime is in a container's cgroup too: crun is at most three processes while it starts a container and
- * one afterwards; runc, a Go program, has about a dozen threads.
- */
-export const RUNTIME_TASKS = 16;
 
 /**
  * Makes cgroups with the given limits.

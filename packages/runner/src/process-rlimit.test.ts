@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { RUNTIME_TASKS } from "./cgroups.ts";
-import { hardLimitOf, processRlimit } from "./process-rlimit.ts";
+import { hardLimitOf, processRlimit, RUNTIME_TASKS } from "./process-rlimit.ts";
 import { MAX_PROCESSES } from "./run-options.ts";
 
 const counted = { countsProcesses: true };

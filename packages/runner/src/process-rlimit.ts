@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
-import type { LimitCgroup } from "./cgroups.ts";
-import { RUNTIME_TASKS } from "./cgroups.ts";
 import { MAX_PROCESSES } from "./run-options.ts";
+
+/**
+ * What of the OCI runtime is in a container's cgroup too: crun is at most three processes while it starts a container and
+ * one afterwards; runc, a Go program, has about a dozen threads.
+ */
+export const RUNTIME_TASKS = 16;
 
 /** More processes than any Linux can have (PID_MAX_LIMIT). */
 const NO_BOUND = 2 ** 22;
@@ -23,7 +27,7 @@ export interface RlimitUser {
  */
 export function processRlimit(
   pids: number,
-  cgroup: Pick<LimitCgroup, "countsProcesses"> | undefined,
+  cgroup: { countsProcesses: boolean } | undefined,
   user: RlimitUser = currentUser(),
 ): number {
   const counted = cgroup?.countsProcesses === true;
