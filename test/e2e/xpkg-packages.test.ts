@@ -188,7 +188,7 @@ describe("a pushed package", needs("docker-registry", "skopeo"), () => {
       { os: "linux", architecture: "amd64" },
       { os: "linux", architecture: "arm64" },
     ]);
-    expect(await push("multi:v2", "-f", `${files[0]},${files[0]}`)).toMatchObject({ code: 1 });
+    expect(await push("multi:v2", "-f", `${files[0]},${files[0]}`)).toMatchObject({ code: 2 });
   });
 });
 
@@ -201,6 +201,10 @@ describe("wrong usage and wrong input", () => {
     ["extract", []],
     ["extract", ["x", "--from-daemon"]],
     ["build", ["-f", "absent"]],
+    ["build", ["-f", "package", "-o", "absent/mood.xpkg"]],
+    ["build", ["-f", "package", "-o", "package"]],
+    ["build", ["-f", "package", "--embed-runtime-image-tarball", "absent.tar"]],
+    ["push", ["ghcr.io/acme/mood:v1", "-f", "absent.xpkg"]],
     ["build", ["-f", "fn"]],
     ["build", ["-f", "package", "-e", "."]],
     ["build", ["-f", "package", "--embed-runtime-image", "a", "--embed-runtime-image-tarball", "b"]],
@@ -227,7 +231,7 @@ describe("wrong usage and wrong input", () => {
       ["push", "oci:none:v1", "-f", "none.xpkg"],
     ]) {
       const { code, stdout } = await xpkg(...args);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     }
     expect(readdirSync(join(workspace.root, "tmp")).filter((name) => name.startsWith("xfn-xpkg-"))).toEqual([]);
   });

@@ -12,6 +12,7 @@ program needs. A static program stands on nothing. Not taken along: .git, node_m
 For several platforms give a --base that has them. package.yaml and package.json give title, version, license and source of the image.
 
 Prints NAME@DIGEST.
+Exit code 0; 1 when the image cannot be built or its base not be pulled; 2 for wrong usage or a folder that is no function.
 
 Example:
   $ xfn build my-function -t my-function:v1

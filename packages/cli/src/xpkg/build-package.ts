@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import type { JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { printYaml } from "@xfn/functionio/document";
@@ -49,6 +49,8 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
   const { store, runtime, signal } = options;
   const root = resolve(options.root);
   if (!statInput(root).isDirectory()) throw inputError(`${options.root} is not a folder`);
+  // Before anything is built: a typing error should not cost a minute.
+  if (options.file !== undefined) checkFile(options.file);
   const { checked, examples } = await readPackage(root, options);
   signal?.throwIfAborted();
   const layers: BuildLayer[] = [
@@ -77,6 +79,12 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function checkFile(file: string): void {
+  if (!statInput(dirname(file)).isDirectory()) throw inputError(`${dirname(file)} is not a folder`);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw inputError(`${file} is a folder: -o takes the file to write`);
 }
 
 async function readPackage(

@@ -1,23 +1,47 @@
 import { readdirSync } from "node:fs";
 import {
   type ImageConfig,
+  ImageError,
   type Platform,
   type ReadArchiveOptions,
   type ReadArchiveResult,
   readArchive,
 } from "@xfn/oci-rootfs";
 import { inputError, usageError } from "../errors.ts";
+import { statInput } from "../input/read-input.ts";
 import { layerLabel, XPKG_KEY } from "./xpkg-format.ts";
 
-/** Reads packages' files into a layout, their layers annotated as the labels in them say. @throws ImageError */
-export function readPackageArchive(options: Omit<ReadArchiveOptions, "layerAnnotations">): Promise<ReadArchiveResult> {
-  return readArchive({
-    ...options,
-    layerAnnotations({ config }, { digest }) {
-      const value = config?.Labels?.[layerLabel(digest)];
-      return value === undefined ? undefined : { [XPKG_KEY]: value };
-    },
-  });
+/** What is wrong with a file itself; a full disk is another matter. */
+const WRONG_FILE: ReadonlySet<string> = new Set([
+  "DigestMismatch",
+  "InvalidConfig",
+  "InvalidManifest",
+  "TooLarge",
+  "UnsafeLayer",
+  "Unsupported",
+]);
+
+/**
+ * Reads packages' files into a layout, their layers annotated as the labels in them say.
+ *
+ * @throws CliError `Input` for a file that is not there, or is no image
+ */
+export async function readPackageArchive(
+  options: Omit<ReadArchiveOptions, "layerAnnotations">,
+): Promise<ReadArchiveResult> {
+  for (const path of options.paths) statInput(path);
+  try {
+    return await readArchive({
+      ...options,
+      layerAnnotations({ config }, { digest }) {
+        const value = config?.Labels?.[layerLabel(digest)];
+        return value === undefined ? undefined : { [XPKG_KEY]: value };
+      },
+    });
+  } catch (error) {
+    if (error instanceof ImageError && WRONG_FILE.has(error.code)) throw inputError(error.message, [], error);
+    throw error;
+  }
 }
 
 /** What an archive's image is for; undefined for a package without a runtime. */
