@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { constants, createServer as createServerHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { abstractName, endless, Serving, TOKEN } from "../test/serving.ts";
@@ -268,6 +269,19 @@ describe("an aborted call", () => {
     await expect(client.run("x", INPUT, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "Aborted" });
     client.close();
   });
+});
+
+// As grpc-go does at a deadline, where its clock is the first to see it.
+test("a server that resets the call at its deadline has not cancelled it", async () => {
+  await using serving = new Serving();
+  const server = createServerHttp2().listen(serving.path("other.sock"));
+  server.on("stream", (stream) => stream.on("error", () => undefined).close(constants.NGHTTP2_CANCEL));
+  const endpoint = `unix:${serving.path("other.sock")}`;
+  const late = serving.client(endpoint, { marginMs: 50 }).run("x", INPUT, { timeoutMs: 149 });
+  await expect(late).rejects.toMatchObject({ code: "Timeout", status: "DEADLINE_EXCEEDED", phase: "timeout" });
+  const early = serving.client(endpoint).run("x", INPUT);
+  await expect(early).rejects.toMatchObject({ code: "Aborted", status: "CANCELLED" });
+  server.close();
 });
 
 test("a deadline ends the run, and both sides say so", async () => {

@@ -14,7 +14,14 @@ import { RUN_FUNCTION } from "./contract.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { errorOfCall } from "./error-of-call.ts";
 import { RunFunctionResponse } from "./generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
-import { DEFAULT_MARGIN_MS, DEFAULT_TIMEOUT_MS, MAX_MESSAGE_BYTES, MAX_STEP_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
+import {
+  DEADLINE_SLACK_MS,
+  DEFAULT_MARGIN_MS,
+  DEFAULT_TIMEOUT_MS,
+  MAX_MESSAGE_BYTES,
+  MAX_STEP_BYTES,
+  MAX_TIMEOUT_MS,
+} from "./limits.ts";
 import { encodeRequest } from "./request.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
@@ -101,7 +108,8 @@ export function createRunnerClient(options: RunnerClientOptions): RunnerClient {
         if (signal?.aborted === true)
           return reject(refuse("Aborted", `the call of ${image} was aborted`, signal.reason));
         if (closed) return reject(refuse("Closed", `the client was closed while ${image} ran`));
-        reject(errorOfCall(failure, context));
+        const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
+        reject(errorOfCall(failure, { ...context, deadlinePassed }));
       };
       const { path, requestSerialize, responseDeserialize } = RUN_FUNCTION;
       const call = client.makeUnaryRequest(

@@ -8,6 +8,8 @@ export interface CallContext {
   readonly image: string;
   readonly step: string | undefined;
   readonly endpoint: string;
+  /** Whether it had ended, or was about to end, by its deadline. */
+  readonly deadlinePassed: boolean;
 }
 
 /** A failed call as the caller sees it: from the server's details where it sent some, else from the status. */
@@ -28,7 +30,7 @@ function withoutDetails(
   status: StatusName,
   text: string,
   known: RunnerGrpcErrorDetails,
-  { image, endpoint }: CallContext,
+  { image, endpoint, deadlinePassed }: CallContext,
 ): RunnerGrpcError {
   const { code, retryable } = codeOf(status);
   // A socket of another user: gRPC calls every failure to connect UNAVAILABLE, and no retry mends this one.
@@ -41,6 +43,14 @@ function withoutDetails(
     return new RunnerGrpcError("OutputTooLarge", `${image}: the answer is too large: ${text}`, {
       ...known,
       phase: "output",
+    });
+  }
+  // grpc-go's servers reset a call at its deadline as if they had been asked to.
+  if (status === "CANCELLED" && deadlinePassed) {
+    return new RunnerGrpcError("Timeout", `${image}, by the runner at ${endpoint}: its deadline has passed`, {
+      ...known,
+      status: "DEADLINE_EXCEEDED",
+      phase: "timeout",
     });
   }
   const phase = status === "DEADLINE_EXCEEDED" ? { phase: "timeout" as const } : {};

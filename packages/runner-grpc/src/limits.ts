@@ -13,6 +13,12 @@ export const DEFAULT_TIMEOUT_MS = 10_000;
 /** What a call may take besides the run itself, in milliseconds: waiting in the runner's queue, pulling the image. */
 export const DEFAULT_MARGIN_MS = 60_000;
 
+/**
+ * How far the clocks of the two ends of a call may be apart at its deadline, in milliseconds: it travels as the time that is left, so
+ * that one end always sees it first, and resets the call. The other has not been cancelled then.
+ */
+export const DEADLINE_SLACK_MS = 200;
+
 /** The longest timeout that a request may ask for: a day. Timers of Node end at 24.8 days. */
 export const MAX_TIMEOUT_MS: number = 24 * 60 * 60 * 1000;
 

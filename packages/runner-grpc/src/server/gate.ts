@@ -8,6 +8,7 @@ import {
   ServerListenerBuilder,
 } from "@grpc/grpc-js";
 import { RUN_FUNCTION } from "../contract.ts";
+import { DEADLINE_SLACK_MS } from "../limits.ts";
 import { RunnerGrpcError } from "../runner-grpc-error.ts";
 import type { TokenFile } from "../token-file.ts";
 import type { Admission, Ticket } from "./admission.ts";
@@ -125,10 +126,6 @@ function endAfter(stream: ServerHttp2Stream | undefined, ms: number): void {
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ms);
   stream.once("close", () => clearTimeout(timer));
 }
-
-// A deadline travels as the time that is left when it is sent: the caller's own clock ends first, and a caller that resets its
-// stream then has not changed its mind.
-const DEADLINE_SLACK_MS = 200;
 
 function gone(call: ServerInterceptingCallInterface): RunnerGrpcError {
   return Number(call.getDeadline()) - DEADLINE_SLACK_MS <= Date.now()
