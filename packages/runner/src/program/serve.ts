@@ -3,6 +3,7 @@ import { createRunner, type Runner } from "../runner.ts";
 import { logCall, logRefused } from "./call-log.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
 import { ExitCode, UsageError } from "./exit-code.ts";
+import { giveBackWhenIdle } from "./idle-memory.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type ImageUse, observeStore } from "./observed-store.ts";
@@ -46,6 +47,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   const runner = openRunner(config, checked, store.store, metrics, log);
   const tracing = await openTracing(config, version);
   const uses = new WeakMap<ServedRunOptions, ImageUse>();
+  const memory = giveBackWhenIdle();
   const server = createRunnerServer({
     ...checked.listen,
     health: { serving: false },
@@ -56,6 +58,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
       return store.during(use, () => runner.run(permitted.image, input, permitted.options));
     },
     onCall: (outcome: CallOutcome) => {
+      memory.used();
       const use = outcome.options === undefined ? undefined : uses.get(outcome.options);
       metrics.call(outcome);
       logCall(log, outcome, use);
@@ -114,6 +117,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   } finally {
     stopping = true;
     readiness.stop("stopped");
+    memory.stop();
     await runner.close();
     await Promise.all([probes?.close(), tracing?.close()]);
     stopListening();
