@@ -18,10 +18,10 @@ describe("a host with cgroup v2 alone", needs("crun", "root", "virtual-machine")
   beforeAll(async () => {
     workspace = await Workspace.create();
     await workspace.write("shell/function", '#!/bin/sh\nread -r script\neval "$script"\n', { mode: 0o755 });
-    const image = `oci:${workspace.path("layout")}`;
-    const built = await workspace.xfn(["build", workspace.path("shell"), "-t", "test/shell", "-o", image]);
+    const layout = workspace.path("layout");
+    const built = await workspace.xfn(["build", workspace.path("shell"), "-t", "test/shell", "-o", `oci:${layout}`]);
     if (built.code !== 0) throw new Error(built.stderr);
-    report = await tellInVm(image);
+    report = await tellInVm(layout);
   }, VM_MS + 60_000);
   afterAll(async () => {
     await workspace[Symbol.asyncDispose]();

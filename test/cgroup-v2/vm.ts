@@ -50,14 +50,18 @@ const MODULES = [
 
 /**
  * Boots a small machine whose files are this host's, read-only, below memory of its own, and whose cgroups are version 2
- * alone; has the stories told in it with an image, `oci:DIR`. It is emulated: KVM is not at hand where tests run.
+ * alone; has the stories told in it with the image of an OCI layout. It is emulated: KVM is not at hand where tests run.
  */
-export async function tellInVm(image: string): Promise<Report> {
+export async function tellInVm(layout: string): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "xfn-vm-"));
   try {
     await chmod(folder, 0o755);
     const initramfs = await makeInitramfs(folder);
     const stories = await bundleStories(folder);
+    // Where every user may read it.
+    const image = `oci:${join(folder, "layout")}`;
+    run("cp", ["-r", layout, join(folder, "layout")]);
+    run("chmod", ["-R", "a+rX", join(folder, "layout")]);
     await makeStores(join(folder, "stores"), image);
     const settings = {
       CHECKOUT,
@@ -131,10 +135,7 @@ async function makeStores(folder: string, image: string): Promise<void> {
   const root = await openStore({ dir: join(folder, "root"), ...(owner === undefined ? {} : { owner }) });
   const user = await openStore({ dir: join(folder, "user") });
   for (const store of [root, user]) await store.image(image);
-  const { status, stderr } = spawnSync("chown", ["-R", `${ORDINARY_UID}:${ORDINARY_UID}`, join(folder, "user")], {
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(stderr);
+  run("chown", ["-R", `${ORDINARY_UID}:${ORDINARY_UID}`, join(folder, "user")]);
 }
 
 async function makeInitramfs(folder: string): Promise<string> {
@@ -149,12 +150,13 @@ async function makeInitramfs(folder: string): Promise<string> {
   const init = await readFile(new URL("init.sh", import.meta.url));
   await writeFile(join(root, "init"), init, { mode: 0o755 });
   const archive = join(folder, "initramfs");
-  const { status, stderr } = spawnSync("sh", ["-c", `find . | cpio --quiet -o -H newc >"$1"`, "sh", archive], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`cpio: ${stderr}`);
+  run("sh", ["-c", `cd "$1" && find . | cpio --quiet -o -H newc >"$2"`, "sh", root, archive]);
   return archive;
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${program}: ${stderr}`);
 }
 
 async function qemu(args: readonly string[]): Promise<string> {
