@@ -1,26 +1,36 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { giveBackWhenIdle } from "./idle-memory.ts";
 
-test("what nobody holds any more is given back once nobody has called for a while, and not before", async () => {
-  const memory = giveBackWhenIdle(300);
-  const [held, release] = garbage();
-  for (let call = 0; call < 10; call++) {
-    memory.used();
-    await sleep(20);
-  }
-  release();
-  // An assertion that fails would itself hold it.
-  expect(await vi.waitUntil(() => held.deref() === undefined, { timeout: 30_000, interval: 50 })).toBe(true);
-  memory.stop();
+afterEach(() => {
+  vi.useRealTimers();
 });
 
-function garbage(): [WeakRef<object>, () => void] {
-  let strong: object | undefined = { bytes: new Array(10_000).fill(0) };
-  return [
-    new WeakRef(strong),
-    () => {
-      strong = undefined;
-    },
-  ];
-}
+test("once nobody has called for a while, and once only, it collects", () => {
+  vi.useFakeTimers();
+  const collect = vi.fn<() => void>();
+  const memory = giveBackWhenIdle(1_000, collect);
+  for (let call = 0; call < 10; call++) {
+    memory.used();
+    vi.advanceTimersByTime(900);
+  }
+  expect(collect).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(100_000);
+  expect(collect).toHaveBeenCalledTimes(1);
+  memory.used();
+  vi.advanceTimersByTime(1_000);
+  expect(collect).toHaveBeenCalledTimes(2);
+  memory.used();
+  memory.stop();
+  vi.advanceTimersByTime(100_000);
+  expect(collect).toHaveBeenCalledTimes(2);
+});
+
+test("what it collects is what nobody holds", async () => {
+  const memory = giveBackWhenIdle(50);
+  const garbage = new WeakRef({ bytes: new Array(10_000).fill(0) });
+  memory.used();
+  await sleep(500);
+  // The assertion would hold it.
+  expect(garbage.deref() === undefined).toBe(true);
+});

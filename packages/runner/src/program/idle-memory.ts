@@ -11,7 +11,7 @@ export interface IdleMemory {
   stop(): void;
 }
 
-export function giveBackWhenIdle(idleMs: number = IDLE_MS): IdleMemory {
+export function giveBackWhenIdle(idleMs: number = IDLE_MS, collect: () => void = collectGarbage): IdleMemory {
   let timer: NodeJS.Timeout | undefined;
   return {
     used() {
@@ -21,7 +21,7 @@ export function giveBackWhenIdle(idleMs: number = IDLE_MS): IdleMemory {
       }
       timer = setTimeout(() => {
         timer = undefined;
-        collectGarbage();
+        collect();
       }, idleMs);
       timer.unref();
     },
