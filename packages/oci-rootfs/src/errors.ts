@@ -3,6 +3,7 @@ export type ImageErrorCode =
   | "Aborted" // the caller's signal fired
   | "BuildFailed" // buildImage was given something that cannot become an image
   | "DigestMismatch" // content is not what its digest says
+  | "InUse" // a process uses what was to be removed
   | "InvalidCredentials" // a docker config file, pull secret or credential helper that cannot be used
   | "InvalidConfig" // image config asks for something no runtime can be given
   | "InvalidManifest" // manifest, index or config is not what the specification says

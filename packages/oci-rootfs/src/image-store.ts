@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { statSync, utimesSync } from "node:fs";
 import { digestOf, isOfDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
@@ -7,6 +7,7 @@ import type { LayerLimits } from "./layer-limits.ts";
 import { unsafe } from "./layer-path.ts";
 import { fitsOn } from "./layer-record.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
+import type { Lease, Leases } from "./leases.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
 import {
   checkPlatform,
@@ -55,6 +56,9 @@ export interface FetchOptions {
 /** Layers of one image at a time: more would only share the same line and the same two threads. */
 const MAX_PARALLEL_LAYERS = 4;
 
+/** How exactly the store knows when an image was used last. */
+const TOUCH_MS = 60_000;
+
 /** Images by the digest of their manifest. */
 export class ImageStore {
   readonly #store: StoreDirectory;
@@ -65,8 +69,12 @@ export class ImageStore {
 
   readonly #limits: LayerLimits;
 
-  constructor(store: StoreDirectory, layers: LayerStore, suffix: string, limits: LayerLimits) {
+  readonly #leases: Leases;
+  readonly #touched = new Map<string, number>();
+
+  constructor(store: StoreDirectory, layers: LayerStore, leases: Leases, suffix: string, limits: LayerLimits) {
     this.#store = store;
+    this.#leases = leases;
     this.#layers = layers;
     this.#suffix = suffix;
     this.#limits = limits;
@@ -74,12 +82,27 @@ export class ImageStore {
 
   /** The image if everything of it is in place. What a digest stands for never changes, so it is looked up once. */
   find(digest: string): ReadyImage | undefined {
+    // Before the look: what is there then stays.
+    this.#leases.keep(`image ${digest}`);
     const image = this.#ready.get(digest) ?? this.#read(digest);
     // Someone may have removed a layer while we run; then the image is made ready again.
     if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined))
       return this.#remember(digest, image);
     this.#ready.delete(digest);
+    this.#leases.release(`image ${digest}`);
     return undefined;
+  }
+
+  /** For collection by last use. */
+  #touch(digest: string): void {
+    const now = Date.now();
+    if (now - (this.#touched.get(digest) ?? 0) < TOUCH_MS) return;
+    this.#touched.set(digest, now);
+    try {
+      utimesSync(this.#recordPath(digest), new Date(now), new Date(now));
+    } catch {
+      // Removed a moment ago; it is still ready in memory, and leased.
+    }
   }
 
   #read(digest: string): ReadyImage | undefined {
@@ -146,21 +169,36 @@ export class ImageStore {
   }
 
   async #prepareManifest(manifest: Manifest, digest: string, options: FetchOptions): Promise<ReadyImage> {
+    const ready = this.find(digest);
+    if (ready !== undefined) {
+      checkPlatform(ready.config, options.platform);
+      return ready;
+    }
     const config = parseConfig(await this.document(manifest.config, options, MAX_CONFIG_BYTES), manifest.layers.length);
     checkPlatform(config, options.platform);
-    const ready = this.find(digest);
-    if (ready !== undefined) return ready;
     if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
     const { maxLayers } = this.#limits;
     if (manifest.layers.length > maxLayers)
       throw new ImageError("TooLarge", `${manifest.layers.length} layers, more than ${maxLayers}`);
     const diffIds = config.rootfs?.diff_ids ?? [];
-    const layers = await this.#fetchLayers(manifest, diffIds, options);
-    const placed = await this.#place(layers, manifest, diffIds, options);
-    const overlay = placed.every(({ record }) => record.overlay);
-    const record: ImageRecord = { version: 1, config, layers: placed.map(({ key }) => key), overlay };
-    this.#store.writeAside(this.#recordPath(digest), JSON.stringify(record));
-    return this.#remember(digest, { digest, config, layers: placed.map(({ root }) => root), overlay });
+    const parts: Lease[] = [
+      `blob ${digest}`,
+      `blob ${manifest.config.digest}`,
+      ...manifest.layers.map((layer): Lease => `blob ${layer.digest}`),
+      ...diffIds.map((diffId): Lease => `layer ${this.#layers.key(diffId)}`),
+      ...chainsOf(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
+    ];
+    this.#leases.hold(...parts);
+    try {
+      const layers = await this.#fetchLayers(manifest, diffIds, options);
+      const placed = await this.#place(layers, manifest, diffIds, options);
+      const overlay = placed.every(({ record }) => record.overlay);
+      const record: ImageRecord = { version: 1, config, layers: placed.map(({ key }) => key), overlay };
+      this.#store.writeAside(this.#recordPath(digest), JSON.stringify(record));
+      return this.#remember(digest, { digest, config, layers: placed.map(({ root }) => root), overlay });
+    } finally {
+      this.#leases.release(...parts);
+    }
   }
 
   async #fetchLayers(manifest: Manifest, diffIds: readonly string[], options: FetchOptions): Promise<StoredLayer[]> {
@@ -237,10 +275,9 @@ export class ImageStore {
     options: FetchOptions,
   ): Promise<StoredLayer[]> {
     let placed: StoredLayer[] = [];
-    let chainId = "";
+    const chainIds = chainsOf(diffIds);
     for (const [i, layer] of layers.entries()) {
       const diffId = diffIds[i] as string;
-      chainId = i === 0 ? diffId : chain(chainId, diffId);
       if (layer.record.opaque.includes("")) placed = [];
       const lower = lowerView(placed.map(viewed));
       const request = {
@@ -252,12 +289,7 @@ export class ImageStore {
       try {
         const fitting = fitsOn(layer.record, lower)
           ? layer
-          : await this.#layers.ensureOn(
-              placed.map(viewed),
-              layer.record,
-              i === 0 ? chain("", diffId) : chainId,
-              request,
-            );
+          : await this.#layers.ensureOn(placed.map(viewed), layer.record, chainIds[i] as string, request);
         // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
         placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {
@@ -269,6 +301,8 @@ export class ImageStore {
 
   #remember(digest: string, image: ReadyImage): ReadyImage {
     this.#ready.set(digest, image);
+    this.#leases.keep(`image ${digest}`);
+    this.#touch(digest);
     return image;
   }
 
@@ -299,6 +333,15 @@ async function fetchDocument(
 
 function viewed({ root, record }: StoredLayer): ViewedLayer {
   return { root, opaque: new Set(record.opaque) };
+}
+
+/** Names of the layers for their places: the lowest has another by itself, too. */
+function chainsOf(diffIds: readonly string[]): string[] {
+  let below = "";
+  return diffIds.map((diffId, i) => {
+    below = i === 0 ? diffId : chain(below, diffId);
+    return i === 0 ? chain("", diffId) : below;
+  });
 }
 
 /** ChainID of the image specification ("Layer ChainID"): names a layer together with all below it. */

@@ -13,6 +13,7 @@ export {
   type ImageRecipe,
 } from "./build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build-layer.ts";
+export type { PruneOptions, PruneResult, StoredImage } from "./collect.ts";
 export type { HelperOptions } from "./credential-helper.ts";
 export { type CredentialRequest, type Credentials, firstCredentials } from "./credentials.ts";
 export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./docker-config.ts";

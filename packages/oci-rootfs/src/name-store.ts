@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Descriptor } from "./manifest.ts";
 import { readRecord, type StoreDirectory } from "./store-directory.ts";
@@ -19,6 +19,9 @@ export interface NameRecord {
 export interface NameStore {
   get(name: string): NameRecord | undefined;
   put(record: NameRecord): void;
+  remove(name: string): void;
+  /** When the name was last given to something; 0 for an unknown one. */
+  modifiedMs(name: string): number;
   list(): NameRecord[];
 }
 
@@ -28,6 +31,8 @@ export function nameStore(store: StoreDirectory): NameStore {
   return {
     get: (name) => readRecord(pathOf(name)) as NameRecord | undefined,
     put: (record) => store.writeAside(pathOf(record.name), JSON.stringify(record)),
+    remove: (name) => rmSync(pathOf(name), { force: true }),
+    modifiedMs: (name) => statSync(pathOf(name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     list: () =>
       readdirSync(store.names)
         .map((file) => readRecord(join(store.names, file)) as NameRecord | undefined)

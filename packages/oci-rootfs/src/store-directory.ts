@@ -1,15 +1,11 @@
-import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   closeSync,
   constants,
   existsSync,
   fstatSync,
-  lstatSync,
   openSync,
   readdirSync,
-  readFileSync,
-  readlinkSync,
   readSync,
   renameSync,
   rmdirSync,
@@ -20,6 +16,7 @@ import { join } from "node:path";
 import { parseDigest } from "./digest.ts";
 import { ImageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
+import { mayBeRunning, ownName } from "./process-identity.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** The store's folders and how things get into them: always written aside, then renamed. */
@@ -44,8 +41,6 @@ export interface StoreDirectory {
 
 /** JSON that we wrote ourselves; a larger file is not ours. Lists of implied paths can be long. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
-/** Folders of other machines or process namespaces cannot be asked whether they live: only their age tells. */
-const FOREIGN_TEMPORARY_MS = 24 * 60 * 60 * 1000;
 
 /** Opens or makes the store's folders, and clears up after processes that were killed. */
 export function openStoreDirectory(dir: string): StoreDirectory {
@@ -71,12 +66,8 @@ function open(dir: string): StoreDirectory {
   makeFolder(layers, 0o711);
 
   const temporaries = join(dir, "tmp");
-  const identity = processIdentity();
-  sweep(temporaries, identity);
-  const own = join(
-    temporaries,
-    `${identity.host}.${identity.namespace}.${process.pid}.${identity.started}.${randomBytes(4).toString("hex")}`,
-  );
+  sweep(temporaries);
+  const own = join(temporaries, ownName());
   let counter = 0;
   const outstanding = new Set<string>();
   const release = (path: string): void => {
@@ -173,54 +164,13 @@ export function readSmallFile(path: string | Buffer, limit: number, flags = 0): 
   }
 }
 
-interface ProcessIdentity {
-  readonly host: string;
-  readonly namespace: string;
-  readonly started: string;
-}
-
-/** Together with the process id this names one process among all that may share the store. */
-function processIdentity(): ProcessIdentity {
-  const read = (call: () => string): string => {
-    try {
-      return call();
-    } catch {
-      return "0";
-    }
-  };
-  return {
-    host: read(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8)),
-    namespace: read(() => /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0"),
-    started: read(() => startTime("self")),
-  };
-}
-
-/** Field 22 of /proc/PID/stat, which a later process of the same number does not share. */
-function startTime(pid: string): string {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
-}
-
-function sweep(temporaries: string, me: ProcessIdentity): void {
+function sweep(temporaries: string): void {
   for (const name of readdirSync(temporaries)) {
-    const [host, namespace, pid = "", started] = name.split(".");
     const path = join(temporaries, name);
     try {
-      if (host === me.host && namespace === me.namespace) {
-        if (!isRunning(pid, started)) removeTree(path);
-      } else if (Date.now() - lstatSync(path).mtimeMs > FOREIGN_TEMPORARY_MS) {
-        removeTree(path);
-      }
+      if (!mayBeRunning(name, path)) removeTree(path);
     } catch {
       // Another process sweeps as well, or the folder is not ours to remove: neither concerns this one.
     }
-  }
-}
-
-function isRunning(pid: string, started: string | undefined): boolean {
-  try {
-    return /^\d+$/.test(pid) && startTime(pid) === started;
-  } catch {
-    return false;
   }
 }

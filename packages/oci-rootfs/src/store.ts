@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
 import { ImageError } from "./errors.ts";
 import type { ImageSource } from "./image-source.ts";
 import { ImageStore, type ReadyImage } from "./image-store.ts";
@@ -7,6 +8,7 @@ import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer-limits.ts";
 import { LayerStore } from "./layer-store.ts";
 import type { Owner } from "./layer-writer.ts";
 import { isLayoutName, layoutSource, parseLayoutName, readLayoutEntry } from "./layout.ts";
+import { Leases } from "./leases.ts";
 import { type ImageConfig, MAX_MANIFEST_BYTES } from "./manifest.ts";
 import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
 import { hostPlatform, type Platform, printPlatform } from "./platform.ts";
@@ -76,6 +78,23 @@ export interface Store {
   /** Gives something that the store holds (by digest of its manifest or index) a name. */
   tag(name: string, digest: string): void;
   list(): StoredName[];
+  /** All images, those included that no name leads to any more, with their sizes and when they were used last. */
+  images(): StoredImage[];
+  /**
+   * Forgets a name, and removes what only it led to.
+   *
+   * @throws ImageError NotFound; InUse where a process uses the image, this one included
+   */
+  remove(name: string): PruneResult;
+  /** Removes images by last use, age and size; never one that a process uses. */
+  prune(options?: PruneOptions): PruneResult;
+  /**
+   * Says that this process does not use an image any more: it may then be collected. An image is in use from the moment that
+   * `image` returned it, for as long as the process lives.
+   *
+   * @param digest - as in `Image`
+   */
+  release(digest: string): void;
 }
 
 /** What other modules of this package may do with a store. */
@@ -84,6 +103,7 @@ export interface StoreInternals {
   readonly images: ImageStore;
   readonly layers: LayerStore;
   readonly names: NameStore;
+  readonly leases: Leases;
 }
 
 const internals = new WeakMap<Store, StoreInternals>();
@@ -97,12 +117,13 @@ export function internalsOf(store: Store): StoreInternals {
 /** @throws ImageError StoreFailed */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const directory = openStoreDirectory(options.dir);
+  const leases = new Leases(directory.dir);
   const limits = { ...DEFAULT_LAYER_LIMITS, ...options.limits };
   const layers = new LayerStore(directory, options.owner, limits);
   const suffix = options.owner === undefined ? "" : `-${options.owner.uid}-${options.owner.gid}`;
-  const images = new ImageStore(directory, layers, suffix, limits);
+  const images = new ImageStore(directory, layers, leases, suffix, limits);
   const names = nameStore(directory);
-  const inside: StoreInternals = { directory, images, layers, names };
+  const inside: StoreInternals = { directory, images, layers, names, leases };
   const store: Store = {
     dir: directory.dir,
     async image(name, imageOptions = {}) {
@@ -119,9 +140,31 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       tagImage(inside, name, digest);
     },
     list: () => names.list().map(({ name, target, built }) => ({ name, digest: target.digest, built })),
+    images: () => attempt(() => listImages(directory, names, leases)),
+    remove: (name) => attempt(() => removeImage(inside, name)),
+    prune: (pruning = {}) => attempt(() => collectGarbage(directory, names, leases, pruning)),
+    release: (digest) => leases.release(`image ${digest}`),
   };
   internals.set(store, inside);
   return store;
+}
+
+function attempt<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw ImageError.from(error);
+  }
+}
+
+function removeImage({ directory, names, leases }: StoreInternals, text: string): PruneResult {
+  const reference = parseReference(text);
+  const name = [localNameOf(text), reference.toString(), text].find((one) => names.get(one) !== undefined);
+  if (name === undefined) throw new ImageError("NotFound", "the store has no image of that name", { image: text });
+  const result = collectGarbage(directory, names, leases, {}, new Set([name]));
+  if (result.images.length === 0)
+    throw new ImageError("InUse", "a process uses the image: end it first", { image: name, retryable: true });
+  return result;
 }
 
 /** The name under which something built here is filed. */
