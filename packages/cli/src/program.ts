@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
 import { addCopy } from "./commands/copy.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addImages } from "./commands/images.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
@@ -46,7 +47,19 @@ export async function main(args: readonly string[], output: Output = processOutp
       exitCode = code;
     },
   };
-  for (const add of [addRender, addRun, addBuild, addPull, addPush, addCopy, addXpkg, addTypes, addValidate, addDoctor])
+  for (const add of [
+    addRender,
+    addRun,
+    addBuild,
+    addPull,
+    addPush,
+    addCopy,
+    addImages,
+    addXpkg,
+    addTypes,
+    addValidate,
+    addDoctor,
+  ])
     add(declaration);
   try {
     await program.parseAsync(withTraceForms(args), { from: "user" });

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildImage } from "@xfn/oci-rootfs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openImageStore } from "../open-store.ts";
+import { main } from "../program.ts";
+import type { Output } from "../terminal/output.ts";
+import { readableBytes } from "./images-command.ts";
+
+let dir: string;
+let stdout: string;
+let stderr: string;
+const output: Output = {
+  product: async (text) => {
+    stdout += String(text);
+  },
+  note: (line) => {
+    stderr += `${line}\n`;
+  },
+  status: () => undefined,
+  interactive: false,
+  columns: 80,
+};
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-images-"));
+  const store = await openImageStore(dir);
+  for (const name of ["one", "two"]) {
+    const entries = [{ path: `/${name}`, content: name.repeat(1000) }];
+    await buildImage({ store, name, layers: [{ entries }], config: { entrypoint: ["/x"] } });
+  }
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function xfn(...args: string[]): Promise<number> {
+  stdout = "";
+  stderr = "";
+  return main(["images", ...args, "--cache-dir", dir], output);
+}
+
+test("images are listed as a table and as JSON", async () => {
+  expect(await xfn()).toBe(0);
+  expect(stdout).toMatch(/^NAME +DIGEST +PLATFORM +SIZE +USED\none:latest +[0-9a-f]{12} .*\ntwo:latest /);
+  expect(await xfn("-o", "json")).toBe(0);
+  const listed = JSON.parse(stdout) as { name: string; bytes: number }[];
+  expect(listed.map(({ name }) => name)).toEqual(["one:latest", "two:latest"]);
+  expect(listed[0]?.bytes).toBeGreaterThan(0);
+  expect(await xfn("-o", "yaml")).toBe(2);
+});
+
+test("rm removes by name, and says so for one that is not there", async () => {
+  expect(await xfn("rm", "one")).toBe(0);
+  expect(stdout).toBe("one:latest\n");
+  expect(stderr).toContain("freed");
+  expect(await xfn("rm", "one")).toBe(1);
+  expect(stderr).toContain("no image of that name");
+  await xfn();
+  expect(stdout).not.toContain("one:latest");
+});
+
+test("prune leaves what was built here, unless told; a dry run removes nothing", async () => {
+  expect(await xfn("prune", "--max-size", "1")).toBe(0);
+  expect(stdout).toBe("");
+  expect(await xfn("prune", "--max-size", "1", "--built", "--dry-run")).toBe(0);
+  expect(stdout).toBe("one:latest\ntwo:latest\n");
+  expect(stderr).toContain("would be freed");
+  expect(await xfn("prune", "--max-size", "1", "--built")).toBe(0);
+  await xfn();
+  expect(stdout).toBe("NAME  DIGEST  PLATFORM  SIZE  USED\n");
+});
+
+test("sizes and durations that cannot be read are wrong usage", async () => {
+  expect(await xfn("prune", "--max-size", "much")).toBe(2);
+  expect(await xfn("prune", "--older-than", "yesterday")).toBe(2);
+});
+
+test.each([
+  [0, "0 B"],
+  [1023, "1023 B"],
+  [1536, "1.5 KiB"],
+  [96_468_992, "92 MiB"],
+  [5 * 1024 ** 3, "5 GiB"],
+])("%i bytes are %s", (bytes, text) => {
+  expect(readableBytes(bytes)).toBe(text);
+});
