@@ -25,8 +25,8 @@ export function makeCgroupGate(bundle: string): CgroupGate {
   // The runtime may have read the file itself (see below), or may have ended.
   writer.on("error", () => undefined);
   renameSync(path, kept);
-  // This process is the first one of its pid namespace. It keeps both ends open: who reads before it is written to waits.
-  symlinkSync(`/proc/1/fd/${read}`, path);
+  // Both ends stay open here: who reads before it is written to waits.
+  symlinkSync(`/proc/${process.pid}/fd/${read}`, path);
   return {
     open: (pid, procs) => {
       for (const file of procs) writeFileSync(file, String(pid));

@@ -1,0 +1,83 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeCgroupGate } from "./cgroup-gate.ts";
+
+// A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
+
+let bundle: string;
+beforeEach(() => {
+  bundle = mkdtempSync(join(tmpdir(), "xfn-bundle-"));
+});
+afterEach(() => {
+  rmSync(bundle, { recursive: true });
+});
+
+const config = (): string => join(bundle, "config.json");
+
+function runtime(): { child: ChildProcess; read: () => string; ended: Promise<unknown> } {
+  const child = spawn("cat", [config()]);
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return { child, read: () => Buffer.concat(chunks).toString(), ended: once(child, "close") };
+}
+
+test.each([100, 300_000])(
+  "a runtime reads its configuration, of %i bytes, after it was put into its cgroups",
+  async (size) => {
+    const text = "x".repeat(size);
+    writeFileSync(config(), text);
+    const gate = makeCgroupGate(bundle);
+    const { child, read, ended } = runtime();
+    await sleep(100);
+    expect(read()).toBe("");
+    const procs = join(bundle, "cgroup.procs");
+    gate.open(child.pid as number, [procs]);
+    await ended;
+    expect(readFileSync(procs, "utf8")).toBe(String(child.pid));
+    expect(read() === text).toBe(true);
+    gate.close();
+  },
+);
+
+test("a runtime that cannot be put into its cgroups gets nothing to run", async () => {
+  writeFileSync(config(), "text");
+  const gate = makeCgroupGate(bundle);
+  const { child, read, ended } = runtime();
+  expect(() => gate.open(child.pid as number, [join(bundle, "no/cgroup.procs")])).toThrow(/ENOENT/);
+  gate.close();
+  await ended;
+  expect(read()).toBe("");
+});
+
+test("a runtime that comes late, or reads twice, finds the file", () => {
+  writeFileSync(config(), "text");
+  const gate = makeCgroupGate(bundle);
+  gate.open(1, []);
+  expect(lstatSync(config()).isFile()).toBe(true);
+  expect(readFileSync(config(), "utf8")).toBe("text");
+  gate.close();
+});
+
+test("no descriptor stays open", async () => {
+  const open = (): number => readdirSync("/proc/self/fd").length;
+  writeFileSync(config(), "text");
+  makeCgroupGate(bundle).close();
+  rmSync(config());
+  await sleep(50);
+  const before = open();
+  for (let call = 0; call < 5; call++) {
+    writeFileSync(config(), "text");
+    const gate = makeCgroupGate(bundle);
+    gate.open(1, []);
+    gate.close();
+    rmSync(config());
+  }
+  await sleep(50);
+  expect(open()).toBeLessThanOrEqual(before);
+});
