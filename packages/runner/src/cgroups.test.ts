@@ -99,6 +99,14 @@ test("version 2: processes are counted in a group that is made anyway, and a ref
   expect(group.hits().tooManyProcesses).toBe(true);
 });
 
+test("version 2: a kill is of all that is in the group at once", () => {
+  const root = hierarchy(v2);
+  const group = create("call", { memoryBytes: 1000 }, host(root, "0::/\n"));
+  writeFileSync(join(root, "call/cgroup.kill"), "");
+  group.kill();
+  expect(readFileSync(join(root, "call/cgroup.kill"), "utf8")).toBe("1");
+});
+
 test("version 2: for processes alone no group is made, as joining one is slow", () => {
   const root = hierarchy({ ...v2, "cgroup.procs": "" });
   expect(createLimitCgroup("call", { pids: 20 }, host(root, "0::/\n"))).toBeUndefined();
