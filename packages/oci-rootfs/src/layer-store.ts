@@ -156,10 +156,12 @@ export class LayerStore {
     const { descriptor, source, onBytes } = request;
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
-    const descriptorOfFile = openSync(temporary, "wx", 0o600);
     const file = growingFile(temporary);
+    let opened: number | undefined;
     let unpacking: Unpacking | undefined;
     try {
+      const descriptorOfFile = openSync(temporary, "wx", 0o600);
+      opened = descriptorOfFile;
       const stream = await source.blob(descriptor, signal);
       unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined) : undefined;
       let refused: unknown;
@@ -188,7 +190,7 @@ export class LayerStore {
       if (unpacking !== undefined) this.#store.remove(unpacking.folder);
       throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
-      closeSync(descriptorOfFile);
+      if (opened !== undefined) closeSync(opened);
       this.#store.remove(temporary);
     }
   }
@@ -200,8 +202,13 @@ export class LayerStore {
     verify: Expected | undefined,
   ): Unpacking {
     const folder = this.#store.temporary();
-    // Searchable for the owner of the files; the store itself is closed to others.
-    mkdirSync(folder, { mode: 0o755 });
+    try {
+      // Searchable for the owner of the files; the store itself is closed to others.
+      mkdirSync(folder, { mode: 0o755 });
+    } catch (error) {
+      this.#store.remove(folder);
+      throw error;
+    }
     const job: UnpackJob = {
       file,
       root: join(folder, "fs"),

@@ -1,4 +1,16 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, utimesSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -74,9 +86,8 @@ export class Leases {
     const name = ownName();
     this.#waitForCollector(() => {
       try {
-        const lock = openSync(this.#lock, "wx", 0o600);
-        writeSync(lock, name);
-        closeSync(lock);
+        // A link that leads nowhere is made with its content or not at all, whenever the process is killed.
+        symlinkSync(name, this.#lock);
         return true;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -116,7 +127,7 @@ export class Leases {
     }
   }
 
-  #waitForCollector(take: () => boolean = () => !existsSync(this.#lock)): void {
+  #waitForCollector(take: () => boolean = () => !this.#isTaken()): void {
     for (let waited = 0; !take(); waited += LOCK_STEP_MS) {
       if (this.#isAbandoned()) {
         rmSync(this.#lock, { force: true });
@@ -129,10 +140,13 @@ export class Leases {
     }
   }
 
+  #isTaken(): boolean {
+    return lstatSync(this.#lock, { throwIfNoEntry: false }) !== undefined;
+  }
+
   #isAbandoned(): boolean {
     try {
-      const name = readFileSync(this.#lock, "utf8");
-      return name !== "" && !mayBeRunning(name, this.#lock);
+      return !mayBeRunning(readlinkSync(this.#lock), this.#lock);
     } catch {
       return false;
     }

@@ -35,12 +35,18 @@ export interface StoreDirectory {
   writeAside(path: string, content: string | Uint8Array): void;
   /** Moves a finished file or directory to its place. False if another process was first (for directories). */
   commit(temporary: string, path: string): boolean;
-  /** Removes a tree of ours, whatever modes a layer gave its directories. */
+  /**
+   * Removes a tree of ours, whatever modes a layer gave its directories. What cannot be removed now, as where no file may be
+   * opened any more, is tried again: it must not take the place of the error that made it rubbish.
+   */
   remove(path: string): void;
 }
 
 /** JSON that we wrote ourselves; a larger file is not ours. Lists of implied paths can be long. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
+/** After so long, what could not be removed is tried again. */
+const RETRY_MS = 100;
 
 /** Opens or makes the store's folders, and clears up after processes that were killed. */
 export function openStoreDirectory(dir: string): StoreDirectory {
@@ -79,6 +85,19 @@ function open(dir: string): StoreDirectory {
     }
   };
 
+  const stubborn = new Set<string>();
+  const retry = (): void => {
+    for (const path of stubborn) {
+      try {
+        removeTree(path);
+        stubborn.delete(path);
+        release(path);
+      } catch {
+        // Again in a moment.
+      }
+    }
+    if (stubborn.size > 0) setTimeout(retry, RETRY_MS).unref();
+  };
   const store: StoreDirectory = {
     dir,
     names: join(dir, "names"),
@@ -125,8 +144,13 @@ function open(dir: string): StoreDirectory {
       return true;
     },
     remove(path) {
-      removeTree(path);
-      release(path);
+      // A place that others may fill again must not be emptied later.
+      if (!outstanding.has(path)) {
+        removeTree(path);
+        return;
+      }
+      stubborn.add(path);
+      retry();
     },
   };
   return store;

@@ -1,0 +1,27 @@
+/**
+ * Makes an image ready where something runs out, and again where it does not: STORE NAME. Prints the first error's code, system
+ * code and message as JSON, and how many files of each kind the store holds then; or "none".
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { ImageError } from "../src/errors.ts";
+import { openStore } from "../src/store.ts";
+
+const [dir = "", name = ""] = process.argv.slice(2);
+const count = (folder: string): number => readdirSync(join(dir, folder)).length;
+const outcome = await openStore({ dir })
+  .then((store) => store.image(name))
+  .then(
+    () => "none",
+    async (error: unknown) => {
+      if (!(error instanceof ImageError)) throw error;
+      // What could not be removed at once is removed a little later.
+      for (let i = 0; i < 50 && count("tmp") > 0; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+      return {
+        code: error.code,
+        message: error.message,
+        left: { images: count("images/sha256"), layers: count("layers/sha256"), tmp: count("tmp") },
+      };
+    },
+  );
+console.log(JSON.stringify(outcome));
