@@ -246,7 +246,7 @@ describe("runner", needs("crun"), () => {
         const earlier = new Set(childrenOf(process.pid));
         const call = runner.run(SHELL, Buffer.from("echo up >&2; sleep 600\n"));
         const outcome = expect(call).rejects.toMatchObject({ code: "Closed", retryable: true });
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await startedCrun();
         for (const pid of childrenOf(process.pid)) if (!earlier.has(pid)) process.kill(pid, "SIGKILL");
         await outcome;
         expect(Buffer.from(await runner.run(SHELL, Buffer.from("echo again\n"))).toString()).toBe("again\n");
