@@ -27,6 +27,7 @@ export function limitCall(
   try {
     return createLimitCgroup(
       nextGroupName(),
+      // RLIMIT_NPROC holds each of root's functions to its own number, and an ordinary user's all together to one.
       { memoryBytes, cpus, pids: pids + RUNTIME_TASKS, mustCount: options.pids !== undefined && !isRoot },
       {
         root: CGROUP_ROOT,

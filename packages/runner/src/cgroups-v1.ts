@@ -40,8 +40,7 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
         pids = make("pids");
         write(join(pids, "pids.max"), String(limits.pids));
       } catch (error) {
-        // RLIMIT_NPROC is the bound then.
-        if (!(error instanceof LimitUnavailableError)) throw error;
+        if (limits.mustCount === true || !(error instanceof LimitUnavailableError)) throw error;
       }
     }
     if (made.length === 0) return undefined;

@@ -5,7 +5,6 @@ import { CPU_PERIOD, cpuQuota } from "./cgroups-cpu-quota.ts";
 import {
   codeOf,
   counter,
-  LimitUnavailableError,
   messageOf,
   removeGroup,
   unavailable,
@@ -24,19 +23,12 @@ import { killGroup, removeGroups } from "./cgroups-removal.ts";
  * @throws LimitUnavailableError, having left nothing behind
  */
 export function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
-  const needed = [limits.memoryBytes === undefined ? [] : ["memory"], limits.cpus === undefined ? [] : ["cpu"]].flat();
-  if (needed.length > 0) return make(name, limits, needed, host);
-  if (limits.pids === undefined || limits.mustCount !== true) return undefined;
-  try {
-    return make(name, limits, ["pids"], host);
-  } catch (error) {
-    // RLIMIT_NPROC is the bound then.
-    if (error instanceof LimitUnavailableError) return undefined;
-    throw error;
-  }
-}
-
-function make(name: string, limits: Limits, needed: string[], host: CgroupHost): LimitCgroup {
+  const needed = [
+    ...(limits.memoryBytes === undefined ? [] : ["memory"]),
+    ...(limits.cpus === undefined ? [] : ["cpu"]),
+    ...(limits.pids === undefined || limits.mustCount !== true ? [] : ["pids"]),
+  ];
+  if (needed.length === 0) return undefined;
   const base = delegatedBase(needed, host);
   const directory = join(base, name);
   try {
@@ -57,6 +49,7 @@ function make(name: string, limits: Limits, needed: string[], host: CgroupHost):
     }
     if (limits.cpus !== undefined) write(join(directory, "cpu.max"), `${cpuQuota(limits.cpus)} ${CPU_PERIOD}`);
     countsProcesses = limits.pids !== undefined && limitProcesses(base, directory, limits.pids);
+    if (needed.includes("pids") && !countsProcesses) throw unavailable("pids", `${directory} has no pids.max to write`);
   } catch (error) {
     removeGroups([directory]);
     throw error;

@@ -130,11 +130,15 @@ test("version 1: where processes cannot be counted the call is not refused for i
   expect(group.countsProcesses).toBe(false);
 });
 
-test("version 2: an ordinary user's processes are counted where that is asked for, and nothing is refused for it", () => {
-  const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "" });
+test.each([
+  ["2", { ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "" }, "0::/\n", "0::/a\n"],
+  ["1", { "pids/tasks": "", "memory/tasks": "" }, "", ""],
+])("version %s: processes that must be counted are, or the call is refused", (version, files, able, unable) => {
   const limits = { pids: 20, mustCount: true };
-  expect(create("call", limits, host(root, "0::/\n")).countsProcesses).toBe(true);
-  expect(createLimitCgroup("call", limits, host(root, "0::/a\n"))).toBeUndefined();
+  const root = hierarchy(files);
+  expect(create("call", limits, host(root, able)).countsProcesses).toBe(true);
+  const lacking = version === "2" ? root : hierarchy({ "memory/tasks": "" });
+  expect(() => create("call", limits, host(lacking, unable))).toThrow(/a pids limit cannot be enforced/);
 });
 
 test("a quota is never below the kernel's least", () => {

@@ -9,12 +9,12 @@ export interface Limits {
   memoryBytes?: number | undefined;
   /** Cores, such as 0.25. */
   cpus?: number | undefined;
-  /**
-   * Processes and threads, those of the OCI runtime included. Set where it can be: RLIMIT_NPROC stands behind it (see
-   * process-rlimit.ts), so that a call is never refused for it.
-   */
+  /** Processes and threads, those of the OCI runtime included. */
   pids?: number | undefined;
-  /** Whether that is worth a group of its own even where joining one is slow. */
+  /**
+   * Whether the call is refused where a cgroup cannot count its processes. Else RLIMIT_NPROC is enough (process-rlimit.ts), and
+   * they are counted where that costs little.
+   */
   mustCount?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface CgroupHost {
 /**
  * Makes cgroups with the given limits.
  *
- * @returns undefined where nothing but `pids` was asked for and a cgroup for it cannot be made, or costs too much
+ * @returns undefined where nothing but `pids` was asked for, and need not be counted
  * @throws LimitUnavailableError, having left nothing behind
  */
 export function createLimitCgroup(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {

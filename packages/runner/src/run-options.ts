@@ -11,9 +11,9 @@ export interface RunOptions {
   /** CPU limit in cores, such as 0.25. Refused with `LimitUnavailable` where this host cannot enforce it. */
   cpus?: number;
   /**
-   * Processes and threads that the function may have; default {@link MAX_PROCESSES}. Never refused: held to, with a few more
-   * for the OCI runtime, by root's runner and where cgroups are delegated; elsewhere an ordinary user's functions share a
-   * bound of this and 1,024 more.
+   * Processes and threads that the function may have (a few more may be made: those of the OCI runtime are counted too).
+   * Refused with `LimitUnavailable` where this host cannot enforce it. Without it the bound is {@link MAX_PROCESSES}, kept as
+   * well as the host can: an ordinary user's functions may have to share one of twice that.
    */
   pids?: number;
   /** When to ask the registry; default `IfNotPresent`. */

@@ -90,7 +90,7 @@ function processesOf(host: Host, groups: Cgroups, enforceable: readonly string[]
     ...processes,
     status: "info",
     detail:
-      "functions that run at the same time share one bound (RLIMIT_NPROC): a function that forks without end can keep others from starting until it is killed",
+      "functions that run at the same time share one bound (RLIMIT_NPROC): a function that forks without end can keep others from starting until it is killed; one that sets its own needs --allow-unlimited",
     remedy: remedyFor(host, groups),
   };
 }
