@@ -38,6 +38,8 @@ const straight = { busybox: 10, node: 10 };
 // Until the function of the next sandbox waits for its input.
 const early = { busybox: 60, node: 250 };
 
+const warmUps = { busybox: 300, node: 20 };
+
 /** A call through the gRPC client, against bare `crun run` of the same bundle with a writable root filesystem. */
 export async function run(): Promise<void> {
   const cache = mkdtempSync(join(tmpdir(), "xfn-bench-"));
@@ -91,8 +93,8 @@ async function warmCalls(name: "busybox" | "node", contenders: readonly Contende
   const call = ({ server }: Contender): Promise<number> => timed(() => server.client.run(`bench/${name}`, input));
   const times = new Map(contenders.map((contender) => [contender, [] as number[]]));
   const peer: number[] = [];
-  // The second finds a prepared root filesystem, or a sandbox that waits.
-  for (const contender of contenders) for (let time = 0; time < 2; time++) await call(contender);
+  // A warm call is one of a server that has served before: its code is compiled then, and its root filesystems are prepared.
+  for (const contender of contenders) await many(contender.server, name, warmUps[name], 2);
   await bare.run();
   await sleep(500);
   for (let round = 0; round < runs; round++) {

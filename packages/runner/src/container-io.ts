@@ -62,6 +62,8 @@ export function openContainerIo(
   onTooLarge: () => void,
   maxOutputBytes: number = MAX_OUTPUT_BYTES,
 ): ContainerIo {
+  // First, so that a function that waits for it can go on.
+  const stdin = writeInput(stdio.stdin, input);
   const answer = new OutputBuffer(maxOutputBytes);
   let tooLarge = false;
   const stdout = new Socket({
@@ -84,7 +86,6 @@ export function openContainerIo(
   });
   stdout.resume();
   const stderr = new Socket({ fd: stdio.stderr, readable: true, writable: false });
-  const stdin = writeInput(stdio.stdin, input);
   const tail = new Tail(STDERR_TAIL_BYTES);
   stderr.on("data", (chunk: Buffer) => tail.push(chunk));
 

@@ -37,6 +37,9 @@ interface Held {
 /** crun ends within milliseconds of its container. One that hangs is killed, so that a call ends soon after its deadline. */
 const RUNTIME_GRACE_MS = 1_000;
 
+/** By then the answer is on its way. */
+const REMOVAL_DELAY_MS = 3;
+
 /** All that were prepared and have not ended. */
 const sandboxes = new Map<string, Sandbox>();
 /** Texts of config.json; the runner keeps to `MAX_SPECS` numbers. */
@@ -156,8 +159,11 @@ function measure(request: MeasureRequest): void {
 function remove(host: Held, sandbox: Sandbox): void {
   sandboxes.delete(sandbox.id);
   closeEnds(sandbox);
-  host.rootFilesystems.remove(sandbox.id);
-  removeState(host.scratch, sandbox.id);
+  // Nobody else sees these, and unmounting keeps a processor busy that the call's answer needs to get to its caller.
+  setTimeout(() => {
+    host.rootFilesystems.remove(sandbox.id);
+    removeState(host.scratch, sandbox.id);
+  }, REMOVAL_DELAY_MS);
 }
 
 function reapAll(): void {

@@ -57,19 +57,21 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
       uses.set(options, use);
       return store.during(use, () => runner.run(permitted.image, input, permitted.options));
     },
-    onCall: (outcome: CallOutcome) => {
-      memory.used();
-      const use = outcome.options === undefined ? undefined : uses.get(outcome.options);
-      metrics.call(outcome);
-      logCall(log, outcome, use);
-      tracing?.call(outcome, use);
-      if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) readiness.recheck();
-    },
+    // The answer leaves once this turn is over: nothing that is only told of it goes first.
+    onCall: (outcome: CallOutcome) => void setImmediate(tell, outcome),
     onRefused: (error) => {
       metrics.refused(error);
       logRefused(log, error);
     },
   });
+  const tell = (outcome: CallOutcome): void => {
+    memory.used();
+    const use = outcome.options === undefined ? undefined : uses.get(outcome.options);
+    metrics.call(outcome);
+    logCall(log, outcome, use);
+    tracing?.call(outcome, use);
+    if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) readiness.recheck();
+  };
   const readiness = watchReadiness({
     check: () => runner.check(usualLimits(checked.policy)),
     onChange: (ready, reason) => {
