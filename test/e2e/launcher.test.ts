@@ -91,6 +91,7 @@ describe("./xfn-runner", () => {
   });
 
   test("gets crun for what runs containers, and for nothing else", async () => {
+    checkout.user(0);
     checkout.apt();
     rmSync(join(checkout.tools, "crun"));
     for (const command of ["healthcheck", "--help"]) await checkout.run([join(checkout.root, "xfn-runner"), command]);

@@ -358,12 +358,28 @@ describe("the self-test", needs("crun"), () => {
 /** The first processes of all containers below a process. */
 function functions(root = process.pid): number[] {
   const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
-  const isRuntime = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0run\0--bundle=");
+  const isRuntime = (pid: number): boolean =>
+    unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"), "").includes("\0run\0--bundle=");
   return below(root).filter(isRuntime).flatMap(childrenOf);
 }
 
 function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`), []);
+  return tasks.flatMap((task) =>
+    unlessGone(() => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8"), "")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number),
   );
+}
+
+/** What is read of a process, which may end at any time. */
+function unlessGone<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return otherwise;
+    throw error;
+  }
 }

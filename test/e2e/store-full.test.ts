@@ -33,7 +33,7 @@ function run(script: string): { outcome: unknown; stderr: string } {
   return { outcome: stdout === "" ? undefined : JSON.parse(stdout), stderr };
 }
 
-test.each([4, 8, 14])(
+test.for([4, 8, 14])(
   "a disk of %i MB is too small: a typed error, no entry of the image, nothing half-done",
   (megabytes, context) => {
     const mount = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs "$3"`;

@@ -208,7 +208,10 @@ describe("a hostile archive", () => {
 
   test.each([
     ["no images", []],
-    ["two images", Array(2).fill({ Config: "config.json", Layers: ["0/layer.tar", "1/layer.tar"] })],
+    [
+      "two images",
+      Array.from({ length: 2 }, () => ({ Config: "config.json", Layers: ["0/layer.tar", "1/layer.tar"] })),
+    ],
     ["no list", { Config: "config.json" }],
     ["no config", [{ Layers: [] }]],
     ["layers that are no names", [{ Config: "config.json", Layers: [1] }]],

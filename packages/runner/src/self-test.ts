@@ -45,7 +45,7 @@ export function writeSelfTestImage(host: SandboxHost, program: Buffer): Runnable
   return {
     name,
     digest: name,
-    config: { config: { Entrypoint: [`/${name}`] } } as RunnableImage["config"],
+    config: { config: { Entrypoint: [`/${name}`] } },
     layers: [`${host.scratch}/${name}`],
     overlay: true,
   };

@@ -199,7 +199,7 @@ export class EarlyPool<R extends PoolRecipe, S> {
     const now = this.#mechanism.now();
     const recent = [...this.#shelves.values()].reverse();
     for (const shelf of recent) {
-      if (shelf.waiting.length < this.#wanted(shelf, now) && this.#makeRoom(shelf, now)) return { shelf, start: true };
+      if (shelf.waiting.length < this.#wanted(shelf, now) && this.#makeRoom(shelf)) return { shelf, start: true };
     }
     let prepared = 0;
     for (const shelf of recent) {
@@ -209,7 +209,7 @@ export class EarlyPool<R extends PoolRecipe, S> {
     return undefined;
   }
 
-  #makeRoom(shelf: Shelf<R, S>, now: number): boolean {
+  #makeRoom(shelf: Shelf<R, S>): boolean {
     const { count, memoryBytes } = this.#limits;
     const fits = (): boolean => this.waiting.length < count && this.#bytes() + shelf.estimate <= memoryBytes;
     for (const other of this.#shelves.values()) {

@@ -28,7 +28,7 @@ test("once nobody has called for a while, and once only, it collects", () => {
 
 test("what it collects is what nobody holds", async () => {
   const memory = giveBackWhenIdle(50);
-  const garbage = new WeakRef({ bytes: new Array(10_000).fill(0) });
+  const garbage = new WeakRef({ bytes: Array.from({ length: 10_000 }, () => 0) });
   memory.used();
   await sleep(500);
   // The assertion would hold it.

@@ -32,6 +32,5 @@ export function giveBackWhenIdle(idleMs: number = IDLE_MS, collect: () => void =
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   // A new context, as only those made after the flag was set have the function.
-  const collect: unknown = runInNewContext("gc");
-  if (typeof collect === "function") collect();
+  (runInNewContext("gc") as () => void)();
 }
