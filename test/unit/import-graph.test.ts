@@ -21,7 +21,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "oci-rootfs": [],
   "runner-grpc": [],
   runner: ["runner-grpc", "oci-rootfs"],
-  cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner"],
+  kubernetes: ["functionio"],
+  controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes"],
+  cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "kubernetes", "controller"],
 };
 
 // Entries of functionio that run in any JavaScript runtime.

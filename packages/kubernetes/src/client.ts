@@ -1,0 +1,161 @@
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+
+/** A kind as an API server serves it: what its URLs are made of. */
+export interface ResourceKind {
+  /** "" is the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The plural name, as in URLs. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** An object that an API server holds: it has a kind, a name, a UID and a resource version. */
+export interface LiveObject extends KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: NonNullable<KubernetesObject["metadata"]> & { name: string; uid: string; resourceVersion: string };
+}
+
+/** Names one object. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  /** Absent for cluster-scoped kinds. */
+  readonly namespace?: string | undefined;
+}
+
+/** What every request may say. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WriteOptions extends RequestOptions {
+  /** Whose fields these become. Default: the client's. */
+  readonly fieldManager?: string | undefined;
+  /** Nothing is stored; the answer is what would have been. */
+  readonly dryRun?: boolean | undefined;
+  readonly subresource?: "status" | undefined;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  /** The request fails with `Conflict` if the object has another UID or resource version. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan" | undefined;
+}
+
+export interface ListOptions extends RequestOptions {
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Objects in one answer of the server. Default 500. */
+  readonly pageSize?: number | undefined;
+}
+
+/** All pages of a list. */
+export interface ObjectList {
+  readonly items: readonly LiveObject[];
+  /** What a watch goes on from. */
+  readonly resourceVersion: string;
+}
+
+/** One line of a watch (Kubernetes API, "Efficient detection of changes"). A `BOOKMARK` has a resource version and nothing else. */
+export interface WatchEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+  readonly object: LiveObject;
+}
+
+export interface WatchOptions extends Omit<ListOptions, "pageSize"> {
+  readonly resourceVersion: string;
+}
+
+/**
+ * A client for any JSON object. Nothing of an object is dropped on the way, and integers of 64 bits stay exact (see
+ * `JsonValue`). Every method throws {@link ApiError}.
+ */
+export interface Client {
+  get(reference: ObjectReference, options?: RequestOptions): Promise<LiveObject>;
+  list(kind: ResourceKind, options?: ListOptions): Promise<ObjectList>;
+  /** Ends when the server ends it, throws `Expired` for 410. The signal ends it too. */
+  watch(kind: ResourceKind, options: WatchOptions): AsyncIterable<WatchEvent>;
+  create(object: KubernetesObject, options?: WriteOptions): Promise<LiveObject>;
+  /** PUT: the object must carry the resource version that it replaces. */
+  update(object: KubernetesObject, options?: WriteOptions): Promise<LiveObject>;
+  /** Server-side apply. `force` takes fields over from other managers; default true, as controllers do. */
+  apply(object: KubernetesObject, options?: WriteOptions & { readonly force?: boolean }): Promise<LiveObject>;
+  /** `merge` is RFC 7386, `json` is RFC 6902. */
+  patch(
+    reference: ObjectReference,
+    type: "merge" | "json",
+    body: JsonValue,
+    options?: WriteOptions,
+  ): Promise<LiveObject>;
+  /** The object as it is afterwards, where the server still has it. */
+  delete(reference: ObjectReference, options?: DeleteOptions): Promise<LiveObject | undefined>;
+  /** How a kind is served. Looked up once and kept; a kind that is not known is looked up again, at most every few seconds. */
+  kind(apiVersion: string, kind: string, options?: RequestOptions): Promise<ResourceKind>;
+  /** Forgets how kinds are served: a CRD came, changed or went. */
+  forgetKinds(): void;
+  /** Any other path of the server, such as `/readyz` or `/version`. */
+  raw(method: string, path: string, options?: RequestOptions & { body?: JsonObject }): Promise<JsonValue>;
+}
+
+export type ApiErrorCode =
+  /** 404: no such object. */
+  | "NotFound"
+  /** 404 or no match in discovery: the server does not serve this kind. */
+  | "KindNotServed"
+  /** 409 on a create. */
+  | "AlreadyExists"
+  /** 409: another resource version or UID, or (apply without force) another's field. */
+  | "Conflict"
+  /** 400, 422, and 500 for an apply against the schema. */
+  | "Invalid"
+  | "Unauthorized"
+  /** 403: RBAC, a quota, or admission. */
+  | "Forbidden"
+  /** 410: the resource version of a list or watch is too old. */
+  | "Expired"
+  /** 429 and 503, and after retries, with the time that the server asked for. */
+  | "Busy"
+  /** No answer: connection refused, reset, TLS. It is not known whether a write happened. */
+  | "Unreachable"
+  | "Timeout"
+  | "Aborted"
+  /** Anything else; `status` says what. */
+  | "ServerError";
+
+/** An answer that is no success, or none at all. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly code: ApiErrorCode;
+  /** The HTTP status, where there was an answer. */
+  readonly status: number | undefined;
+  /** `reason` of the server's Status object. */
+  readonly reason: string | undefined;
+  /** What the server says of fields: `details.causes`. */
+  readonly causes: readonly { readonly field?: string; readonly message: string }[];
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ApiErrorCode,
+    message: string,
+    about: {
+      status?: number;
+      reason?: string;
+      causes?: readonly { field?: string; message: string }[];
+      retryAfterMs?: number;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.code = code;
+    this.status = about.status;
+    this.reason = about.reason;
+    this.causes = about.causes ?? [];
+    this.retryAfterMs = about.retryAfterMs;
+  }
+}

@@ -1,0 +1,38 @@
+import type { LiveObject, ResourceKind } from "./client.ts";
+
+/** What an informer knows of one kind: a copy of what the server holds, a moment old. Objects in it are never changed in place. */
+export interface Cache {
+  get(name: string, namespace?: string): LiveObject | undefined;
+  list(namespace?: string): readonly LiveObject[];
+  /** What an index has under a key. @throws {TypeError} for an index that was not declared */
+  byIndex(index: string, key: string): readonly LiveObject[];
+}
+
+/** Keys of an object in an index: `{ controller: (object) => [uid of its controller] }`. */
+export type Indexers = Readonly<Record<string, (object: LiveObject) => readonly string[]>>;
+
+export interface InformerHandlers {
+  added?(object: LiveObject): void;
+  updated?(object: LiveObject, before: LiveObject): void;
+  deleted?(last: LiveObject): void;
+}
+
+/** Keeps a cache of one kind up to date: lists, watches, and starts again after whatever ends a watch. Shared by all who want the kind. */
+export interface Informer {
+  readonly kind: ResourceKind;
+  readonly cache: Cache;
+  /** Whether the first list is in the cache. */
+  readonly synced: boolean;
+  /** Resolves when the first list is in the cache. @throws the signal's reason */
+  whenSynced(signal?: AbortSignal): Promise<void>;
+  /** Handlers are told of all that is in the cache already. The function returned takes them off again. */
+  subscribe(handlers: InformerHandlers): () => void;
+  addIndexers(indexers: Indexers): void;
+}
+
+/** Informers by kind: one watch for each, however many want it; the last to let go ends it. */
+export interface Informers {
+  acquire(kind: ResourceKind): { informer: Informer; release(): void };
+  /** Ends all of them. */
+  stop(): Promise<void>;
+}
