@@ -1,3 +1,3 @@
 // The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
-export type { Context } from "./context.ts";
+export type { ComposedWatches, Context } from "./context.ts";
 export type { Logger } from "./log.ts";
