@@ -152,7 +152,7 @@ function choose(
     for (const one of byAge) {
       const left = reachOf(candidates.filter((candidate) => !going.has(candidate) || candidate.inUse));
       if (sizeOf(entries, left) <= maxBytes) break;
-      if (!one.inUse) going.add(one);
+      going.add(one);
     }
   }
   return [...going];

@@ -7,6 +7,7 @@ import { sandbox } from "../testing/sandbox.ts";
 const EXPECTED: Readonly<Record<string, string>> = {
   "example.ts": "true 1\n[ '/fn/run' ] / 1000\n#!/bin/sh\ncat\n\n",
   "build.ts": "2\n{ 'org.opencontainers.image.title': 'my-fn' } arm64\narm64\n",
+  "prune.ts": "[ 'my-fn:v1' ]\n[ 'my-fn:v1' ] 0\n",
 };
 
 test.each(Object.entries(EXPECTED))("the README's %s runs as it is written", (name, expected) => {
