@@ -16,4 +16,4 @@ export {
 } from "./client.ts";
 export type { EventRecorder } from "./event-recorder.ts";
 export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer.ts";
-export type { Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
+export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";

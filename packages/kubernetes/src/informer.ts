@@ -32,7 +32,11 @@ export interface Informer {
 
 /** Informers by kind: one watch for each, however many want it; the last to let go ends it. */
 export interface Informers {
-  acquire(kind: ResourceKind): { informer: Informer; release(): void };
+  /** With a label selector: an informer of its own, whose cache has those objects only. */
+  acquire(
+    kind: ResourceKind,
+    options?: { readonly labelSelector?: string | undefined },
+  ): { informer: Informer; release(): void };
   /** Ends all of them. */
   stop(): Promise<void>;
 }

@@ -10,6 +10,12 @@ export interface Outcome {
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Outcome | undefined>;
 
+/**
+ * Places that several queues share (`gate` of a queue's options): waits for one, and gives back what lets go of it. A key that
+ * waits for a place has not begun: what is added meanwhile is no second reconcile. A queue with a gate has no bound of its own.
+ */
+export type Gate = (key: string, signal: AbortSignal) => Promise<() => void>;
+
 /** A queue of keys, each at most once in it, worked on by a bounded number of reconciles at a time. */
 export interface WorkQueue {
   /** Now; while the key is being worked on: as soon as that has ended. */
