@@ -37,6 +37,8 @@ export interface Informers {
     kind: ResourceKind,
     options?: { readonly labelSelector?: string | undefined },
   ): { informer: Informer; release(): void };
+  /** The cache of a kind that somebody watches (without a selector) and that has been listed; else undefined. Begins nothing. */
+  peek(kind: ResourceKind): Cache | undefined;
   /** Ends all of them. */
   stop(): Promise<void>;
 }
