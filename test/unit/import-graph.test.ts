@@ -20,9 +20,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: ["functionio", "composition"],
   "oci-rootfs": [],
   "runner-grpc": [],
-  runner: ["runner-grpc", "oci-rootfs"],
+  program: [],
+  runner: ["runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
-  controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes"],
+  controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
   cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "kubernetes", "controller"],
 };
 

@@ -1,5 +1,5 @@
+import { bounded, type Log } from "@xfn/program";
 import type { CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
-import { bounded, type Log } from "./log.ts";
 import type { ImageUse } from "./observed-store.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readSettings } from "@xfn/program";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkConfig } from "./check-config.ts";
-import { readSettings } from "./read-settings.ts";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
 let folder: string;
@@ -16,7 +16,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function check(settings: Partial<ServeConfig>): string[] {
-  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, {});
+  const { config } = readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, {}, {});
   return checkConfig({ ...config, address: ["unix:/run/x.sock"], ...settings }).problems;
 }
 
@@ -73,7 +73,7 @@ test("all that does not go together is told at once, and each thing once", () =>
 });
 
 test("hosts are spelt as image names spell them", () => {
-  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, {});
+  const { config } = readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, {}, {});
   const { checked } = checkConfig({
     ...config,
     registry: "Registry.Example.org",

@@ -1,5 +1,5 @@
+import { ExitCode } from "@xfn/program";
 import { checkHealth, type RunnerClientOptions } from "@xfn/runner-grpc";
-import { ExitCode } from "./exit-code.ts";
 
 /** `xfn-runner healthcheck`: whether a runner can run containers now. @returns exit code 0 if it says so, else 1 */
 export async function healthcheck(

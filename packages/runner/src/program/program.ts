@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
+import { declareSettings, ExitCode, givenFlags, oneLine, readSettings, UsageError } from "@xfn/program";
 import { DEFAULT_ENDPOINT } from "@xfn/runner-grpc";
 import { Command, CommanderError } from "commander";
-import { declareSettings, givenFlags } from "./declare-settings.ts";
-import { ExitCode, UsageError } from "./exit-code.ts";
-import { readSettings } from "./read-settings.ts";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
-import { oneLine } from "./terminal-text.ts";
+
+const PROGRAM = "xfn-runner";
 
 const SERVE_HELP = `
 A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Quantities are
@@ -63,10 +62,10 @@ export async function main(args: readonly string[]): Promise<number> {
       outputError: (text, write) => write(text.replace(/^error: /, "")),
     });
   const serve = program.command("serve").description("serve the runner contract on sockets");
-  declareSettings(serve, SERVE_SETTINGS, SERVE_GROUPS)
+  declareSettings(PROGRAM, serve, SERVE_SETTINGS, SERVE_GROUPS)
     .addHelpText("after", SERVE_HELP)
     .action(async () => {
-      const { config, problems } = readSettings(SERVE_SETTINGS, givenFlags(serve), process.env);
+      const { config, problems } = readSettings(PROGRAM, SERVE_SETTINGS, givenFlags(serve), process.env);
       const server = await import("./serve.ts");
       exitCode = await server.serve(config, problems, version);
     });
@@ -75,13 +74,13 @@ export async function main(args: readonly string[]): Promise<number> {
     .description("run one function in a container, once")
     .argument("<image>", "the function's image")
     .argument("[file]", "its input, or - for stdin", "-");
-  declareSettings(run, RUN_SETTINGS, RUN_GROUPS, { cacheDir: "-c" })
+  declareSettings(PROGRAM, run, RUN_SETTINGS, RUN_GROUPS, { cacheDir: "-c" })
     // The historic runner mapped ids that we have no use for.
     .addOption(run.createOption("--map-root-uid <id>").hideHelp())
     .addOption(run.createOption("--map-root-gid <id>").hideHelp())
     .addHelpText("after", RUN_HELP)
     .action(async (image: string, file: string) => {
-      const { config, problems } = readSettings(RUN_SETTINGS, givenFlags(run), process.env);
+      const { config, problems } = readSettings(PROGRAM, RUN_SETTINGS, givenFlags(run), process.env);
       const { runOnce } = await import("./run-once.ts");
       exitCode = await runOnce(image, file, config, problems, say);
     });
@@ -100,7 +99,7 @@ export async function main(args: readonly string[]): Promise<number> {
     .option("--tls-server-name <name>", "name in its certificate, where it is not the address's host")
     .addHelpText("after", HEALTH_HELP)
     .action(async (flags: HealthFlags) => {
-      const [{ healthcheck }, { duration }] = await Promise.all([import("./healthcheck.ts"), import("./setting.ts")]);
+      const [{ healthcheck }, { duration }] = await Promise.all([import("./healthcheck.ts"), import("@xfn/program")]);
       exitCode = await healthcheck(clientOptions(flags), readTimeout(flags.timeout, duration), say);
     });
   try {

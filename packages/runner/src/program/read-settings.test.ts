@@ -1,29 +1,27 @@
+import { declareSettings, givenFlags, readSettings, variableOf } from "@xfn/program";
 import { Command } from "commander";
 import { expect, test } from "vitest";
-import { declareSettings, givenFlags } from "./declare-settings.ts";
-import { readSettings } from "./read-settings.ts";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
-import { variableOf } from "./setting.ts";
 
 function read(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): { config: ServeConfig; problems: string[] } {
-  const command = declareSettings(new Command("serve").exitOverride(), SERVE_SETTINGS, SERVE_GROUPS);
+  const command = declareSettings("xfn-runner", new Command("serve").exitOverride(), SERVE_SETTINGS, SERVE_GROUPS);
   command.parse(args, { from: "user" });
-  return readSettings<ServeConfig>(SERVE_SETTINGS, givenFlags(command), environment);
+  return readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, givenFlags(command), environment);
 }
 
 test("every setting is in the help, once, with its variable", () => {
   expect(Object.values(SERVE_GROUPS).flat().toSorted()).toEqual(Object.keys(SERVE_SETTINGS).toSorted());
   expect(Object.values(RUN_GROUPS).flat().toSorted()).toEqual(Object.keys(RUN_SETTINGS).toSorted());
-  const help = declareSettings(new Command("serve"), SERVE_SETTINGS, SERVE_GROUPS)
+  const help = declareSettings("xfn-runner", new Command("serve"), SERVE_SETTINGS, SERVE_GROUPS)
     .configureHelp({ helpWidth: 1000 })
     .helpInformation();
   for (const setting of Object.values(SERVE_SETTINGS)) {
     expect(help).toContain(`--${setting.name} `);
-    expect(help).toContain(variableOf(setting));
+    expect(help).toContain(variableOf("xfn-runner", setting));
   }
 });
 

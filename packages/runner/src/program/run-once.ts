@@ -2,14 +2,13 @@ import { createReadStream } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { ExitCode, onStopSignals, UsageError } from "@xfn/program";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-grpc";
 import { createRunner } from "../runner.ts";
 import { RunnerError } from "../runner-error.ts";
 import { hostOf } from "./check-config.ts";
-import { ExitCode, UsageError } from "./exit-code.ts";
 import { openImageStore } from "./open-image-store.ts";
 import type { RunConfig } from "./run-settings.ts";
-import { onStopSignals } from "./stop-signals.ts";
 
 /** Where a run's words go: the function's and ours. */
 export type Say = (line: string) => void;

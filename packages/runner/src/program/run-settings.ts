@@ -1,8 +1,7 @@
+import { choice, duration, type HelpGroups, one, optional, type Reader, type SettingsOf } from "@xfn/program";
 import type { RunOptions } from "../run-options.ts";
-import type { HelpGroups } from "./declare-settings.ts";
-import type { SettingsOf } from "./read-settings.ts";
+import { cpu, memory } from "./quantity-settings.ts";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
-import { choice, cpu, duration, memory, one, optional, type Reader } from "./setting.ts";
 
 type Shared = Pick<
   ServeConfig,

@@ -1,25 +1,28 @@
 import { availableParallelism } from "node:os";
-import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
-import { MAX_PROCESSES } from "../run-options.ts";
-import type { HelpGroups } from "./declare-settings.ts";
-import { printDuration } from "./duration.ts";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
-import { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
-import type { SettingsOf } from "./read-settings.ts";
 import {
   anyText,
   choice,
-  cpu,
   duration,
   durationOrNone,
+  type HelpGroups,
   integer,
+  LOG_FORMATS,
+  LOG_LEVELS,
+  type LogFormat,
+  type LogLevel,
+  type MetricsAddress,
   many,
-  memory,
+  metricsAddress,
   one,
   optional,
+  printDuration,
   type Reader,
+  type SettingsOf,
   toggle,
-} from "./setting.ts";
+} from "@xfn/program";
+import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
+import { MAX_PROCESSES } from "../run-options.ts";
+import { cpu, memory } from "./quantity-settings.ts";
 
 /** Settings of `xfn-runner serve`, read but not yet held against each other. */
 export interface ServeConfig {

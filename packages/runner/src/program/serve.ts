@@ -1,18 +1,15 @@
+import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { type CallOutcome, createRunnerServer, RunnerSetupError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { createRunner, type Runner } from "../runner.ts";
 import { logCall, logRefused } from "./call-log.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
-import { ExitCode, UsageError } from "./exit-code.ts";
 import { giveBackWhenIdle } from "./idle-memory.ts";
-import { createLog, type Log } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type ImageUse, observeStore } from "./observed-store.ts";
 import { openImageStore } from "./open-image-store.ts";
 import { permit, usualLimits } from "./operator-policy.ts";
-import { startProbeServer } from "./probe-server.ts";
 import { watchReadiness } from "./readiness.ts";
 import type { ServeConfig } from "./serve-settings.ts";
-import { onStopSignals } from "./stop-signals.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
 

@@ -3,8 +3,8 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { bounded } from "@xfn/program";
 import type { CallOutcome } from "@xfn/runner-grpc";
-import { bounded } from "./log.ts";
 import type { ImageUse } from "./observed-store.ts";
 
 // Loaded only where tracing is on: its libraries take some 10 MB.

@@ -9,6 +9,7 @@ export type HelpGroups<T> = Readonly<Record<string, readonly (keyof T)[]>>;
 
 /** Declares the flags of settings. The values stay texts: they are read with the environment's, and all that is wrong is told at once. */
 export function declareSettings<T extends object>(
+  program: string,
   command: Command,
   settings: SettingsOf<T>,
   groups: HelpGroups<T>,
@@ -16,7 +17,7 @@ export function declareSettings<T extends object>(
 ): Command {
   for (const [title, keys] of Object.entries(groups)) {
     for (const key of keys) {
-      command.addOption(optionOf(settings[key], short[key]).helpGroup(`${title}:`));
+      command.addOption(optionOf(program, settings[key], short[key]).helpGroup(`${title}:`));
     }
   }
   return command;
@@ -30,9 +31,13 @@ export function givenFlags(command: Command): GivenFlags {
   ) as GivenFlags;
 }
 
-function optionOf(setting: Setting<unknown>, short: string | undefined): Option {
+function optionOf(program: string, setting: Setting<unknown>, short: string | undefined): Option {
   const { name, value, many, help, shown } = setting;
-  const notes = [many ? "repeatable" : "", shown === undefined ? "" : `default: ${shown}`, variableOf(setting)];
+  const notes = [
+    many ? "repeatable" : "",
+    shown === undefined ? "" : `default: ${shown}`,
+    variableOf(program, setting),
+  ];
   const text = `${help} (${notes.filter((note) => note !== "").join("; ")})`;
   const long = value === undefined ? `--${name}` : `--${name} ${value}`;
   const option = new Option(short === undefined ? long : `${short}, ${long}`, text);

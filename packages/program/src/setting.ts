@@ -1,9 +1,8 @@
-import { parseQuantity } from "@xfn/runner-grpc";
 import { parseDuration } from "./duration.ts";
 
 /** One setting of a command: a flag, the environment variable of the same name, and how its text is read. */
 export interface Setting<T> {
-  /** The flag without its dashes: `max-memory`. The variable is `XFN_RUNNER_MAX_MEMORY`. */
+  /** The flag without its dashes: `max-memory`. Of `xfn-runner` the variable is `XFN_RUNNER_MAX_MEMORY`. */
   readonly name: string;
   /** What stands for the value in the help; undefined for a switch. */
   readonly value: string | undefined;
@@ -61,9 +60,9 @@ export function toggle(name: string, help: string): Setting<boolean> {
   return { name, value: undefined, many: false, help, standard: false, shown: undefined, read };
 }
 
-/** The environment variable of a setting. */
-export function variableOf({ name }: Pick<Setting<unknown>, "name">): string {
-  return `XFN_RUNNER_${name.toUpperCase().replaceAll("-", "_")}`;
+/** The environment variable of a setting of a program. */
+export function variableOf(program: string, { name }: Pick<Setting<unknown>, "name">): string {
+  return `${program}-${name}`.toUpperCase().replaceAll("-", "_");
 }
 
 // ---- readers ----
@@ -82,20 +81,6 @@ export const duration: Reader<number> = (text) => {
 
 /** Milliseconds, 0 included. */
 export const durationOrNone: Reader<number> = (text) => (text === "0" ? 0 : parseDuration(text));
-
-/** Bytes of a Kubernetes quantity. */
-export const memory: Reader<number> = (text) => {
-  const bytes = parseQuantity(text, 1);
-  if (bytes === undefined) throw new Error('it is to be a positive quantity of bytes such as "256Mi"');
-  return bytes;
-};
-
-/** Cores of a Kubernetes quantity. */
-export const cpu: Reader<number> = (text) => {
-  const thousandths = parseQuantity(text, 1000);
-  if (thousandths === undefined) throw new Error('it is to be a positive quantity of cores such as "500m"');
-  return thousandths / 1000;
-};
 
 /** An integer of at least `least`. */
 export function integer(least: number, most: number): Reader<number> {

@@ -1,4 +1,4 @@
-/** Exit codes of xfn-runner, those of xfn: scripts test for them. */
+/** Exit codes of the programs, those of xfn: scripts test for them. */
 export const ExitCode = {
   ok: 0,
   /** A run failed, or the server cannot go on. */

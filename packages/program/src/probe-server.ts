@@ -4,7 +4,7 @@ import type { MetricsAddress } from "./metrics-address.ts";
 
 /** What is answered. */
 export interface Probes {
-  /** Why no call can be served now; undefined if it can. */
+  /** Why the program cannot do its work now; undefined if it can. */
   readonly notReady: () => string | undefined;
   readonly metrics: () => Promise<{ type: string; text: string }>;
 }
@@ -21,7 +21,7 @@ const MAX_CONNECTIONS = 64;
 // A scraper asks at once and is answered at once.
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Serves `/livez` (the process answers), `/readyz` (a container can be run) and `/metrics`, and nothing else. */
+/** Serves `/livez` (the process answers), `/readyz` (it can do its work) and `/metrics`, and nothing else. */
 export async function startProbeServer(address: MetricsAddress, probes: Probes): Promise<ProbeServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },

@@ -11,16 +11,18 @@ export type GivenFlags = Readonly<Record<string, string | readonly string[] | bo
  * Reads all settings: a flag counts more than its variable, which counts more than the default. Variables of other names are
  * nobody's mistake: Kubernetes makes `XFN_RUNNER_PORT` and others of a Service that is called xfn-runner.
  *
+ * @param program whose variables they are: `xfn-runner`
  * @returns the values, the defaults in the place of those that cannot be read, and what is wrong, a line each
  */
 export function readSettings<T extends object>(
+  program: string,
   settings: SettingsOf<T>,
   flags: GivenFlags,
   environment: NodeJS.ProcessEnv,
 ): { config: T; problems: string[] } {
   const problems: string[] = [];
   const read = (setting: Setting<unknown>): unknown => {
-    const given = texts(setting, flags, environment);
+    const given = texts(program, setting, flags, environment);
     if (given === undefined) return setting.standard;
     try {
       return setting.read(given.texts);
@@ -39,13 +41,18 @@ interface Given {
   readonly texts: readonly string[];
 }
 
-function texts(setting: Setting<unknown>, flags: GivenFlags, environment: NodeJS.ProcessEnv): Given | undefined {
+function texts(
+  program: string,
+  setting: Setting<unknown>,
+  flags: GivenFlags,
+  environment: NodeJS.ProcessEnv,
+): Given | undefined {
   const flag = flags[setting.name];
   const source = `--${setting.name}`;
   if (typeof flag === "string") return { source, texts: [flag] };
   if (typeof flag === "boolean") return { source, texts: [String(flag)] };
   if (flag !== undefined) return { source, texts: flag };
-  const variable = variableOf(setting);
+  const variable = variableOf(program, setting);
   const value = environment[variable];
   // An empty variable is how manifests write "not set".
   if (value === undefined || value === "") return undefined;
