@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { explainMissing, findBinaries } from "@xfn/cli/dev";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
@@ -23,6 +24,8 @@ export type Need =
   | "python-grpc"
   | "skopeo"
   | "umoci"
+  /** etcd, kube-apiserver, kube-controller-manager and kubectl: see api-server.ts. */
+  | "api-server"
   /** The tests run as root. */
   | "root"
   /** The tests run as somebody else, or, being root, can run xfn as somebody else. */
@@ -78,11 +81,18 @@ function lookUp(thing: Need): string | undefined {
       return pythonWithGrpc() === undefined ? "python3 has no grpc" : undefined;
     case "go-modules":
       return lackOfGoModules();
+    case "api-server":
+      return lackOfApiServer();
     case "chromium":
       return browserProgram() === undefined ? "chromium is not installed" : undefined;
     default:
       return which(thing) !== undefined ? undefined : `${thing} is not installed`;
   }
+}
+
+function lackOfApiServer(): string | undefined {
+  const { missing } = findBinaries();
+  return missing === undefined ? undefined : explainMissing(missing);
 }
 
 // A version manager's shim is on the PATH even where it has nothing to start.

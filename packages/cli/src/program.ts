@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
 import { addCopy } from "./commands/copy.ts";
+import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addImages } from "./commands/images.ts";
 import { addPull } from "./commands/pull.ts";
@@ -59,6 +60,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addTypes,
     addValidate,
     addDoctor,
+    addDev,
   ])
     add(declaration);
   try {

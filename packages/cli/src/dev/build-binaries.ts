@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { builtBinaries, moduleFolder, PROGRAMS, type Program, type ServerBinaries } from "./server-binaries.ts";
+
+// The end of what Go says: its first lines name modules, its last ones what went wrong.
+const MAX_SAID = 2_000;
+
+/** The binaries could not be built. */
+export class BuildServerError extends Error {
+  override readonly name = "BuildServerError";
+  readonly code: "GoMissing" | "BuildFailed";
+  /** Another try helps where a module could not be had. */
+  readonly retryable: boolean;
+
+  constructor(code: "GoMissing" | "BuildFailed", message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.retryable = code === "BuildFailed";
+  }
+}
+
+export interface BuildOptions {
+  /** Default: all that are not there yet. */
+  readonly programs: readonly Program[];
+  /** Told before each. */
+  readonly onProgram?: ((program: Program) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Builds programs of the API server from Go modules, at low priority: some minutes on two cores. They are kept in
+ * {@link builtBinaries}; each appears there whole or not at all.
+ *
+ * @throws {BuildServerError}
+ */
+export async function buildBinaries(options: BuildOptions): Promise<Partial<ServerBinaries>> {
+  const folder = builtBinaries();
+  await mkdir(folder, { recursive: true });
+  const scratch = await mkdtemp(join(folder, ".build-"));
+  try {
+    const built: Partial<Record<Program, string>> = {};
+    const version = await kubernetesVersion();
+    for (const program of options.programs) {
+      options.onProgram?.(program);
+      await goBuild(program, join(scratch, program), version, options.signal);
+      const path = join(folder, program);
+      await rename(join(scratch, program), path);
+      built[program] = path;
+    }
+    return built;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function goBuild(
+  program: Program,
+  output: string,
+  version: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  // Without the version, /version answers v0.0.0 and kubectl warns of the difference.
+  const flags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
+  const args = ["build", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags, "-o", output, PROGRAMS[program]];
+  const child = spawn("nice", ["-n", "19", "go", ...args], {
+    cwd: moduleFolder(),
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOTOOLCHAIN: "local", GOWORK: "off" },
+    stdio: ["ignore", "ignore", "pipe"],
+    signal,
+  });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = (said + chunk.toString("utf8")).slice(-MAX_SAID);
+  });
+  try {
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code === 0) return;
+    if (code === 127) throw new BuildServerError("GoMissing", "Go is not installed: see https://go.dev/dl/");
+    throw new BuildServerError("BuildFailed", `go could not build ${program}:\n${said.trim()}`);
+  } catch (error) {
+    if (error instanceof BuildServerError) throw error;
+    signal?.throwIfAborted();
+    throw new BuildServerError("GoMissing", "Go could not be started: see https://go.dev/dl/", error);
+  }
+}
+
+async function kubernetesVersion(): Promise<string> {
+  const text = await readFile(join(moduleFolder(), "go.mod"), "utf8");
+  return /k8s\.io\/kubernetes (v\S+)/.exec(text)?.[1] ?? "v0.0.0";
+}

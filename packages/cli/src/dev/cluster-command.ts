@@ -1,0 +1,95 @@
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { CliError, ExitCode, usageError } from "../errors.ts";
+import { Interrupted, interruptible } from "../interrupt.ts";
+import type { Output } from "../terminal/output.ts";
+import { ApiServerError, startApiServer } from "./api-server.ts";
+import { BuildServerError, buildBinaries } from "./build-binaries.ts";
+import { lockFolder } from "./lock-folder.ts";
+import { explainMissing, findBinaries, type ServerBinaries } from "./server-binaries.ts";
+
+/** Flags of `xfn dev cluster`, as the declaration parsed them. */
+export interface ClusterFlags {
+  readonly dataDir?: string;
+  readonly users?: readonly string[];
+}
+
+// What a kubeconfig's file name and a line of the token file can hold.
+const USER_NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+
+/** `xfn dev cluster`: an API server in the foreground. Prints the line that points `kubectl` at it. Ctrl-C is its good end. */
+export async function runCluster(flags: ClusterFlags, output: Output): Promise<number> {
+  const wrong = flags.users?.find((name) => !USER_NAME.test(name) || name === "admin");
+  if (wrong !== undefined)
+    throw usageError(`--users takes names such as ada,grace (and not admin), not ${JSON.stringify(wrong)}`);
+  try {
+    return await interruptible(async (signal) => {
+      const dataDir = flags.dataDir === undefined ? undefined : openDataDir(flags.dataDir);
+      using _lock = dataDir === undefined ? undefined : lockFolder(dataDir);
+      const binaries = await bringBinaries(output, signal);
+      output.status("starting etcd, kube-apiserver and kube-controller-manager");
+      await using server = await startApiServer({ binaries, dataDir, users: flags.users, signal });
+      output.status(undefined);
+      const people = [server.admin, ...(flags.users ?? []).map((name) => server.user(name))];
+      const lines = people.map(({ name, kubeconfig }) =>
+        name === server.admin.name
+          ? `export KUBECONFIG=${quote(kubeconfig)}\n`
+          : `# as ${name}: export KUBECONFIG=${quote(kubeconfig)}\n`,
+      );
+      await output.product(lines.join(""));
+      output.note(`xfn: ${server.endpoint} is ready; Ctrl-C ends it`);
+      await Promise.race([server.failure, interruption(signal)]);
+      return ExitCode.ok;
+    });
+  } catch (error) {
+    // It was asked to run until then.
+    if (error instanceof Interrupted && error.signalName === "SIGINT") return ExitCode.ok;
+    if (error instanceof ApiServerError || error instanceof BuildServerError)
+      throw new CliError("Failed", error.message, { cause: error });
+    throw error;
+  } finally {
+    output.status(undefined);
+  }
+}
+
+/** Finds the binaries, and builds those that are nowhere. */
+async function bringBinaries(output: Output, signal: AbortSignal): Promise<ServerBinaries> {
+  const { binaries, missing } = findBinaries();
+  if (binaries !== undefined) return binaries;
+  try {
+    await buildBinaries({
+      programs: missing,
+      onProgram: (program) => output.note(`xfn: building ${program} (once; some minutes)`),
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof BuildServerError && error.code === "GoMissing")
+      throw new CliError("Failed", explainMissing(missing), { cause: error });
+    throw error;
+  }
+  const built = findBinaries();
+  if (built.binaries === undefined) throw new CliError("Failed", explainMissing(built.missing));
+  return built.binaries;
+}
+
+function openDataDir(dir: string): string {
+  const path = resolve(dir);
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw usageError(`--data-dir: cannot make ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return path;
+}
+
+function interruption(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const end = (): void => reject(signal.reason as Error);
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/cli/dev";
+import type { JsonObject } from "@xfn/functionio";
+import { printJson } from "@xfn/functionio/document";
+
+/** A running API server, with the commands that tests give it. */
+export interface TestApiServer extends ApiServer {
+  /** Runs kubectl as a user (default: admin) and returns what it printed. @throws {Error} with its stderr where it fails */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
+  /** `kubectl apply -f -` of these objects, in their order. */
+  apply(...objects: readonly JsonObject[]): Promise<void>;
+}
+
+export interface KubectlOptions {
+  readonly input?: string;
+  /** One of the users that the server was started with. */
+  readonly as?: string;
+}
+
+/**
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback, in some three seconds, all of them gone at the end:
+ *
+ *     describe("a composite", needs("api-server"), () => {
+ *       let server: TestApiServer;
+ *       beforeAll(async () => { server = await startApiServer({ users: ["ada"] }); });
+ *       afterAll(() => server.stop());          // or, inside one test: await using server = await startApiServer();
+ *
+ *       test("...", async () => {
+ *         // server.endpoint, server.ca (PEM), server.admin.{token,kubeconfig}: may do everything
+ *         // server.user("ada").{token,kubeconfig}: may do what RBAC grants her, at first next to nothing
+ *         await server.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } });
+ *         await server.kubectl(["get", "configmap", "a", "-o", "json"]);
+ *         await server.restart();                  // the API server alone: watches break; same port and data
+ *         await server.kill();                     // as a crash would; restart() brings it back
+ *         await server.restartControllerManager(); // after new CRDs, so that their objects are garbage collected at once
+ *       });
+ *     });
+ *
+ * One per test file: it takes some 300 MB and a second of CPU. Logs are in `server.folder`.
+ */
+export async function startApiServer(options: { readonly users?: readonly string[] } = {}): Promise<TestApiServer> {
+  const { binaries, missing } = findBinaries();
+  if (binaries === undefined) throw new Error(`${explainMissing(missing)}: the test lacks needs("api-server")`);
+  const server = await start({ binaries, users: options.users });
+  const kubectl = (args: readonly string[], { input = "", as = server.admin.name }: KubectlOptions = {}) =>
+    runKubectl(server, args, input, as);
+  return Object.assign(server, {
+    kubectl,
+    apply: async (...objects: readonly JsonObject[]) => {
+      await kubectl(["apply", "-f", "-"], { input: objects.map((object) => printJson(object)).join("\n---\n") });
+    },
+  });
+}
+
+function runKubectl(server: ApiServer, args: readonly string[], input: string, as: string): Promise<string> {
+  const child = spawn(server.binaries.kubectl, args, {
+    // Its cache of discovery is the server's own.
+    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.user(as).kubeconfig },
+    stdio: "pipe",
+  });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => {
+      if (code === 0) resolve(Buffer.concat(stdout).toString("utf8"));
+      else reject(new Error(`kubectl ${args.join(" ")}: ${Buffer.concat(stderr).toString("utf8").trim()}`));
+    });
+  });
+}
