@@ -1,3 +1,6 @@
 // The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
 export type { ComposedWatches, Context } from "./context.ts";
 export type { Logger } from "./log.ts";
+export { revisionReconciler } from "./revision/reconcile-composition.ts";
+export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
+export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";

@@ -1,0 +1,14 @@
+import type { ResourceKind } from "@xfn/kubernetes";
+
+const GROUP = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false } as const;
+
+/** Compositions, in the version in which they are stored. */
+export const COMPOSITIONS: ResourceKind = { ...GROUP, kind: "Composition", plural: "compositions" };
+/** The revisions of compositions. */
+export const REVISIONS: ResourceKind = { ...GROUP, kind: "CompositionRevision", plural: "compositionrevisions" };
+/** Definitions of composite resources. */
+export const DEFINITIONS: ResourceKind = {
+  ...GROUP,
+  kind: "CompositeResourceDefinition",
+  plural: "compositeresourcedefinitions",
+};

@@ -1,0 +1,156 @@
+import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
+import type { Definition } from "@xfn/composition/definition";
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { Context } from "../context.ts";
+import { controllerOf, textAt } from "../engine/owner.ts";
+import { LABEL_COMPOSITION_NAME } from "../names.ts";
+import { COMPOSITIONS, REVISIONS } from "./kinds.ts";
+import { findCached, listByLabels, objectAt, textsAt } from "./read-objects.ts";
+import { compositionOf, latestOf } from "./read-revision.ts";
+import { compositionLabel } from "./revision-name.ts";
+import { SelectionError } from "./selection-error.ts";
+
+/** What a composite resource is composed with. */
+export interface SelectedRevision {
+  /** The Composition as it was at that revision: the same object for as long as the revision is the same. */
+  readonly composition: Composition;
+  readonly revision: LiveObject;
+  /**
+   * What is to be merged into the composite's spec, so that it says what was selected (`compositionRef`,
+   * `compositionRevisionRef`, `compositionUpdatePolicy`). Empty if it says so already.
+   */
+  readonly changes: JsonObject;
+}
+
+/**
+ * The revision that a composite resource is composed with: of the composition that its definition enforces, else of the one
+ * that it names, else of its definition's default, else of one that is for its kind and has the labels of
+ * `spec.compositionSelector`. With the update policy Manual the revision that it names already, else the newest that has the
+ * labels of `spec.compositionRevisionSelector`. Writes nothing.
+ *
+ * @throws {SelectionError} where there is none
+ * @throws {ApiError} if something that no cache has cannot be read
+ */
+export async function selectRevision(
+  context: Context,
+  definition: Definition,
+  xr: LiveObject,
+  signal?: AbortSignal,
+): Promise<SelectedRevision> {
+  const policy = textAt(xr, "spec", "compositionUpdatePolicy") ?? definition.spec.defaultCompositionUpdatePolicy;
+  const pinned = policy === "Manual" ? await pinnedRevision(context, definition, xr, signal) : undefined;
+  const name =
+    definition.spec.enforcedCompositionRef?.name ??
+    textAt(xr, "spec", "compositionRef", "name") ??
+    (pinned && controllerOf(pinned)?.name) ??
+    defaultComposition(definition, xr) ??
+    (await compositionByLabels(context, xr, signal));
+  const revision =
+    pinned !== undefined && belongsTo(pinned, name) ? pinned : await newestRevision(context, xr, name, signal);
+  requireKind(revision, xr);
+  return { composition: compositionOf(revision), revision, changes: changesOf(xr, name, revision, policy) };
+}
+
+/** The revision that a composite with the policy Manual names. */
+async function pinnedRevision(
+  context: Context,
+  definition: Definition,
+  xr: LiveObject,
+  signal?: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const name = textAt(xr, "spec", "compositionRevisionRef", "name");
+  if (name === undefined) return undefined;
+  const revision = await findCached(context, REVISIONS, name, signal);
+  // Where the definition enforces a composition, what else the composite names does not matter.
+  if (revision !== undefined || definition.spec.enforcedCompositionRef !== undefined) return revision;
+  throw new SelectionError(
+    "RevisionNotFound",
+    `there is no CompositionRevision ${name}, which spec.compositionRevisionRef names; name another, or none for the newest`,
+  );
+}
+
+/** A revision that is restored from a backup may have lost its owner: the label says whose it is, too. */
+function belongsTo(revision: LiveObject, composition: string): boolean {
+  const owner = controllerOf(revision);
+  if (owner !== undefined) return owner.name === composition;
+  return revision.metadata.labels?.[LABEL_COMPOSITION_NAME] === compositionLabel(composition);
+}
+
+function defaultComposition({ spec }: Definition, xr: LiveObject): string | undefined {
+  return objectAt(xr, "spec")["compositionSelector"] === undefined ? spec.defaultCompositionRef?.name : undefined;
+}
+
+async function compositionByLabels(context: Context, xr: LiveObject, signal?: AbortSignal): Promise<string> {
+  const labels = textsAt(xr, "spec", "compositionSelector", "matchLabels");
+  const found = await listByLabels(context, COMPOSITIONS, labels, signal);
+  const names = found.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name);
+  // The first by name, so that a reconcile that is tried again chooses the same one.
+  const first = names.toSorted((a, b) => (a < b ? -1 : 1))[0];
+  if (first !== undefined) return first;
+  const wanted = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  throw new SelectionError(
+    "NoComposition",
+    `there is no Composition for ${xr.kind} of ${xr.apiVersion}${wanted.length === 0 ? "" : ` with the labels ${wanted.join(", ")}`}; ` +
+      "create one, or name one in spec.compositionRef",
+  );
+}
+
+async function newestRevision(
+  context: Context,
+  xr: LiveObject,
+  name: string,
+  signal?: AbortSignal,
+): Promise<LiveObject> {
+  const composition = await findCached(context, COMPOSITIONS, name, signal);
+  if (composition === undefined) {
+    throw new SelectionError("CompositionNotFound", `there is no Composition ${name}; create it, or name another`);
+  }
+  requireKind(composition, xr);
+  const labels = textsAt(xr, "spec", "compositionRevisionSelector", "matchLabels");
+  const own = { [LABEL_COMPOSITION_NAME]: compositionLabel(name) };
+  const revisions = await listByLabels(context, REVISIONS, { ...labels, ...own }, signal);
+  const latest = latestOf(composition, revisions);
+  if (latest !== undefined) return latest;
+  const { findings } = checkComposition(documentOf(composition));
+  const errors = findings.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) {
+    const { message } = new CompositionError(errors);
+    throw new SelectionError("InvalidComposition", `the Composition ${name} has errors: ${message}`);
+  }
+  const wanted = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  throw new SelectionError(
+    "NoRevision",
+    wanted.length === 0
+      ? `the Composition ${name} has no revision yet`
+      : `the Composition ${name} has no revision with the labels ${wanted.join(", ")}, which spec.compositionRevisionSelector asks for`,
+  );
+}
+
+function requireKind(found: LiveObject, xr: LiveObject): void {
+  if (isFor(found, xr)) return;
+  const apiVersion = typeText(found, "apiVersion");
+  throw new SelectionError(
+    "Incompatible",
+    `the ${found.kind} ${found.metadata.name} is for ${typeText(found, "kind")} of ${apiVersion}, not for ${xr.kind} of ${xr.apiVersion}; name another`,
+  );
+}
+
+/** Whether a Composition or a revision is for a composite's kind, in its exact version. */
+function isFor(found: LiveObject, xr: LiveObject): boolean {
+  return typeText(found, "apiVersion") === xr.apiVersion && typeText(found, "kind") === xr.kind;
+}
+
+// Seed 004 writes `from`.
+function typeText(found: LiveObject, field: string): string {
+  return textAt(found, "spec", "compositeTypeRef", field) ?? textAt(found, "spec", "from", field) ?? "";
+}
+
+function changesOf(xr: LiveObject, composition: string, revision: LiveObject, policy: string): JsonObject {
+  const changes: JsonObject = {};
+  const { name } = revision.metadata;
+  if (textAt(xr, "spec", "compositionRef", "name") !== composition) changes["compositionRef"] = { name: composition };
+  if (textAt(xr, "spec", "compositionRevisionRef", "name") !== name) changes["compositionRevisionRef"] = { name };
+  if (textAt(xr, "spec", "compositionUpdatePolicy") === undefined) changes["compositionUpdatePolicy"] = policy;
+  return changes;
+}
