@@ -1,0 +1,112 @@
+import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { composedWatches } from "./composed-watches.ts";
+
+const BUCKETS: ResourceKind = {
+  group: "aws.example.org",
+  version: "v1",
+  kind: "Bucket",
+  plural: "buckets",
+  namespaced: false,
+};
+const TOPICS: ResourceKind = {
+  group: "aws.example.org",
+  version: "v1",
+  kind: "Topic",
+  plural: "topics",
+  namespaced: false,
+};
+
+/** Informers of which a test plays the API server. */
+function stage(): {
+  informers: Informers;
+  handlers: Map<string, InformerHandlers>;
+  selectors: (string | undefined)[];
+} {
+  const handlers = new Map<string, InformerHandlers>();
+  const selectors: (string | undefined)[] = [];
+  const informers: Informers = {
+    acquire(kind, options) {
+      selectors.push(options?.labelSelector);
+      const informer: Informer = {
+        kind,
+        synced: true,
+        cache: { get: () => undefined, list: () => [], byIndex: () => [] },
+        whenSynced: () => Promise.resolve(),
+        addIndexers: () => undefined,
+        subscribe(given) {
+          handlers.set(kind.plural, given);
+          return () => handlers.delete(kind.plural);
+        },
+      };
+      return { informer, release: () => undefined };
+    },
+    peek: () => undefined,
+    stop: () => Promise.resolve(),
+  };
+  return { informers, handlers, selectors };
+}
+
+function bucket(...owners: { name: string; uid: string; controller?: boolean }[]): LiveObject {
+  const ownerReferences = owners.map((owner) => ({
+    apiVersion: "example.org/v1",
+    kind: "XApp",
+    controller: true,
+    ...owner,
+  }));
+  return {
+    apiVersion: "aws.example.org/v1",
+    kind: "Bucket",
+    metadata: { name: "b", uid: "1", resourceVersion: "1", ownerReferences },
+  };
+}
+
+const A = { name: "a", uid: "uid-a" };
+const B = { name: "b", uid: "uid-b" };
+
+test("a change of a resource tells the XR that controls it, and nobody else", () => {
+  const { informers, handlers, selectors } = stage();
+  const told: string[] = [];
+  const watches = composedWatches(informers, ({ kind, name }) => told.push(`${kind}/${name}`));
+  watches.watch("uid-a", [BUCKETS]);
+  const { added, updated, deleted } = handlers.get("buckets") ?? {};
+  added?.(bucket(A));
+  added?.(bucket({ ...A, controller: false }));
+  added?.(bucket());
+  expect(told.splice(0)).toEqual(["XApp/a"]);
+  updated?.(bucket(A), bucket(A));
+  deleted?.(bucket(A));
+  expect(told.splice(0)).toEqual(["XApp/a", "XApp/a"]);
+  updated?.(bucket(), bucket(A));
+  expect(told.splice(0)).toEqual(["XApp/a"]);
+  updated?.(bucket(B), bucket(A));
+  expect(told.toSorted()).toEqual(["XApp/a", "XApp/b"]);
+  expect(selectors).toEqual(["crossplane.io/composite"]);
+});
+
+test("a kind is watched once, for as long as an XR needs it", () => {
+  const { informers, handlers, selectors } = stage();
+  const watches = composedWatches(informers, () => undefined);
+  watches.watch("uid-a", [BUCKETS, BUCKETS, TOPICS]);
+  watches.watch("uid-b", [BUCKETS]);
+  expect(selectors).toHaveLength(2);
+  expect(watches.kinds).toBe(2);
+  watches.watch("uid-a", [BUCKETS]);
+  expect([...handlers.keys()]).toEqual(["buckets"]);
+  watches.watch("uid-a", []);
+  watches.watch("uid-a", []);
+  expect([...handlers.keys()]).toEqual(["buckets"]);
+  watches.watch("uid-b", []);
+  expect([...handlers.keys()]).toEqual([]);
+  expect(watches.cache(BUCKETS)).toBeUndefined();
+});
+
+test("what changes its version is watched in that version", () => {
+  const { informers, selectors } = stage();
+  const watches = composedWatches(informers, () => undefined);
+  watches.watch("uid-a", [BUCKETS]);
+  watches.watch("uid-a", [{ ...BUCKETS, version: "v2" }]);
+  expect(selectors).toHaveLength(2);
+  expect(watches.cache({ ...BUCKETS, version: "v2" })).toBeDefined();
+  expect(watches.cache(BUCKETS)).toBeUndefined();
+});
