@@ -1,0 +1,74 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { ResourceKind } from "@xfn/kubernetes";
+
+export const API_VERSION = "nop.crossplane.io/v1alpha1";
+
+export const NOP_RESOURCE: ResourceKind = {
+  group: "nop.crossplane.io",
+  version: "v1alpha1",
+  kind: "NopResource",
+  plural: "nopresources",
+  namespaced: false,
+};
+
+/** `spec.forProvider` and `spec.writeConnectionSecretToRef`, read. The CRD's schema has checked them. */
+export interface NopSpec {
+  readonly conditionAfter: readonly ConditionAfter[];
+  readonly connectionDetails: ReadonlyMap<string, string>;
+  readonly deleteAfterMs: number;
+  readonly secret: { readonly name: string; readonly namespace: string } | undefined;
+}
+
+/** A condition that a resource has from some time after its creation on. */
+export interface ConditionAfter {
+  readonly afterMs: number;
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string | undefined;
+}
+
+export function readSpec(object: JsonObject): NopSpec {
+  const spec = objectAt(object, "spec");
+  const forProvider = objectAt(spec, "forProvider");
+  const secret = objectAt(spec, "writeConnectionSecretToRef");
+  const name = textAt(secret, "name");
+  const namespace = textAt(secret, "namespace");
+  return {
+    conditionAfter: objectsAt(forProvider, "conditionAfter").map((one) => ({
+      afterMs: milliseconds(textAt(one, "time") ?? "0s"),
+      type: textAt(one, "conditionType") ?? "",
+      status: textAt(one, "conditionStatus") ?? "Unknown",
+      reason: textAt(one, "conditionReason"),
+    })),
+    connectionDetails: new Map(
+      objectsAt(forProvider, "connectionDetails").map((one) => [textAt(one, "name") ?? "", textAt(one, "value") ?? ""]),
+    ),
+    deleteAfterMs: milliseconds(textAt(forProvider, "deleteAfter") ?? "0s"),
+    secret: name === undefined || namespace === undefined ? undefined : { name, namespace },
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A duration as Go writes it, such as `1m30s`, in milliseconds. */
+export function milliseconds(duration: string): number {
+  let total = 0;
+  for (const [, count, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
+    total += Number(count) * (UNITS[unit] ?? 0);
+  return total;
+}
+
+export function objectAt(object: JsonObject, field: string): JsonObject {
+  const value = object[field];
+  return isObject(value) ? value : {};
+}
+
+export function objectsAt(object: JsonObject, field: string): readonly JsonObject[] {
+  const value = object[field];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+export function textAt(object: JsonObject, field: string): string | undefined {
+  const value = object[field];
+  return typeof value === "string" ? value : undefined;
+}

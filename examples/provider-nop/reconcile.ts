@@ -1,0 +1,73 @@
+import type { JsonValue } from "@xfn/functionio";
+import { type Client, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
+import { conditionsAt } from "./conditions.ts";
+import { writeConnectionSecret } from "./connection-secret.ts";
+import { API_VERSION, objectAt, objectsAt, readSpec } from "./nop-resource.ts";
+
+const FINALIZER = "finalizer.managedresource.crossplane.io";
+
+/** What the reconciler works with. */
+export interface NopContext {
+  readonly client: Client;
+  /** The resource as it was a moment ago: an informer's cache. */
+  readonly read: (name: string) => LiveObject | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Brings one NopResource, named by its key, to where its spec says that it is by now. */
+export function nopReconciler({ client, read, now }: NopContext): Reconcile {
+  return async (name) => {
+    const resource = read(name);
+    if (resource === undefined || resource.metadata.annotations?.["crossplane.io/paused"] === "true") return undefined;
+    const { deletionTimestamp } = resource.metadata;
+    if (typeof deletionTimestamp === "string")
+      return await remove(client, resource, Date.parse(deletionTimestamp), now());
+    const finalized = await addFinalizer(client, resource);
+    const created = Date.parse(String(resource.metadata["creationTimestamp"]));
+    const current = objectsAt(objectAt(finalized, "status"), "conditions");
+    const { conditions, changed, ready, nextMs } = conditionsAt(readSpec(finalized), current, created, now());
+    // First the secret: who sees the resource ready finds it.
+    if (ready) await writeConnectionSecret(client, finalized);
+    if (changed) await client.patch(reference(name), "merge", { status: { conditions } }, { subresource: "status" });
+    return nextMs === undefined ? undefined : { requeueAfterMs: nextMs };
+  };
+}
+
+async function addFinalizer(client: Client, resource: LiveObject): Promise<LiveObject> {
+  const { name, finalizers = [] } = resource.metadata;
+  if (Array.isArray(finalizers) && finalizers.includes(FINALIZER)) return resource;
+  return await client.patch(reference(name), "merge", withFinalizers(resource, [...list(finalizers), FINALIZER]));
+}
+
+async function remove(
+  client: Client,
+  resource: LiveObject,
+  deletedAt: number,
+  now: number,
+): Promise<{ requeueAfterMs: number } | undefined> {
+  const { name, finalizers } = resource.metadata;
+  const rest = list(finalizers).filter((one) => one !== FINALIZER);
+  if (rest.length === list(finalizers).length) return undefined;
+  const left = deletedAt + readSpec(resource).deleteAfterMs - now;
+  if (left > 0) return { requeueAfterMs: left };
+  try {
+    await client.patch(reference(name), "merge", withFinalizers(resource, rest));
+  } catch (error) {
+    if (!isApiError(error, "NotFound")) throw error;
+  }
+  return undefined;
+}
+
+// With the version that was read: another's finalizer is not lost.
+function withFinalizers({ metadata }: LiveObject, finalizers: JsonValue[]): JsonValue {
+  return { metadata: { finalizers, resourceVersion: metadata.resourceVersion } };
+}
+
+function list(finalizers: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(finalizers) ? finalizers : [];
+}
+
+function reference(name: string): { apiVersion: string; kind: string; name: string } {
+  return { apiVersion: API_VERSION, kind: "NopResource", name };
+}
