@@ -1,6 +1,6 @@
 import type { JsonPath, JsonValue } from "./json-value.ts";
 import { type ParseLimits, resolveLimits } from "./limits.ts";
-import { positionInJson, positionsInJson } from "./parse-json.ts";
+import { parseJson, positionInJson, positionsInJson } from "./parse-json.ts";
 import { readAsJson } from "./read-json.ts";
 import { decodeText, type Position } from "./text.ts";
 import { readYaml } from "./yaml/documents.ts";
@@ -49,4 +49,15 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
     ];
   }
   return readYaml(text, limits, source).map((document) => ({ ...document, source }));
+}
+
+/**
+ * Reads a JSON text that a program wrote: what is not JSON is an error, not tried as YAML. Integers are exact, objects have
+ * null prototypes.
+ *
+ * @throws {DocumentError} with line and column
+ */
+export function parseJsonDocument(input: string | Uint8Array, options: ReadOptions = {}): JsonValue {
+  const limits = resolveLimits(options.limits);
+  return parseJson(decodeText(input, limits, options.source), limits, options.source);
 }

@@ -74,7 +74,7 @@ export interface WatchOptions extends Omit<ListOptions, "pageSize"> {
 
 /**
  * A client for any JSON object. Nothing of an object is dropped on the way, and integers of 64 bits stay exact (see
- * `JsonValue`). Every method throws {@link ApiError}.
+ * `JsonValue`). Every method throws `ApiError`.
  */
 export interface Client {
   get(reference: ObjectReference, options?: RequestOptions): Promise<LiveObject>;
@@ -103,59 +103,8 @@ export interface Client {
   raw(method: string, path: string, options?: RequestOptions & { body?: JsonObject }): Promise<JsonValue>;
 }
 
-export type ApiErrorCode =
-  /** 404: no such object. */
-  | "NotFound"
-  /** 404 or no match in discovery: the server does not serve this kind. */
-  | "KindNotServed"
-  /** 409 on a create. */
-  | "AlreadyExists"
-  /** 409: another resource version or UID, or (apply without force) another's field. */
-  | "Conflict"
-  /** 400, 422, and 500 for an apply against the schema. */
-  | "Invalid"
-  | "Unauthorized"
-  /** 403: RBAC, a quota, or admission. */
-  | "Forbidden"
-  /** 410: the resource version of a list or watch is too old. */
-  | "Expired"
-  /** 429 and 503, and after retries, with the time that the server asked for. */
-  | "Busy"
-  /** No answer: connection refused, reset, TLS. It is not known whether a write happened. */
-  | "Unreachable"
-  | "Timeout"
-  | "Aborted"
-  /** Anything else; `status` says what. */
-  | "ServerError";
-
-/** An answer that is no success, or none at all. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-  readonly code: ApiErrorCode;
-  /** The HTTP status, where there was an answer. */
-  readonly status: number | undefined;
-  /** `reason` of the server's Status object. */
-  readonly reason: string | undefined;
-  /** What the server says of fields: `details.causes`. */
-  readonly causes: readonly { readonly field?: string; readonly message: string }[];
-  readonly retryAfterMs: number | undefined;
-
-  constructor(
-    code: ApiErrorCode,
-    message: string,
-    about: {
-      status?: number;
-      reason?: string;
-      causes?: readonly { field?: string; message: string }[];
-      retryAfterMs?: number;
-      cause?: unknown;
-    } = {},
-  ) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause });
-    this.code = code;
-    this.status = about.status;
-    this.reason = about.reason;
-    this.causes = about.causes ?? [];
-    this.retryAfterMs = about.retryAfterMs;
-  }
+/** A client with connections of its own. */
+export interface ConnectedClient extends Client {
+  /** Ends all requests and watches, and closes the connections. */
+  close(): Promise<void>;
 }

@@ -1,19 +1,26 @@
 // What controllers need of Kubernetes: a client for any object, caches, queues, leader election, events.
-export {
-  ApiError,
-  type ApiErrorCode,
-  type Client,
-  type DeleteOptions,
-  type ListOptions,
-  type LiveObject,
-  type ObjectList,
-  type ObjectReference,
-  type RequestOptions,
-  type ResourceKind,
-  type WatchEvent,
-  type WatchOptions,
-  type WriteOptions,
+export type { ClusterAccess, TlsOptions } from "./access.ts";
+export { ApiError, type ApiErrorCause, type ApiErrorCode, isApiError } from "./api-error.ts";
+export type {
+  Client,
+  ConnectedClient,
+  DeleteOptions,
+  ListOptions,
+  LiveObject,
+  ObjectList,
+  ObjectReference,
+  RequestOptions,
+  ResourceKind,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
 } from "./client.ts";
+export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT, DEFAULT_TIMEOUT_MS } from "./connect.ts";
 export type { EventRecorder } from "./event-recorder.ts";
+export { inClusterAccess } from "./in-cluster.ts";
 export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer.ts";
+export { type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
+export { KubeconfigError } from "./kubeconfig-error.ts";
+export type { RateLimit } from "./rate-limit.ts";
+export type { RequestOutcome } from "./request.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";

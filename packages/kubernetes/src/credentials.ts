@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { ClusterAccess } from "./access.ts";
+import { execCredentials } from "./exec-credentials.ts";
+import { KubeconfigError } from "./kubeconfig-error.ts";
+import { legacyProvider } from "./legacy-provider.ts";
+import { tokenFile } from "./token-file.ts";
+
+/** A user and a cluster of a kubeconfig. Paths are relative to the folder of the file that they came from. */
+export interface CredentialsInput {
+  readonly name: string;
+  readonly user: JsonObject;
+  readonly folder: string;
+  readonly cluster: JsonObject;
+  readonly clusterFolder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type Credentials = Pick<ClusterAccess, "tls" | "headers" | "refresh">;
+type Identity = Pick<Credentials, "headers" | "refresh"> & {
+  /** A client certificate that came with it. */
+  certificate?(): Promise<{ cert?: string; key?: string }>;
+};
+
+/** What a user of a kubeconfig has to say for itself: certificate, token, password, a program, or a provider of old. */
+export function credentialsOf(input: CredentialsInput): Credentials {
+  const { user, folder, cluster, clusterFolder } = input;
+  const identity = identityOf(input);
+  const impersonated = impersonation(user);
+  const certificate = async (): Promise<{ cert?: string; key?: string }> => {
+    const [cert, key] = await Promise.all([pem(user, "client-certificate", folder), pem(user, "client-key", folder)]);
+    return { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  };
+  return {
+    async tls() {
+      const [ca, own, issued] = await Promise.all([
+        pem(cluster, "certificate-authority", clusterFolder),
+        certificate(),
+        identity.certificate?.(),
+      ]);
+      return {
+        ca,
+        ...own,
+        ...issued,
+        serverName: string(cluster, "tls-server-name"),
+        insecureSkipVerify: cluster["insecure-skip-tls-verify"] === true,
+      };
+    },
+    headers() {
+      const headers = identity.headers();
+      if (impersonated === undefined) return headers;
+      return headers instanceof Promise
+        ? headers.then((some) => ({ ...some, ...impersonated }))
+        : { ...headers, ...impersonated };
+    },
+    refresh: identity.refresh,
+  };
+}
+
+function identityOf({ name, user, folder, cluster, env }: CredentialsInput): Identity {
+  const file = string(user, "tokenFile");
+  if (file !== undefined) return tokenFile(resolve(folder, file));
+  const token = string(user, "token");
+  if (token !== undefined) return fixed({ authorization: `Bearer ${token}` });
+  if (isObject(user["exec"])) return execCredentials({ user: name, exec: user["exec"], folder, cluster, env });
+  if (isObject(user["auth-provider"])) return legacyProvider(name, user["auth-provider"]);
+  const username = string(user, "username");
+  if (username === undefined) return fixed({});
+  const pair = `${username}:${string(user, "password") ?? ""}`;
+  return fixed({ authorization: `Basic ${Buffer.from(pair).toString("base64")}` });
+}
+
+function fixed(headers: Readonly<Record<string, string>>): Identity {
+  return { headers: () => headers, refresh: async () => false };
+}
+
+function impersonation(user: JsonObject): Readonly<Record<string, string>> | undefined {
+  const as = string(user, "as");
+  const uid = string(user, "as-uid");
+  if (as === undefined) return undefined;
+  const groups = Array.isArray(user["as-groups"]) ? user["as-groups"].filter((group) => typeof group === "string") : [];
+  if (groups.length > 1) {
+    throw new KubeconfigError(
+      "Invalid",
+      "a user of the kubeconfig has more than one of as-groups, which is not supported",
+    );
+  }
+  return {
+    "impersonate-user": as,
+    ...(uid === undefined ? {} : { "impersonate-uid": uid }),
+    ...(groups[0] === undefined ? {} : { "impersonate-group": groups[0] }),
+  };
+}
+
+/** `KEY-data` in base64, else the file that `KEY` names. */
+async function pem(object: JsonObject, key: string, folder: string): Promise<string | undefined> {
+  const data = string(object, `${key}-data`);
+  if (data !== undefined) return Buffer.from(data, "base64").toString();
+  const path = string(object, key);
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(resolve(folder, path), "utf8");
+  } catch (cause) {
+    throw new KubeconfigError("Unreadable", `${key} ${path} of the kubeconfig cannot be read: ${String(cause)}`, cause);
+  }
+}
+
+function string(object: JsonObject, key: string): string | undefined {
+  const value = object[key];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
