@@ -1,5 +1,7 @@
 // The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
 export type { ComposedWatches, Context } from "./context.ts";
+export { readDefinition } from "./definition/read-definition.ts";
+export { definitionReconciler } from "./definition/reconcile-definition.ts";
 export type { Logger } from "./log.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";

@@ -4,9 +4,9 @@ import { ApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { withConditions } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
+import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
 import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME } from "../names.ts";
-import { COMPOSITIONS, REVISIONS } from "./kinds.ts";
-import { apiVersionOf, findLive, objectAt } from "./read-objects.ts";
+import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
 import { numberOf } from "./read-revision.ts";
 import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";
 

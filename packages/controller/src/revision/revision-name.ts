@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/functionio";
+import { canonicalJson } from "../canonical-json.ts";
 
 /** The longest value of a label (Kubernetes, "Labels and Selectors"). */
 const MAX_LABEL_LENGTH = 63;
@@ -12,9 +13,9 @@ const MAX_NAME_LENGTH = 253;
  */
 export function contentHash(composition: KubernetesObject): string {
   const hash = createHash("sha256");
-  hash.update(canonical(composition.metadata?.labels ?? {}));
+  hash.update(canonicalJson(composition.metadata?.labels ?? {}));
   hash.update("\0");
-  hash.update(canonical(composition["spec"] ?? null));
+  hash.update(canonicalJson(composition["spec"] ?? null));
   return hash.digest("hex");
 }
 
@@ -33,17 +34,4 @@ export function compositionLabel(composition: string): string {
 /** The name of a revision: the same for the same content, so that a retry after a crash finds what an earlier try created. */
 export function revisionName(composition: string, hash: string, digits: number): string {
   return `${composition.slice(0, MAX_NAME_LENGTH - digits - 1)}-${hash.slice(0, digits)}`;
-}
-
-/** JSON with keys in order of their code units. */
-function canonical(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (isObject(value)) return `{${sortedEntries(value).join(",")}}`;
-  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
-}
-
-function sortedEntries(object: JsonObject): string[] {
-  return Object.keys(object)
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .map((key) => `${JSON.stringify(key)}:${canonical(object[key] ?? null)}`);
 }

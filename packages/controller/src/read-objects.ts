@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import type { Context } from "../context.ts";
+import type { Context } from "./context.ts";
 
 /** All objects of a cluster-scoped kind that have some labels: from the cache of whoever watches the kind, else from the server. */
 export async function listByLabels(

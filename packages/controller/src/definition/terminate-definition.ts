@@ -1,0 +1,144 @@
+import { isObject } from "@xfn/functionio";
+import { ApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import type { Context } from "../context.ts";
+import { controllerOf, textAt } from "../engine/owner.ts";
+import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
+import { apiVersionOf, objectAt } from "../read-objects.ts";
+import { findCrd } from "./definition-crd.ts";
+import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
+
+/** Instances take what their composed resources take. */
+const WAIT_FOR_INSTANCES_MS = 1_000;
+/** A CRD without instances goes at once. */
+const WAIT_FOR_CRD_MS = 100;
+/** Deletes at a time, of perhaps thousands of instances. */
+const DELETES_AT_ONCE = 16;
+
+/** How a user deletes: Kubernetes keeps it in finalizers of its own ("Garbage Collection", cascading deletion). */
+const FOREGROUND = "foregroundDeletion";
+const ORPHAN = "orphan";
+
+/**
+ * Ends a definition that is being deleted: its claims first, as they delete their composites, then the other composites, then
+ * the CRDs, and its finalizers last. Until then the controllers of its kinds go on, since instances need them to go.
+ *
+ * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the foreground, too.
+ */
+export async function terminateDefinition(
+  context: Context,
+  definition: LiveObject,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const finalizers = finalizersOf(definition);
+  if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
+  if (!finalizers.includes(ORPHAN)) {
+    const claims = await removeKind(context, definition, "claimNames", signal);
+    if (claims !== undefined) return wait(context, definition, claims, signal);
+    const composites = await removeKind(context, definition, "names", signal);
+    if (composites !== undefined) return wait(context, definition, composites, signal);
+  }
+  const others = finalizers.filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
+  await setFinalizers(context, definition, others, signal);
+  context.client.forgetKinds();
+  return undefined;
+}
+
+/** What is waited for. */
+interface Wait {
+  readonly message: string;
+  readonly ms: number;
+}
+
+async function wait(
+  context: Context,
+  definition: LiveObject,
+  { message, ms }: Wait,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const offers = objectAt(definition, "spec", "claimNames")["kind"] !== undefined;
+  await setStatus(
+    context,
+    definition,
+    [
+      { type: "Established", status: "False", reason: "TerminatingCompositeResource", message },
+      ...(offers ? [{ type: "Offered", status: "False", reason: "TerminatingCompositeResourceClaim" } as const] : []),
+    ],
+    {},
+    signal,
+  );
+  return { requeueAfterMs: ms };
+}
+
+/**
+ * Removes the instances of a kind, then its CRD; undefined when it is gone. A CRD that is not this definition's is left alone,
+ * with its instances.
+ */
+async function removeKind(
+  context: Context,
+  definition: LiveObject,
+  names: "names" | "claimNames",
+  signal: AbortSignal,
+): Promise<Wait | undefined> {
+  const plural = textAt(definition, "spec", names, "plural");
+  const group = textAt(definition, "spec", "group");
+  if (plural === undefined || group === undefined) return undefined;
+  const crd = await findCrd(context, `${plural}.${group}`, signal);
+  if (crd === undefined || controllerOf(crd)?.uid !== definition.metadata.uid) return undefined;
+  const kind = kindOf(crd);
+  const instances = kind === undefined ? [] : await instancesOf(context, kind, signal);
+  if (kind !== undefined && instances.length > 0) {
+    const living = instances.filter(({ metadata }) => metadata["deletionTimestamp"] === undefined);
+    const policy = finalizersOf(definition).includes(FOREGROUND) ? "Foreground" : undefined;
+    for (let start = 0; start < living.length; start += DELETES_AT_ONCE) {
+      const some = living.slice(start, start + DELETES_AT_ONCE);
+      await Promise.all(some.map((instance) => deleteExact(context, instance, apiVersionOf(kind), policy, signal)));
+    }
+    const message = `waits for ${instances.length} ${kind.plural} to be deleted, such as ${instances[0]?.metadata.name ?? ""}`;
+    return { message, ms: WAIT_FOR_INSTANCES_MS };
+  }
+  if (crd.metadata["deletionTimestamp"] === undefined)
+    await deleteExact(context, crd, crd.apiVersion, undefined, signal);
+  return { message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`, ms: WAIT_FOR_CRD_MS };
+}
+
+/** What a CRD serves; its names are its own, whatever became of the definition's. */
+function kindOf(crd: LiveObject): ResourceKind | undefined {
+  const versions = objectAt(crd, "spec")["versions"];
+  const served = (Array.isArray(versions) ? versions : []).filter(isObject).filter((one) => one["served"] === true);
+  const version = textAt(served.find((one) => one["storage"] === true) ?? served[0], "name");
+  const group = textAt(crd, "spec", "group");
+  const kind = textAt(crd, "spec", "names", "kind");
+  const plural = textAt(crd, "spec", "names", "plural");
+  if (version === undefined || group === undefined || kind === undefined || plural === undefined) return undefined;
+  return { group, version, kind, plural, namespaced: textAt(crd, "spec", "scope") === "Namespaced" };
+}
+
+async function instancesOf(
+  { client }: Context,
+  kind: ResourceKind,
+  signal: AbortSignal,
+): Promise<readonly LiveObject[]> {
+  try {
+    return (await client.list(kind, { signal })).items;
+  } catch (error) {
+    // A CRD that was never established serves nothing, and has no instances.
+    if (error instanceof ApiError && (error.code === "KindNotServed" || error.code === "NotFound")) return [];
+    throw error;
+  }
+}
+
+/** Deletes this very object: another that took its name meanwhile stays. */
+async function deleteExact(
+  { client }: Context,
+  { kind, metadata }: LiveObject,
+  apiVersion: string,
+  propagationPolicy: "Foreground" | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid } = metadata;
+  try {
+    await client.delete({ apiVersion, kind, name, namespace }, { preconditions: { uid }, propagationPolicy, signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && (error.code === "NotFound" || error.code === "Conflict"))) throw error;
+  }
+}

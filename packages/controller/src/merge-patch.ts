@@ -1,0 +1,17 @@
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { canonicalJson } from "./canonical-json.ts";
+
+/** The merge patch (RFC 7386) that makes one object another; undefined if they are equal already. Lists are replaced whole. */
+export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | undefined {
+  const patch: JsonObject = Object.create(null) as JsonObject;
+  for (const key of Object.keys(has)) if (!Object.hasOwn(wanted, key)) patch[key] = null;
+  for (const key of Object.keys(wanted)) {
+    const before: JsonValue | undefined = Object.hasOwn(has, key) ? has[key] : undefined;
+    const after = wanted[key] ?? null;
+    if (isObject(before) && isObject(after)) {
+      const inner = mergePatch(before, after);
+      if (inner !== undefined) patch[key] = inner;
+    } else if (before === undefined || canonicalJson(before) !== canonicalJson(after)) patch[key] = after;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
