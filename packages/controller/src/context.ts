@@ -14,6 +14,8 @@ export interface Context {
   readonly runner?: FunctionRunner | undefined;
   /** Our own namespace: where pull secrets may be read. */
   readonly namespace: string;
+  /** Our own service account, whose pull secrets are used for all images. Absent: none are. */
+  readonly serviceAccount?: string | undefined;
   /** Other namespaces that pull secrets may be read from (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
   /** The time between two looks at an XR that nothing happened to, in milliseconds (`--poll-interval`). */

@@ -1,5 +1,6 @@
 // Running a Composition: functions in order, desired state accumulated; and what that looks like when rendered.
 export type { ComposedResource } from "./compose.ts";
+export { connectionSecretOf, secretDetails } from "./connection-secrets.ts";
 export type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "./function-runner.ts";
 export {
   ANNOTATION_RESOURCE_NAME,

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { printJson } from "@xfn/functionio/document";
+import type { Client, LiveObject } from "@xfn/kubernetes";
+import { ownedFields, project, sameJson } from "./owned-fields.ts";
+
+/** How {@link AppliedMemory.apply} applies. */
+export interface ApplyChangedOptions {
+  readonly fieldManager: string;
+  readonly subresource?: "status" | undefined;
+  /** The write fails with `Conflict` unless the object is still as it was observed. */
+  readonly onlyIfUnchanged?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What became of an apply. */
+export interface Applied {
+  readonly object: LiveObject;
+  /** False: it was so already, and nothing was sent. */
+  readonly written: boolean;
+}
+
+/**
+ * Applies (server-side) what differs from what is there, and sends nothing where it would change nothing.
+ *
+ * That nothing is sent is safe because it is decided by what the server says that we own. An apply changes an object only if it
+ * sets a field to another value, takes one over, or gives one up. So it changes nothing if the fields that we own are exactly
+ * those of the intent, and have its values. Whoever changes such a field changes the value, and whoever takes one away takes
+ * it from our entry in `managedFields`; both are seen here. A cache that lags behind shows an older object, and the event by
+ * which it catches up reconciles again.
+ *
+ * A server may write a value in another form than it was given (a quantity of "1000m" becomes "1"), or drop a field that the
+ * schema does not know. Then the comparison fails for ever, and what was sent last, with what the server made of it, is
+ * remembered: the same intent on the same owned values would be answered in the same way.
+ */
+export class AppliedMemory {
+  readonly #sent: Map<string, { intent: string; owned: string }> = new Map();
+
+  /**
+   * @param intent every field that is to be ours, and no other
+   * @param observed the object as it is known to be; undefined if there is none: it is created
+   * @throws {ApiError} `Conflict` also if the object observed is gone or another one has its name
+   */
+  async apply(
+    client: Client,
+    intent: KubernetesObject,
+    observed: LiveObject | undefined,
+    options: ApplyChangedOptions,
+  ): Promise<Applied> {
+    const { fieldManager, subresource, signal } = options;
+    if (observed !== undefined && this.isApplied(intent, observed, options))
+      return { object: observed, written: false };
+    const object = await client.apply(observed === undefined ? intent : pinned(intent, observed, options), {
+      fieldManager,
+      ...(subresource && { subresource }),
+      ...(signal && { signal }),
+    });
+    const owned = ownedText(object, options);
+    if (owned !== undefined) this.#sent.set(keyOf(object, options), { intent: digest(intent), owned });
+    return { object, written: true };
+  }
+
+  /** Whether an apply would change nothing. */
+  isApplied(intent: KubernetesObject, observed: LiveObject, options: ApplyChangedOptions): boolean {
+    const fields = ownedFields(observed, options.fieldManager, options.subresource ?? "");
+    if (fields === undefined || intent.apiVersion !== observed.apiVersion) return false;
+    const wanted = withoutIdentity(intent);
+    if (sameJson(project(observed, fields), wanted) && sameJson(project(wanted, fields), wanted)) return true;
+    const sent = this.#sent.get(keyOf(observed, options));
+    return sent !== undefined && sent.intent === digest(intent) && sent.owned === ownedText(observed, options);
+  }
+
+  /** Forgets an object that is gone. */
+  forget(uid: string): void {
+    for (const subresource of ["", "status"]) this.#sent.delete(`${uid}/${subresource}`);
+  }
+}
+
+function keyOf({ metadata }: LiveObject, { subresource = "" }: { subresource?: string | undefined }): string {
+  return `${metadata.uid}/${subresource}`;
+}
+
+/** With the UID an apply cannot create what has gone meanwhile, nor change another object of the name. */
+function pinned(
+  intent: KubernetesObject,
+  { metadata: { uid, resourceVersion } }: LiveObject,
+  { onlyIfUnchanged = false }: ApplyChangedOptions,
+): KubernetesObject {
+  return { ...intent, metadata: { ...intent.metadata, uid, ...(onlyIfUnchanged && { resourceVersion }) } };
+}
+
+/** What `managedFields` never names. */
+const IDENTITY: readonly string[] = ["name", "namespace", "uid", "resourceVersion", "generateName"];
+
+function withoutIdentity({ apiVersion: _, kind: __, metadata, ...rest }: KubernetesObject): JsonObject {
+  const kept = Object.entries(metadata ?? {}).filter(([field]) => !IDENTITY.includes(field));
+  const fields = rest as JsonObject;
+  return kept.length === 0 ? fields : { ...fields, metadata: Object.fromEntries(kept) };
+}
+
+function ownedText(object: LiveObject, options: ApplyChangedOptions): string | undefined {
+  const fields = ownedFields(object, options.fieldManager, options.subresource ?? "");
+  return fields === undefined ? undefined : digest([fields, project(object, fields)]);
+}
+
+/** Kept in place of values, which may be secrets and are long. */
+function digest(value: JsonValue): string {
+  return createHash("sha256")
+    .update(printJson(sorted(value)))
+    .digest("base64");
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const copy: JsonObject = Object.create(null);
+  for (const key of Object.keys(value).toSorted()) copy[key] = sorted(value[key] ?? null);
+  return copy;
+}

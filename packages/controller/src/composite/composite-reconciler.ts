@@ -1,0 +1,155 @@
+import type { Definition } from "@xfn/composition/definition";
+import {
+  ApiError,
+  type LiveObject,
+  type ObjectReference,
+  type Outcome,
+  type Reconcile,
+  type ResourceKind,
+} from "@xfn/kubernetes";
+import type { Condition } from "../conditions.ts";
+import type { Context } from "../context.ts";
+import { ANNOTATION_PAUSED } from "../names.ts";
+import { apiVersionOf, findLive } from "../read-objects.ts";
+import { composeResources } from "./compose.ts";
+import { CompositeError, explain, type Failure } from "./composite-error.ts";
+import { writeStatus } from "./composite-status.ts";
+import { deleteComposite } from "./delete-composite.ts";
+import { type CompositeMemory, emptyMemory } from "./memory.ts";
+import { referenceTo } from "./references.ts";
+import { readLive, tell, type Work } from "./work.ts";
+
+/** Polls are spread over this part of the interval, so that XRs that were made at once do not stay together. */
+const JITTER = 0.2;
+
+/** After a conflict it is looked again this soon; twice as long after each further one. */
+const CONFLICT_MS = 20;
+const MAX_CONFLICT_MS = 5_000;
+
+/**
+ * Reconciles the composite resources (XRs) of a definition, each by its name: what its Composition makes of it exists, with what
+ * holds at every instant (`docs/controller.md`): one object for each entry, recorded before it is created and until it is
+ * gone; nothing deleted that the XR does not control, or after a run that failed; no write where nothing changes.
+ */
+export function compositeReconciler(context: Context, definition: Definition): Reconcile {
+  const kind = compositeKindOf(definition);
+  const memories = new Map<string, CompositeMemory>();
+
+  const memoryOf = (key: string, uid: string | undefined): CompositeMemory | undefined => {
+    const memory = memories.get(key);
+    if (memory !== undefined && memory.uid !== uid) {
+      memories.delete(key);
+      context.composed?.watch(memory.uid, []);
+    }
+    if (uid === undefined) return undefined;
+    const own = memories.get(key) ?? emptyMemory(uid, context.now);
+    memories.set(key, own);
+    return own;
+  };
+
+  return async (key, signal) => {
+    const reference = referenceOf(kind, key);
+    const found = await findComposite(context, kind, reference, signal);
+    const memory = memoryOf(key, found?.metadata.uid);
+    if (found === undefined || memory === undefined) return undefined;
+    memory.own.begin();
+    const xr = memory.own.newest(reference, found) ?? found;
+    const work: Work = { context, definition, memory, signal, xr, said: new Set() };
+    try {
+      const outcome = await reconcileComposite(work);
+      memory.conflicts = 0;
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "Conflict") throw error;
+      // Somebody else wrote: the next look is at what is there now.
+      await readLive(work, reference);
+      return { requeueAfterMs: Math.min(CONFLICT_MS * 2 ** memory.conflicts++, MAX_CONFLICT_MS) };
+    } finally {
+      memory.said = work.said;
+    }
+  };
+}
+
+/** The kind of a definition's composite resources, in the version that compositions are written for. */
+export function compositeKindOf({ spec }: Definition): ResourceKind {
+  const version = spec.versions.find(({ referenceable }) => referenceable)?.name ?? "";
+  return { group: spec.group, version, kind: spec.names.kind, plural: spec.names.plural, namespaced: false };
+}
+
+async function findComposite(
+  context: Context,
+  kind: ResourceKind,
+  reference: ObjectReference,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const cache = context.informers.peek(kind);
+  return cache === undefined ? findLive(context, reference, signal) : cache.get(reference.name, reference.namespace);
+}
+
+async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
+  if (work.xr.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
+    await writeStatus(work, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
+    return undefined;
+  }
+  try {
+    if (work.xr.metadata["deletionTimestamp"] !== undefined) return await deleteComposite(work);
+    const { wanted, unready, published, failures } = await composeResources(work);
+    const failure = failures.length === 0 ? undefined : combined(failures);
+    if (failure === undefined) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
+    else tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
+    await writeStatus(work, { wanted, published, conditions: [synced(failure), ready(unready)] });
+    if (failures.length > 0) throw new Told(failures);
+  } catch (error) {
+    if (error instanceof Told) throw error.cause;
+    if (work.signal.aborted || (error instanceof ApiError && error.code === "Conflict")) throw error;
+    const failure = explain(error);
+    tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
+    await writeStatus(work, { conditions: [synced(failure)] });
+    throw error;
+  }
+  const poll = work.context.pollIntervalMs * (1 - JITTER / 2 + JITTER * Math.random());
+  return { requeueAfterMs: Math.min(poll, work.memory.own.lookAgainAfterMs ?? poll) };
+}
+
+/** Failures that the XR's status tells of already. */
+class Told extends Error {
+  constructor(failures: readonly CompositeError[]) {
+    super("told", {
+      cause: failures.length === 1 ? failures[0] : new CompositeError(codeOf(failures), messageOf(failures)),
+    });
+  }
+}
+
+function combined(failures: readonly CompositeError[]): Failure {
+  return { reason: codeOf(failures), message: messageOf(failures) };
+}
+
+function codeOf([first]: readonly CompositeError[]): CompositeError["code"] {
+  return first?.code ?? "ApiServer";
+}
+
+function messageOf(failures: readonly CompositeError[]): string {
+  return failures.map(({ message }) => message).join("; ");
+}
+
+function synced(failure: Failure | undefined): Condition {
+  return failure === undefined
+    ? { type: "Synced", status: "True", reason: "ReconcileSuccess" }
+    : { type: "Synced", status: "False", ...failure };
+}
+
+/** This many entries are named, the others counted. */
+const MAX_NAMED = 10;
+
+function ready(unready: readonly string[]): Condition {
+  if (unready.length === 0) return { type: "Ready", status: "True", reason: "Available" };
+  const more = unready.length > MAX_NAMED ? `, and ${unready.length - MAX_NAMED} more` : "";
+  const message = `Unready resources: ${unready.slice(0, MAX_NAMED).join(", ")}${more}`;
+  return { type: "Ready", status: "False", reason: "Creating", message };
+}
+
+function referenceOf(kind: ResourceKind, key: string): ObjectReference {
+  const slash = key.indexOf("/");
+  const place = slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...place };
+}

@@ -1,0 +1,120 @@
+import type { Composition } from "@xfn/composition";
+import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
+import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, LABEL_COMPOSITE, secretDetails } from "@xfn/pipeline";
+import { controllerOf } from "../engine/owner.ts";
+import { findLive } from "../read-objects.ts";
+import { describeReference, recordedReferences, referenceTo } from "./references.ts";
+import { readKnown, tell, type Work } from "./work.ts";
+
+/** What exists of an XR. */
+export interface ObservedComposed {
+  /** By entry name. Each is controlled by the XR, or by nobody. */
+  readonly entries: ReadonlyMap<string, LiveObject>;
+  /** References that stay recorded whatever is desired: to all that exists and is not another's. */
+  readonly references: readonly ObjectReference[];
+}
+
+/**
+ * Reads what an XR has recorded. What a cache lacks is read live: an entry that exists is never taken for one that does not,
+ * since its object may have a name that a function would now give differently.
+ *
+ * What another controls is not the XR's, whoever wrote the reference; it is passed over, and the reference goes. What nobody
+ * controls, as after a restore from a backup, is observed and never deleted.
+ *
+ * @throws {ApiError} if something recorded cannot be read
+ */
+export async function observeComposed(work: Work): Promise<ObservedComposed> {
+  const entries = new Map<string, LiveObject>();
+  const references: ObjectReference[] = [];
+  for (const reference of recordedReferences(work.xr)) {
+    const object = await readReferenced(work, reference);
+    if (object === "unknown") {
+      references.push(reference);
+      continue;
+    }
+    const controller = object && controllerOf(object)?.uid;
+    if (object === undefined || (controller !== undefined && controller !== work.xr.metadata.uid)) continue;
+    references.push(referenceTo(object));
+    const entry = object.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
+    const problem = problemOf(entry, controller, entries);
+    if (problem !== undefined) tell(work, "Warning", "ComposeResources", `${describeReference(reference)} ${problem}`);
+    if (entry !== "" && !entries.has(entry)) entries.set(entry, object);
+  }
+  return { entries, references };
+}
+
+function problemOf(
+  entry: string,
+  controller: string | undefined,
+  entries: ReadonlyMap<string, LiveObject>,
+): string | undefined {
+  if (entry === "")
+    return `has no annotation ${ANNOTATION_RESOURCE_NAME}, so nobody knows what it is for; it is left alone`;
+  const other = entries.get(entry);
+  if (other !== undefined) {
+    return `is for the entry ${JSON.stringify(entry)} as ${describeReference(referenceTo(other))} is; it is left alone`;
+  }
+  return controller === undefined ? "has lost its controller reference; it is not deleted" : undefined;
+}
+
+async function readReferenced(work: Work, reference: ObjectReference): Promise<LiveObject | "unknown" | undefined> {
+  let kind: ResourceKind;
+  try {
+    kind = await work.context.client.kind(reference.apiVersion, reference.kind, { signal: work.signal });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "KindNotServed") throw error;
+    // Its CRD may come back, with what was there.
+    tell(work, "Warning", "ComposeResources", `${describeReference(reference)} is recorded, but ${error.message}`);
+    return "unknown";
+  }
+  if (!kind.namespaced || reference.namespace !== undefined) {
+    const namespace = kind.namespaced ? { namespace: reference.namespace } : { namespace: undefined };
+    return readKnown(work, kind, { ...reference, ...namespace });
+  }
+  // Other implementations record no namespace.
+  const { items } = await work.context.client.list(kind, {
+    labelSelector: `${LABEL_COMPOSITE}=${work.xr.metadata.labels?.[LABEL_COMPOSITE] ?? work.xr.metadata.name}`,
+    signal: work.signal,
+  });
+  return items.find((one) => one.metadata.name === reference.name && controllerOf(one)?.uid === work.xr.metadata.uid);
+}
+
+/**
+ * What exists, as functions see it, with the connection details that it has published in Secrets of its own. Who applied which
+ * field is left out: it is nobody's business but the server's, and longer than the object.
+ *
+ * @throws {ApiError} if a Secret cannot be read
+ */
+export async function observedEntries(
+  work: Work,
+  composition: Composition,
+  { entries }: ObservedComposed,
+): Promise<ObservedResource[]> {
+  const wanted = wantsDetails(composition);
+  const observed: ObservedResource[] = [];
+  for (const [name, object] of entries) {
+    const secret = wanted ? await secretOf(work, object) : undefined;
+    const resource = withoutManagedFields(object);
+    observed.push({ name, resource, ...(secret && { connectionDetails: secretDetails(secret) }) });
+  }
+  return observed.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** An object as functions see it. */
+export function withoutManagedFields(object: LiveObject): KubernetesObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function wantsDetails({ spec }: Composition): boolean {
+  return (
+    spec.functions.length > 0 || spec.resources.some(({ connectionDetails }) => (connectionDetails ?? []).length > 0)
+  );
+}
+
+async function secretOf(work: Work, object: LiveObject): Promise<LiveObject | undefined> {
+  const [namespace, name] = connectionSecretOf(object)?.split("/") ?? [];
+  if (!namespace || !name) return undefined;
+  return findLive(work.context, { apiVersion: "v1", kind: "Secret", namespace, name }, work.signal);
+}

@@ -1,0 +1,97 @@
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+
+/**
+ * What a field manager applied to an object and still owns, in the form of `metadata.managedFields` (Kubernetes, "Server-Side
+ * Apply"; FieldsV1 of structured-merge-diff). Undefined if it applied nothing in this version.
+ *
+ * @param subresource "" for the object itself
+ */
+export function ownedFields(
+  object: KubernetesObject,
+  manager: string,
+  subresource: "" | "status",
+): JsonObject | undefined {
+  const entries = object.metadata?.["managedFields"];
+  if (!Array.isArray(entries)) return undefined;
+  const entry = entries.find(
+    (one) =>
+      isObject(one) &&
+      one["manager"] === manager &&
+      one["operation"] === "Apply" &&
+      one["apiVersion"] === object.apiVersion &&
+      (one["subresource"] ?? "") === subresource,
+  );
+  const fields = isObject(entry) ? entry["fieldsV1"] : undefined;
+  return isObject(fields) ? fields : undefined;
+}
+
+/**
+ * The part of a value that a set of fields names. A field without fields of its own stands for all that is in it; items of a
+ * list are found by their keys, and stay in the list's order.
+ */
+export function project(value: JsonValue, fields: JsonObject): JsonValue {
+  const names = Object.keys(fields).filter((name) => name !== ".");
+  if (names.length === 0) return value;
+  if (Array.isArray(value)) {
+    const items = names.map((name): [(item: JsonValue, index: number) => boolean, JsonObject] => [
+      itemMatcher(name),
+      childOf(fields, name),
+    ]);
+    return value.flatMap((item, index) => {
+      const found = items.find(([matches]) => matches(item, index));
+      return found === undefined ? [] : [project(item, found[1])];
+    });
+  }
+  if (!isObject(value)) return value;
+  const part: JsonObject = Object.create(null);
+  for (const name of names) {
+    const key = name.slice(2);
+    const field = name.startsWith("f:") && Object.hasOwn(value, key) ? value[key] : undefined;
+    if (field !== undefined) part[key] = project(field, childOf(fields, name));
+  }
+  return part;
+}
+
+/** Whether a set of fields has one at this path, itself or in what it stands for. */
+export function owns(fields: JsonObject | undefined, path: readonly string[]): boolean {
+  let at: JsonObject | undefined = fields;
+  for (const key of path) {
+    if (at === undefined || !Object.hasOwn(at, `f:${key}`)) return false;
+    at = childOf(at, `f:${key}`);
+  }
+  return at !== undefined;
+}
+
+/** Whether two JSON values are the same; the order of keys does not count. */
+export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
+
+function childOf(fields: JsonObject, name: string): JsonObject {
+  const child = fields[name];
+  return isObject(child) ? child : {};
+}
+
+/** `k:{"port":80}` is the item with these keys, `v:"x"` the item of this value, `i:0` the first. */
+function itemMatcher(name: string): (item: JsonValue, index: number) => boolean {
+  const text = name.slice(2);
+  if (name.startsWith("i:")) return (_, index) => String(index) === text;
+  let wanted: JsonValue;
+  try {
+    wanted = JSON.parse(text) as JsonValue;
+  } catch {
+    return () => false;
+  }
+  if (name.startsWith("v:")) return (item) => sameJson(item, wanted);
+  if (!name.startsWith("k:") || !isObject(wanted)) return () => false;
+  const keys = Object.entries(wanted);
+  return (item) => isObject(item) && keys.every(([key, value]) => sameJson(item[key], value));
+}

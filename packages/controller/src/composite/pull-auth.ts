@@ -1,0 +1,64 @@
+import type { CompositionFunction, ImagePullSecret } from "@xfn/composition";
+import { isObject, type JsonValue } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { RegistryAuth } from "@xfn/pipeline";
+import { findLive, objectAt } from "../read-objects.ts";
+import { CompositeError } from "./composite-error.ts";
+import { dockerAuths } from "./docker-auths.ts";
+import { tell, type Work } from "./work.ts";
+
+/** Kubernetes, "Pull an Image from a Private Registry": the types of pull secrets, each with its key. */
+const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
+  ["kubernetes.io/dockercfg", ".dockercfg"],
+]);
+
+/**
+ * Credentials for a step's image: of the step's pull secrets, in their order, then of those of the controller's own service
+ * account. A secret that is not there is told of and passed over, as a kubelet does: the image may need none.
+ *
+ * @throws {CompositeError} `PullSecret` for a secret in a namespace that none may be read from: who writes Compositions would
+ *   otherwise choose which of a cluster's Secrets are sent to a registry of their choice
+ */
+export async function pullAuth(work: Work, step: CompositionFunction): Promise<RegistryAuth | undefined> {
+  const { context } = work;
+  const { image, imagePullSecrets } = step.container;
+  for (const { name, namespace } of [...imagePullSecrets, ...(await accountSecrets(work))]) {
+    const place = { name, namespace: namespace ?? context.namespace };
+    if (place.namespace !== context.namespace && !context.pullSecretNamespaces.includes(place.namespace)) {
+      throw new CompositeError(
+        "PullSecret",
+        `step ${JSON.stringify(step.name)}: the pull secret ${place.namespace}/${name} is in a namespace that none may be ` +
+          `read from; use ${context.namespace}, or allow it with --pull-secret-namespaces`,
+      );
+    }
+    const secret = await findLive(context, { apiVersion: "v1", kind: "Secret", ...place }, work.signal);
+    if (secret === undefined) {
+      const message = `step ${JSON.stringify(step.name)}: there is no pull secret ${place.namespace}/${name}`;
+      tell(work, "Warning", "ComposeResources", message);
+      continue;
+    }
+    const found = authOf(secret, image);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function accountSecrets({ context, signal }: Work): Promise<ImagePullSecret[]> {
+  const { serviceAccount: name, namespace } = context;
+  if (name === undefined) return [];
+  const account = await findLive(context, { apiVersion: "v1", kind: "ServiceAccount", name, namespace }, signal);
+  const list = account?.["imagePullSecrets"];
+  return (Array.isArray(list) ? list : []).flatMap((one) => {
+    const secret = isObject(one) ? one["name"] : undefined;
+    return typeof secret === "string" && secret !== "" ? [{ name: secret, namespace }] : [];
+  });
+}
+
+function authOf(secret: LiveObject, image: string): RegistryAuth | undefined {
+  const key = KEYS.get(secret["type"]);
+  const value = key === undefined ? undefined : objectAt(secret, "data")[key];
+  if (key === undefined || typeof value !== "string") return undefined;
+  const text = Buffer.from(value, "base64").toString("utf8");
+  return dockerAuths(text, key === ".dockercfg").find(image);
+}

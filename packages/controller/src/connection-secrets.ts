@@ -1,0 +1,103 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { Client, LiveObject } from "@xfn/kubernetes";
+import { AppliedMemory } from "./composite/apply-changed.ts";
+import { CompositeError, refused } from "./composite/composite-error.ts";
+import { controllerOf, textAt } from "./engine/owner.ts";
+import { SECRET_TYPE_CONNECTION } from "./names.ts";
+
+/** The field manager of connection secrets. */
+const SECRET_MANAGER = "apiextensions.crossplane.io/connection";
+
+/** Kubernetes, "Secrets": what a key may be. */
+const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
+
+/** A Secret by its place. */
+export interface SecretPlace {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What {@link publishConnectionSecret} is given. */
+export interface PublishOptions {
+  /** Whose details these are: it becomes the Secret's controller. */
+  readonly owner: LiveObject;
+  readonly place: SecretPlace;
+  /** Names and values, as text. */
+  readonly details: Iterable<readonly [name: string, value: string]>;
+  /** The Secret as it is, read live; undefined if there is none. */
+  readonly observed: LiveObject | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. */
+export function secretPlaceOf(xr: LiveObject): SecretPlace | undefined {
+  const name = textAt(xr, "spec", "writeConnectionSecretToRef", "name");
+  const namespace = textAt(xr, "spec", "writeConnectionSecretToRef", "namespace");
+  return name === undefined || namespace === undefined ? undefined : { name, namespace };
+}
+
+/**
+ * Writes connection details to a Secret, unless it says the same already. Keys that were published before and no longer are, go;
+ * those of others stay.
+ *
+ * @returns whether something was written
+ * @throws {CompositeError} `NotControllable` for a Secret of somebody else; `InvalidResource` for a name that no Secret can
+ *   have; what the server refuses, without its words, which may quote a value
+ */
+export async function publishConnectionSecret(client: Client, options: PublishOptions): Promise<boolean> {
+  const { owner, place, observed, signal } = options;
+  requireControllable(observed, owner, place);
+  const data: JsonObject = Object.create(null);
+  for (const [name, value] of options.details) {
+    if (!SECRET_KEY.test(name)) {
+      throw new CompositeError(
+        "InvalidResource",
+        `the connection detail ${JSON.stringify(name.slice(0, 253))} cannot be published: a name has letters, digits, ` +
+          "dashes, dots and underscores, at most 253",
+      );
+    }
+    data[name] = Buffer.from(value, "utf8").toString("base64");
+  }
+  const intent = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { ...place, ownerReferences: [ownerReference(owner)] },
+    type: SECRET_TYPE_CONNECTION,
+    ...(Object.keys(data).length > 0 && { data }),
+  };
+  try {
+    // With the version that was judged: whoever takes the Secret meanwhile keeps it.
+    const how = { fieldManager: SECRET_MANAGER, onlyIfUnchanged: true, signal };
+    return (await new AppliedMemory().apply(client, intent, observed, how)).written;
+  } catch (error) {
+    throw refused(error, `cannot publish connection details in ${title(place)}`, true);
+  }
+}
+
+/** Whether an object has this owner as its controller. */
+export function isControlledBy(object: LiveObject, owner: LiveObject): boolean {
+  return controllerOf(object)?.uid === owner.metadata.uid;
+}
+
+/** A Secret that nobody controls is taken over only if it is one of connection details, as Crossplane does. */
+function requireControllable(observed: LiveObject | undefined, owner: LiveObject, place: SecretPlace): void {
+  if (observed === undefined || isControlledBy(observed, owner)) return;
+  const controller = controllerOf(observed);
+  if (controller === undefined && observed["type"] === SECRET_TYPE_CONNECTION) return;
+  const whose =
+    controller === undefined
+      ? `is of type ${String(observed["type"])}`
+      : `belongs to ${controller.kind} ${controller.name}`;
+  throw new CompositeError(
+    "NotControllable",
+    `cannot publish connection details in ${title(place)}: it ${whose}; name another in spec.writeConnectionSecretToRef`,
+  );
+}
+
+function title({ namespace, name }: SecretPlace): string {
+  return `the Secret ${namespace}/${name}`;
+}
+
+function ownerReference({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
