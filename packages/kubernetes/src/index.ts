@@ -23,4 +23,5 @@ export { type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export { KubeconfigError } from "./kubeconfig-error.ts";
 export type { RateLimit } from "./rate-limit.ts";
 export type { RequestOutcome } from "./request.ts";
+export { type InformersOptions, startInformers, withoutManagedFields } from "./start-informers.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";

@@ -1,0 +1,62 @@
+import { ApiError, type ApiErrorCode } from "../src/api-error.ts";
+import type { Client, LiveObject, WatchEvent } from "../src/client.ts";
+
+/** One answer of a {@link scriptedClient}. */
+export type Step =
+  | { list: readonly LiveObject[]; version: string }
+  | { listFails: ApiErrorCode }
+  | { watch: readonly WatchEvent[]; then: "end" | "hang" | ApiErrorCode };
+
+/** A client that lists and watches as a script says, and then waits for ever. What was asked is in `asked`: `list`, `watch VERSION`. */
+export function scriptedClient(steps: readonly Step[]): { client: Client; asked: string[] } {
+  const asked: string[] = [];
+  const rest = [...steps];
+  const next = (signal: AbortSignal | undefined, what: string): Promise<Step> => {
+    asked.push(what);
+    const step = rest.shift();
+    return step === undefined ? aborted(signal) : Promise.resolve(step);
+  };
+  const client: Partial<Client> = {
+    async list(_kind, options) {
+      const step = await next(options?.signal, "list");
+      if ("listFails" in step) throw new ApiError(step.listFails, step.listFails);
+      if (!("list" in step)) throw new Error("the script has a watch next, not a list");
+      return { items: step.list, resourceVersion: step.version };
+    },
+    async *watch(_kind, options) {
+      const step = await next(options.signal, `watch ${options.resourceVersion}`);
+      if (!("watch" in step)) throw new Error("the script has a list next, not a watch");
+      yield* step.watch;
+      if (step.then === "hang") await aborted(options.signal);
+      else if (step.then !== "end") throw new ApiError(step.then, step.then);
+    },
+  };
+  return { client: client as Client, asked };
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void => reject(new ApiError("Aborted", "aborted"));
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/** An object of some kind. */
+export function thing(
+  name: string,
+  version: number | string,
+  more: { uid?: string; labels?: Record<string, string> } = {},
+): LiveObject {
+  return {
+    apiVersion: "v1",
+    kind: "Thing",
+    metadata: {
+      name,
+      namespace: "default",
+      uid: more.uid ?? `uid-${name}`,
+      resourceVersion: String(version),
+      ...(more.labels === undefined ? {} : { labels: more.labels }),
+    },
+  };
+}
