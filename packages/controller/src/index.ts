@@ -1,6 +1,8 @@
 // The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
-export { compositeReconciler } from "./composite/composite-reconciler.ts";
+
+export { claimReconciler } from "./claim/reconcile-claim.ts";
 export { CompositeError, type CompositeErrorCode } from "./composite/composite-error.ts";
+export { compositeReconciler } from "./composite/composite-reconciler.ts";
 export type { ComposedWatches, Context } from "./context.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";

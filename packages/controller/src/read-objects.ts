@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "./context.ts";
 
 /** All objects of a cluster-scoped kind that have some labels: from the cache of whoever watches the kind, else from the server. */
@@ -38,7 +38,7 @@ export async function findLive(
   try {
     return await client.get(reference, { signal });
   } catch (error) {
-    if (error instanceof ApiError && (error.code === "NotFound" || error.code === "KindNotServed")) return undefined;
+    if (isApiError(error, "NotFound", "KindNotServed")) return undefined;
     throw error;
   }
 }

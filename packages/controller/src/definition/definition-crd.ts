@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { ApiError, type LiveObject } from "@xfn/kubernetes";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { canonicalJson } from "../canonical-json.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
@@ -47,7 +47,7 @@ export async function ensureCrd(
     try {
       crd = await context.client.apply(desired, { fieldManager: DEFINITION_MANAGER, signal });
     } catch (error) {
-      if (!(error instanceof ApiError && (error.code === "Invalid" || error.code === "Forbidden"))) throw error;
+      if (!isApiError(error, "Invalid", "Forbidden")) throw error;
       return { is: "refused", reason: "CannotApplyCRD", message: error.message };
     }
     context.client.forgetKinds();

@@ -1,6 +1,6 @@
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { ApiError, type LiveObject } from "@xfn/kubernetes";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { canonicalJson } from "../canonical-json.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
@@ -87,7 +87,7 @@ export async function keepRoles(
         await context.client.apply(role, { fieldManager: DEFINITION_MANAGER, signal });
       }
     } catch (error) {
-      if (!(error instanceof ApiError && error.code === "Forbidden")) throw error;
+      if (!isApiError(error, "Forbidden")) throw error;
       const message = `the ClusterRole ${name} cannot be made: ${error.message}`;
       context.events.record(object, { type: "Warning", reason: "CannotGrant", message });
     }

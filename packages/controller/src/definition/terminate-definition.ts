@@ -1,5 +1,5 @@
 import { isObject } from "@xfn/functionio";
-import { ApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../context.ts";
 import { controllerOf, textAt } from "../engine/owner.ts";
 import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
@@ -122,7 +122,7 @@ async function instancesOf(
     return (await client.list(kind, { signal })).items;
   } catch (error) {
     // A CRD that was never established serves nothing, and has no instances.
-    if (error instanceof ApiError && (error.code === "KindNotServed" || error.code === "NotFound")) return [];
+    if (isApiError(error, "KindNotServed", "NotFound")) return [];
     throw error;
   }
 }
@@ -139,6 +139,6 @@ async function deleteExact(
   try {
     await client.delete({ apiVersion, kind, name, namespace }, { preconditions: { uid }, propagationPolicy, signal });
   } catch (error) {
-    if (!(error instanceof ApiError && (error.code === "NotFound" || error.code === "Conflict"))) throw error;
+    if (!isApiError(error, "NotFound", "Conflict")) throw error;
   }
 }

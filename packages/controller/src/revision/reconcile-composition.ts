@@ -1,6 +1,6 @@
 import { CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { ApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { withConditions } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
@@ -77,7 +77,7 @@ async function createRevision(
     try {
       return await context.client.create(revision, { fieldManager: MANAGER, signal });
     } catch (error) {
-      if (!(error instanceof ApiError && error.code === "AlreadyExists")) throw error;
+      if (!isApiError(error, "AlreadyExists")) throw error;
     }
     const name = revisionName(composition.metadata.name, hash, digits);
     const existing = await findLive(context, { apiVersion: API_VERSION, kind: REVISIONS.kind, name }, signal);

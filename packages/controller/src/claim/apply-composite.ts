@@ -1,0 +1,72 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { objectAt } from "../read-objects.ts";
+import { bindableComposite, claimOf, claimReference } from "./bind-composite.ts";
+import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
+import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
+import { type ClaimWork, compositeReference, findCompositeLive } from "./claim-work.ts";
+
+/**
+ * Makes the composite what the claim says: creates it, or applies what has changed. Fields that others gave it stay, and those
+ * that the claim no longer has go.
+ *
+ * @param known the composite as it is known to be; undefined if it is not there
+ * @throws {ClaimProblem} `CompositeOfAnother`, if it was bound meanwhile
+ */
+export async function applyComposite(
+  work: ClaimWork,
+  name: string,
+  known: LiveObject | undefined,
+): Promise<{ composite: LiveObject; created: boolean }> {
+  const { context, memory, signal } = work;
+  let existing = known;
+  let isBinding = false;
+  if (existing === undefined || claimOf(work, existing) === "nobody") {
+    // Whose it becomes is decided by what the server has now, not by a cache.
+    await findCompositeLive(work, name);
+    existing = await bindableComposite(work, name);
+    isBinding = true;
+  }
+  const intent = compositeIntent(work, name, existing);
+  if (existing === undefined) {
+    // Without force: one that somebody else creates in this very moment keeps what it says, its claim before all.
+    const options = { fieldManager: CLAIM_MANAGER, force: false, signal };
+    const composite = await context.client.apply(intent, options);
+    memory.own.saw(composite);
+    return { composite, created: true };
+  }
+  const { object, written } = await memory.applied.apply(context.client, intent, existing, {
+    fieldManager: CLAIM_MANAGER,
+    // Two claims that ask for the same composite: the second finds it changed.
+    onlyIfUnchanged: isBinding,
+    signal,
+  });
+  if (written) memory.own.saw(object);
+  return { composite: object, created: false };
+}
+
+function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | undefined): KubernetesObject {
+  const { claim } = work;
+  const { apiVersion, kind } = compositeReference(work, name);
+  const annotations = wantedAnnotations(claim, existing);
+  const spec: JsonObject = { ...wantedSpec(claim), claimRef: claimReference(work) };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      labels: wantedLabels(claim),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    },
+    spec,
+  };
+}
+
+/** Whether a composite has become ready. */
+export function isReady(composite: LiveObject): boolean {
+  const { conditions } = objectAt(composite, "status");
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((one) => objectAt(one)["type"] === "Ready" && objectAt(one)["status"] === "True")
+  );
+}

@@ -1,0 +1,96 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { composedName } from "@xfn/pipeline";
+import { groupKind, textAt } from "../engine/owner.ts";
+import { FINALIZER_CLAIM } from "../names.ts";
+import { apiVersionOf, objectAt } from "../read-objects.ts";
+import { ClaimProblem } from "./claim-problem.ts";
+import { type ClaimWork, findComposite, patchClaim } from "./claim-work.ts";
+
+/**
+ * The name of the composite that is made for a claim: always the same for the same claim, so that no crash makes a second one,
+ * and another for a new claim of the same name.
+ */
+export function provisionedName({ metadata }: LiveObject): string {
+  return composedName(`${metadata.name}-`, metadata.uid, "composite");
+}
+
+/**
+ * The name of a claim's composite: the one that it is bound to, or asks to be.
+ *
+ * @throws {ClaimProblem} `InvalidResourceRef`
+ */
+export function compositeName({ claim, composites }: ClaimWork): string {
+  const reference = objectAt(claim, "spec", "resourceRef");
+  const name = textAt(reference, "name");
+  if (name === undefined) return provisionedName(claim);
+  const wanted = groupKind(apiVersionOf(composites), composites.kind);
+  if (groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "") === wanted) return name;
+  throw new ClaimProblem(
+    "InvalidResourceRef",
+    `spec.resourceRef: this claim can be bound to a ${composites.kind} of ${composites.group}; ` +
+      "name one, or remove the field to have one made",
+  );
+}
+
+/**
+ * The composite of a claim, if it is there and may be the claim's.
+ *
+ * @throws {ClaimProblem} `CompositeOfAnother`, or `CompositeNotFound` for one that the claim's author chose
+ */
+export async function bindableComposite(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
+  const composite = await findComposite(work, name);
+  if (composite === undefined) {
+    if (name === provisionedName(work.claim)) return undefined;
+    throw new ClaimProblem(
+      "CompositeNotFound",
+      `there is no ${work.composites.kind} ${name}, which spec.resourceRef names; create it, or remove the field to have one made`,
+    );
+  }
+  if (claimOf(work, composite) === "another") {
+    throw new ClaimProblem(
+      "CompositeOfAnother",
+      `the ${work.composites.kind} ${name} is bound to another claim; name another, or remove spec.resourceRef to have one made`,
+    );
+  }
+  return composite;
+}
+
+/** Whose a composite is, by its `spec.claimRef`. */
+export function claimOf({ claim, claims }: ClaimWork, composite: LiveObject): "ours" | "another" | "nobody" {
+  const reference = objectAt(composite, "spec")["claimRef"];
+  if (reference === undefined) return "nobody";
+  const isOurs =
+    textAt(reference, "name") === claim.metadata.name &&
+    textAt(reference, "namespace") === claim.metadata.namespace &&
+    // In whatever version: definitions come to have others.
+    groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "") ===
+      groupKind(apiVersionOf(claims), claims.kind);
+  return isOurs ? "ours" : "another";
+}
+
+/** What a composite says of its claim. */
+export function claimReference({ claim, claims }: ClaimWork): JsonObject {
+  const { name, namespace = "" } = claim.metadata;
+  return { apiVersion: apiVersionOf(claims), kind: claims.kind, namespace, name };
+}
+
+/**
+ * Records in the claim what it is bound to, before anything is made: its finalizer, `resourceRef`, and how its composite is to
+ * be deleted.
+ */
+export async function recordBinding(work: ClaimWork, name: string): Promise<void> {
+  const { claim, composites, definition } = work;
+  const finalizers = (claim.metadata["finalizers"] ?? []) as string[];
+  const spec: JsonObject = {};
+  const wanted: JsonObject = { apiVersion: apiVersionOf(composites), kind: composites.kind, name };
+  const bound = objectAt(claim, "spec", "resourceRef");
+  if (Object.keys(wanted).some((field) => bound[field] !== wanted[field])) spec["resourceRef"] = wanted;
+  if (textAt(claim, "spec", "compositeDeletePolicy") === undefined) {
+    spec["compositeDeletePolicy"] = definition.spec.defaultCompositeDeletePolicy;
+  }
+  const hasFinalizer = finalizers.includes(FINALIZER_CLAIM);
+  if (hasFinalizer && Object.keys(spec).length === 0) return;
+  const metadata: JsonObject = hasFinalizer ? {} : { finalizers: [...finalizers, FINALIZER_CLAIM] };
+  await patchClaim(work, { metadata, spec });
+}

@@ -1,0 +1,55 @@
+import type { Definition } from "@xfn/composition/definition";
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { AppliedMemory } from "../composite/apply-changed.ts";
+import type { OwnWrites } from "../composite/own-writes.ts";
+import type { Context } from "../context.ts";
+import { apiVersionOf, findLive } from "../read-objects.ts";
+import { CLAIM_MANAGER } from "./claim-fields.ts";
+
+/** One reconcile of one claim: what it works with. */
+export interface ClaimWork {
+  readonly context: Context;
+  readonly definition: Definition;
+  /** What a process remembers of one claim; it only saves requests. */
+  readonly memory: { readonly own: OwnWrites; readonly applied: AppliedMemory };
+  readonly signal: AbortSignal;
+  readonly claims: ResourceKind;
+  readonly composites: ResourceKind;
+  /** The claim as it is known to be: newer after each write. */
+  claim: LiveObject;
+}
+
+/** What names a composite. */
+export function compositeReference({ composites }: ClaimWork, name: string): ObjectReference {
+  return { apiVersion: apiVersionOf(composites), kind: composites.kind, name };
+}
+
+/** A composite as a cache, or a write of ours that it does not show yet, has it; else as the server has it. */
+export async function findComposite(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
+  const reference = compositeReference(work, name);
+  const cached = work.context.informers.peek(work.composites)?.get(name);
+  return work.memory.own.newest(reference, cached) ?? (await findCompositeLive(work, name));
+}
+
+/** A composite as the server has it now. */
+export async function findCompositeLive(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
+  const composite = await findLive(work.context, compositeReference(work, name), work.signal);
+  if (composite !== undefined) work.memory.own.saw(composite);
+  return composite;
+}
+
+/** Changes the claim as it is known to be; a claim that has changed meanwhile is a `Conflict`. */
+export async function patchClaim(work: ClaimWork, body: JsonObject, subresource?: "status"): Promise<void> {
+  const { context, claims, signal, memory } = work;
+  const { name, namespace, resourceVersion, uid } = work.claim.metadata;
+  const { metadata, ...rest } = body;
+  const about: JsonObject = { ...(metadata as JsonObject | undefined), resourceVersion, uid };
+  work.claim = await context.client.patch(
+    { apiVersion: apiVersionOf(claims), kind: claims.kind, name, namespace },
+    "merge",
+    { ...rest, metadata: about },
+    { fieldManager: CLAIM_MANAGER, signal, subresource },
+  );
+  memory.own.saw(work.claim);
+}

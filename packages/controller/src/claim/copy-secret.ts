@@ -1,0 +1,65 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { canonicalJson } from "../canonical-json.ts";
+import { controllerOf, textAt } from "../engine/owner.ts";
+import { SECRET_TYPE_CONNECTION } from "../names.ts";
+import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { CLAIM_MANAGER } from "./claim-fields.ts";
+import { ClaimProblem } from "./claim-problem.ts";
+import type { ClaimWork } from "./claim-work.ts";
+
+const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+
+/**
+ * Copies a composite's connection secret into the claim's namespace, under the name that the claim wants. Only a secret that the
+ * composite controls is copied: a reference must not be a way to read the secrets of others. Only one that is the claim's is
+ * written, or a connection secret that nobody controls.
+ *
+ * @returns whether it was written
+ * @throws {ClaimProblem} `SecretNotFound`, `SecretOfAnother`
+ */
+export async function copySecret(work: ClaimWork, composite: LiveObject): Promise<boolean> {
+  const { context, claim, signal } = work;
+  const wanted = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
+  const name = textAt(composite, "spec", "writeConnectionSecretToRef", "name");
+  const namespace = textAt(composite, "spec", "writeConnectionSecretToRef", "namespace");
+  if (wanted === undefined || name === undefined || namespace === undefined) return false;
+  const source = await findLive(context, { ...SECRET, name, namespace }, signal);
+  if (source === undefined) {
+    throw new ClaimProblem("SecretNotFound", `the composite's connection secret ${namespace}/${name} is not there yet`);
+  }
+  if (controllerOf(source)?.uid !== composite.metadata.uid) {
+    throw new ClaimProblem(
+      "SecretOfAnother",
+      `the secret ${namespace}/${name}, which the composite names as its own, is not controlled by it and is not copied`,
+    );
+  }
+  const existing = await findLive(context, { ...SECRET, name: wanted, namespace: claim.metadata.namespace }, signal);
+  const data = objectAt(source, "data");
+  if (existing === undefined) {
+    const metadata = { name: wanted, namespace: claim.metadata.namespace ?? "", ownerReferences: [ownerOf(work)] };
+    const secret = { ...SECRET, metadata, type: SECRET_TYPE_CONNECTION, data };
+    await context.client.create(secret, { fieldManager: CLAIM_MANAGER, signal });
+    return true;
+  }
+  const owner = controllerOf(existing);
+  const isOurs = owner?.uid === claim.metadata.uid;
+  if (!isOurs && (owner !== undefined || existing["type"] !== SECRET_TYPE_CONNECTION)) {
+    throw new ClaimProblem(
+      "SecretOfAnother",
+      `the secret ${wanted} in ${claim.metadata.namespace ?? ""} is not this claim's and is left as it is; ` +
+        "name another in spec.writeConnectionSecretToRef, or delete it",
+    );
+  }
+  if (isOurs && canonicalJson(objectAt(existing, "data")) === canonicalJson(data)) return false;
+  const owners = existing.metadata["ownerReferences"];
+  const ownerReferences = isOurs ? (owners ?? []) : [...(Array.isArray(owners) ? owners : []), ownerOf(work)];
+  const secret = { ...existing, ...SECRET, metadata: { ...existing.metadata, ownerReferences }, data };
+  await context.client.update(secret, { fieldManager: CLAIM_MANAGER, signal });
+  return true;
+}
+
+function ownerOf({ claim, claims }: ClaimWork): JsonObject {
+  const { name, uid } = claim.metadata;
+  return { apiVersion: apiVersionOf(claims), kind: claims.kind, name, uid, controller: true, blockOwnerDeletion: true };
+}

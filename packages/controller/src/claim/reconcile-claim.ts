@@ -1,0 +1,143 @@
+import type { Definition } from "@xfn/composition/definition";
+import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
+import { AppliedMemory } from "../composite/apply-changed.ts";
+import { OwnWrites } from "../composite/own-writes.ts";
+import type { Condition } from "../conditions.ts";
+import type { Context } from "../context.ts";
+import { textAt } from "../engine/owner.ts";
+import { mergePatch } from "../merge-patch.ts";
+import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../names.ts";
+import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { applyComposite, isReady } from "./apply-composite.ts";
+import { bindableComposite, compositeName, recordBinding } from "./bind-composite.ts";
+import { completedSpec } from "./claim-fields.ts";
+import { claimKindOf, compositeKindOf } from "./claim-kinds.ts";
+import { ClaimProblem } from "./claim-problem.ts";
+import { says, setClaimConditions, setClaimStatus } from "./claim-status.ts";
+import { type ClaimWork, patchClaim } from "./claim-work.ts";
+import { copySecret } from "./copy-secret.ts";
+import { endClaim } from "./delete-claim.ts";
+
+/** Somebody has to do something first, and not all of that is watched. */
+const PROBLEM_MS = 10_000;
+
+const SYNCED: Condition = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
+const AVAILABLE: Condition = { type: "Ready", status: "True", reason: "Available" };
+
+/**
+ * Reconciles the claims of a definition (seed 004, where they are called requirements; Crossplane v1.13): each has a composite,
+ * which was made for it, or which it names in `spec.resourceRef` and nobody else has. What a claim says goes to the composite;
+ * what the composite has become comes back. The key is `namespace/name`.
+ *
+ * @throws {TypeError} at once, if the definition offers no claims
+ */
+export function claimReconciler(context: Context, definition: Definition): Reconcile {
+  const claims = claimKindOf(definition);
+  const composites = compositeKindOf(definition);
+  const memories = new Map<string, ClaimWork["memory"]>();
+  return async (key, signal) => {
+    const memory = memories.get(key) ?? { own: new OwnWrites(context.now), applied: new AppliedMemory() };
+    memory.own.begin();
+    const claim = await findClaim(context, claims, key, memory, signal);
+    if (claim === undefined) {
+      memories.delete(key);
+      return undefined;
+    }
+    memories.set(key, memory);
+    return reconcile({ context, definition, memory, signal, claims, composites, claim });
+  };
+}
+
+async function findClaim(
+  context: Context,
+  claims: ResourceKind,
+  key: string,
+  memory: ClaimWork["memory"],
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const [namespace = "", name = ""] = key.split("/");
+  const reference = { apiVersion: apiVersionOf(claims), kind: claims.kind, name, namespace };
+  const cache = context.informers.peek(claims);
+  if (cache === undefined) return findLive(context, reference, signal);
+  return memory.own.newest(reference, cache.get(name, namespace));
+}
+
+async function reconcile(work: ClaimWork): Promise<Outcome | undefined> {
+  try {
+    if (work.claim.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
+      const message = `reconciliation is paused by the annotation ${ANNOTATION_PAUSED}`;
+      await fail(work, { type: "Synced", status: "False", reason: "ReconcilePaused", message }, "Normal");
+      return undefined;
+    }
+    if (work.claim.metadata["deletionTimestamp"] !== undefined) return await endClaim(work);
+    return await synchronize(work);
+  } catch (error) {
+    if (error instanceof ClaimProblem) {
+      await fail(work, { type: "Synced", status: "False", reason: error.code, message: error.message }, "Warning");
+      return { requeueAfterMs: PROBLEM_MS };
+    }
+    if (isApiError(error, "Invalid", "Forbidden", "KindNotServed")) {
+      await fail(
+        work,
+        { type: "Synced", status: "False", reason: "ReconcileError", message: error.message },
+        "Warning",
+      );
+    }
+    throw error;
+  }
+}
+
+async function synchronize(work: ClaimWork): Promise<Outcome | undefined> {
+  const { context } = work;
+  const name = compositeName(work);
+  const known = await bindableComposite(work, name);
+  await recordBinding(work, name);
+  if (known?.metadata["deletionTimestamp"] !== undefined) {
+    const message = `the ${known.kind} ${name} is being deleted`;
+    await setClaimConditions(work, [{ type: "Ready", status: "False", reason: "Waiting", message }]);
+    return { requeueAfterMs: PROBLEM_MS };
+  }
+  const { composite, created } = await applyComposite(work, name, known);
+  if (created) {
+    const message = `created ${composite.kind} ${name}`;
+    context.events.record(work.claim, { type: "Normal", reason: "BindCompositeResource", message });
+  }
+  await takeBack(work, composite);
+  if (!isReady(composite)) {
+    await setClaimStatus(work, composite, [SYNCED, waiting(composite)], false);
+    return undefined;
+  }
+  const published = await copySecret(work, composite);
+  if (published) {
+    const message = "copied the composite's connection secret";
+    context.events.record(work.claim, { type: "Normal", reason: "PropagateConnectionSecret", message });
+  }
+  await setClaimStatus(work, composite, [SYNCED, AVAILABLE], published);
+  return undefined;
+}
+
+/** What the composite has and the claim does not say: of its spec, and its external name. */
+async function takeBack(work: ClaimWork, composite: LiveObject): Promise<void> {
+  const { claim } = work;
+  const spec = mergePatch(objectAt(claim, "spec"), completedSpec(claim, composite));
+  const external = composite.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] ?? "";
+  const isNamed = external === "" || claim.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] === external;
+  if (spec === undefined && isNamed) return;
+  await patchClaim(work, {
+    ...(spec !== undefined && { spec }),
+    ...(!isNamed && { metadata: { annotations: { [ANNOTATION_EXTERNAL_NAME]: external } } }),
+  });
+}
+
+function waiting(composite: LiveObject): Condition {
+  const message = `waits for the ${composite.kind} ${composite.metadata.name} to become ready`;
+  return { type: "Ready", status: "False", reason: "Waiting", message };
+}
+
+/** Says what stands in the way, by a condition, and by an event if it is news. */
+async function fail(work: ClaimWork, condition: Condition, type: "Normal" | "Warning"): Promise<void> {
+  const { claim, context } = work;
+  const { reason, message = "" } = condition;
+  if (!says(claim, condition)) context.events.record(claim, { type, reason, message });
+  await setClaimConditions(work, [condition]);
+}
