@@ -1,6 +1,7 @@
 // What controllers need of Kubernetes: a client for any object, caches, queues, leader election, events.
 export type { ClusterAccess, TlsOptions } from "./access.ts";
 export { ApiError, type ApiErrorCause, type ApiErrorCode, isApiError } from "./api-error.ts";
+export type { Backoff } from "./backoff.ts";
 export type {
   Client,
   ConnectedClient,
@@ -24,4 +25,12 @@ export { KubeconfigError } from "./kubeconfig-error.ts";
 export type { RateLimit } from "./rate-limit.ts";
 export type { RequestOutcome } from "./request.ts";
 export { type InformersOptions, startInformers, withoutManagedFields } from "./start-informers.ts";
+export {
+  DEFAULT_BACKOFF,
+  DEFAULT_CONCURRENCY,
+  type ReconcileEnd,
+  type ReconcileFailure,
+  type WorkQueueOptions,
+  workQueue,
+} from "./start-work-queue.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
