@@ -1,6 +1,6 @@
 import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
-import { keptSchema } from "./rules/definitions.ts";
+import { keptSchema, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
@@ -14,6 +14,7 @@ export const rules: readonly Rule[] = [
   convertJson,
   stringJoin,
   keptSchema,
+  referenceNamespaces,
   laterFeatures,
   sandbox,
   noCpuShares,

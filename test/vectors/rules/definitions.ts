@@ -43,6 +43,25 @@ export const keptSchema: Rule = {
   },
 };
 
+/** What a composite resource has composed within namespaces can be named. */
+export const referenceNamespaces: Rule = {
+  name: "references-with-namespace",
+  file: "xrd-crd",
+  reason:
+    "The references to composed resources in a composite resource's spec have a namespace. The reference leaves it out, and so cannot find again what it composed in one.",
+  applies: (vector) => vector["crd"] === "composite",
+  outcome: (vector, recorded) => {
+    if ("error" in recorded) return recorded;
+    const output = copy(recorded.output) as JsonObject;
+    for (const version of list(child(output, "spec")["versions"])) {
+      const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
+      const references = child(child(child(properties, "spec"), "properties"), "resourceRefs");
+      child(child(references, "items"), "properties")["namespace"] = { type: "string" };
+    }
+    return { output };
+  },
+};
+
 function schemas(xrd: unknown): JsonObject[] {
   if (!isObject(xrd)) return [];
   return list(child(xrd, "spec")["versions"]).map((version) => child(child(version, "schema"), "openAPIV3Schema"));

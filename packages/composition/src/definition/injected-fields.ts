@@ -26,6 +26,14 @@ const OBJECT_REFERENCES: JsonObject = {
   items: texts(["apiVersion", "name", "kind"], ["apiVersion", "kind"]),
 };
 
+/**
+ * What an XR has composed. Crossplane v1.13 has no namespace here, and so cannot find again what it composed in one.
+ */
+const RESOURCE_REFERENCES: JsonObject = {
+  type: "array",
+  items: texts(["apiVersion", "name", "namespace", "kind"], ["apiVersion", "kind"]),
+};
+
 // Which composition composes it, and where connection details go besides the Secret.
 const SHARED: JsonObject = {
   compositionRef: NAME,
@@ -49,7 +57,7 @@ export const COMPOSITE_SPEC_FIELDS: Readonly<JsonObject> = {
   ...SHARED,
   claimRef: texts(["apiVersion", "kind", "namespace", "name"], ["apiVersion", "kind", "namespace", "name"]),
   environmentConfigRefs: OBJECT_REFERENCES,
-  resourceRefs: OBJECT_REFERENCES,
+  resourceRefs: RESOURCE_REFERENCES,
   writeConnectionSecretToRef: texts(["name", "namespace"], ["name", "namespace"]),
 };
 
