@@ -4,6 +4,8 @@ export { claimReconciler } from "./claim/reconcile-claim.ts";
 export { CompositeError, type CompositeErrorCode } from "./composite/composite-error.ts";
 export { compositeReconciler } from "./composite/composite-reconciler.ts";
 export type { ComposedWatches, Context } from "./context.ts";
+export { controllerCrds } from "./crds/controller-crds.ts";
+export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
 export type { Logger } from "./log.ts";

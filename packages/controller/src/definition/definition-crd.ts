@@ -1,12 +1,11 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
+import type { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
 import { DEFINITIONS } from "../kinds.ts";
-import { ownedKeys } from "../owned-fields.ts";
-import { findLive, objectAt, textsAt } from "../read-objects.ts";
+import { findLive, textsAt } from "../read-objects.ts";
 
 /** The field manager of what definitions bring: CRDs and roles. */
 export const DEFINITION_MANAGER = "apiextensions.crossplane.io/definition";
@@ -32,25 +31,25 @@ export function findCrd(context: Context, name: string, signal: AbortSignal): Pr
  */
 export async function ensureCrd(
   context: Context,
+  applied: AppliedMemory,
   definition: LiveObject,
-  wanted: JsonObject,
+  desired: KubernetesObject,
   signal: AbortSignal,
 ): Promise<CrdState> {
-  const desired = withServerDefaults(wanted);
   const { name = "" } = textsAt(desired, "metadata");
   let crd = await findCrd(context, name, signal);
   if (crd !== undefined && !mayHave(definition, crd)) return { is: "refused", ...describeOwner(crd) };
   if (crd?.metadata["deletionTimestamp"] !== undefined) {
     return { is: "pending", message: `the CustomResourceDefinition ${name} is being deleted; then it is made anew` };
   }
-  if (crd === undefined || !isAsDesired(crd, desired, definition)) {
-    try {
-      crd = await context.client.apply(desired, { fieldManager: DEFINITION_MANAGER, signal });
-    } catch (error) {
-      if (!isApiError(error, "Invalid", "Forbidden")) throw error;
-      return { is: "refused", reason: "CannotApplyCRD", message: error.message };
-    }
-    context.client.forgetKinds();
+  try {
+    const options = { fieldManager: DEFINITION_MANAGER, signal };
+    const { object, written } = await applied.apply(context.client, desired, crd, options);
+    crd = object;
+    if (written) context.client.forgetKinds();
+  } catch (error) {
+    if (!isApiError(error, "Invalid", "Forbidden")) throw error;
+    return { is: "refused", reason: "CannotApplyCRD", message: error.message };
   }
   return stateOf(crd);
 }
@@ -78,47 +77,6 @@ function describeOwner(crd: LiveObject): { reason: string; message: string } {
     reason: "CRDOfAnother",
     message: `the CustomResourceDefinition ${crd.metadata.name} ${whose} and is left as it is; ${way}`,
   };
-}
-
-/** What the server fills in (Kubernetes, "CustomResourceDefinition v1"): with it, what it holds can be compared. */
-function withServerDefaults(crd: JsonObject): JsonObject {
-  const spec = objectAt(crd, "spec");
-  const names = objectAt(spec, "names");
-  const { kind = "" } = textsAt(names);
-  return {
-    ...crd,
-    spec: {
-      ...spec,
-      names: {
-        ...names,
-        singular: names["singular"] ?? kind.toLowerCase(),
-        listKind: names["listKind"] ?? `${kind}List`,
-      },
-      conversion: spec["conversion"] ?? { strategy: "None" },
-    },
-  };
-}
-
-function isAsDesired(crd: LiveObject, desired: JsonObject, definition: LiveObject): boolean {
-  const { conversion, ...spec } = objectAt(desired, "spec");
-  const { conversion: has, ...hasSpec } = objectAt(crd, "spec");
-  return (
-    controllerOf(crd)?.uid === definition.metadata.uid &&
-    canonicalJson(spec) === canonicalJson(hasSpec) &&
-    // Others may add to it: cert-manager injects the CA of the webhook.
-    covers(has ?? null, conversion ?? null) &&
-    ["labels", "annotations"].every((field) => {
-      const wanted = objectAt(desired, "metadata", field);
-      const applied = ownedKeys(crd, DEFINITION_MANAGER, "metadata", field);
-      return covers(objectAt(crd, "metadata", field), wanted) && applied.every((key) => Object.hasOwn(wanted, key));
-    })
-  );
-}
-
-/** Whether an object has all that another has, and perhaps more. */
-function covers(has: JsonValue, wanted: JsonValue): boolean {
-  if (!isObject(has) || !isObject(wanted)) return canonicalJson(has) === canonicalJson(wanted);
-  return Object.keys(wanted).every((key) => Object.hasOwn(has, key) && covers(has[key] ?? null, wanted[key] ?? null));
 }
 
 function stateOf(crd: LiveObject): CrdState {

@@ -1,11 +1,11 @@
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
+import type { AppliedMemory } from "../composite/apply-changed.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
 import { DEFINITIONS } from "../kinds.ts";
-import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { apiVersionOf, findLive } from "../read-objects.ts";
 import { DEFINITION_MANAGER } from "./definition-crd.ts";
 
 const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" } as const;
@@ -72,6 +72,7 @@ export function definitionRoles(definition: Definition, uid: string): Kubernetes
  */
 export async function keepRoles(
   context: Context,
+  applied: AppliedMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
@@ -83,23 +84,13 @@ export async function keepRoles(
       if (existing !== undefined && controllerOf(existing)?.uid !== object.metadata.uid) {
         const message = `the ClusterRole ${name} is not this definition's and is left as it is; delete it to have it made`;
         context.events.record(object, { type: "Warning", reason: "RoleOfAnother", message });
-      } else if (existing === undefined || !isAsDesired(existing, role)) {
-        await context.client.apply(role, { fieldManager: DEFINITION_MANAGER, signal });
-      }
+      } else await applied.apply(context.client, role, existing, { fieldManager: DEFINITION_MANAGER, signal });
     } catch (error) {
       if (!isApiError(error, "Forbidden")) throw error;
       const message = `the ClusterRole ${name} cannot be made: ${error.message}`;
       context.events.record(object, { type: "Warning", reason: "CannotGrant", message });
     }
   }
-}
-
-function isAsDesired(role: LiveObject, desired: KubernetesObject): boolean {
-  const labels = objectAt(role, "metadata", "labels");
-  return (
-    canonicalJson(role["rules"] ?? null) === canonicalJson(desired["rules"] ?? null) &&
-    Object.keys(desired.metadata?.labels ?? {}).every((label) => labels[label] === "true")
-  );
 }
 
 function owner({ metadata }: Definition, uid: string): JsonObject {

@@ -1,6 +1,7 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import { AppliedMemory } from "../composite/apply-changed.ts";
 import { type Condition, conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { DEFINITIONS } from "../kinds.ts";
@@ -24,13 +25,19 @@ const REFUSED_MS = 10_000;
  * then the CRDs. The key is the definition's name.
  */
 export function definitionReconciler(context: Context): Reconcile {
+  const memories = new Map<string, AppliedMemory>();
   return async (name, signal) => {
     const reference = { apiVersion: apiVersionOf(DEFINITIONS), kind: DEFINITIONS.kind, name };
     const object = await findLive(context, reference, signal);
+    if (object === undefined) memories.delete(name);
     if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     if (object.metadata["deletionTimestamp"] !== undefined) return terminateDefinition(context, object, signal);
     const checked = checkLiveDefinition(object);
-    if ("definition" in checked) return define(context, object, checked.definition, signal);
+    if ("definition" in checked) {
+      const applied = memories.get(name) ?? new AppliedMemory();
+      memories.set(name, applied);
+      return define(context, applied, object, checked.definition, signal);
+    }
     const condition = {
       type: "Established",
       status: "False",
@@ -45,6 +52,7 @@ export function definitionReconciler(context: Context): Reconcile {
 
 async function define(
   context: Context,
+  applied: AppliedMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
@@ -56,11 +64,11 @@ async function define(
   const missing = ours.filter((finalizer) => !finalizersOf(object).includes(finalizer));
   const current = await setFinalizers(context, object, [...finalizersOf(object), ...missing], signal);
 
-  const composites = await ensureCrd(context, current, compositeCrd(object), signal);
-  const claims = offers ? await ensureCrd(context, current, claimCrd(object), signal) : undefined;
+  const composites = await ensureCrd(context, applied, current, compositeCrd(object), signal);
+  const claims = offers ? await ensureCrd(context, applied, current, claimCrd(object), signal) : undefined;
   const established = composites.is === "established";
   // Without its roles the controller itself may not be able to reconcile them.
-  if (established) await keepRoles(context, current, definition, signal);
+  if (established) await keepRoles(context, applied, current, definition, signal);
 
   const conditions = [
     conditionFor("Established", "WatchingCompositeResource", composites),

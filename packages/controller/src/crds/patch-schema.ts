@@ -1,0 +1,136 @@
+import type { JsonObject } from "@xfn/functionio";
+import { ANY, ANY_TEXT, choice, FLAG, INTEGER, list, object, type Rule, text } from "./schema-parts.ts";
+
+// The fields of patches and transforms (packages/composition/src/template.ts).
+
+const PATH = text(1024);
+
+const COMBINE = object(
+  {
+    strategy: choice("string"),
+    variables: list(object({ fromFieldPath: PATH }, ["fromFieldPath"]), undefined, [], { minItems: 1 }),
+    string: object({ fmt: ANY_TEXT }, ["fmt"]),
+  },
+  ["strategy", "variables"],
+);
+
+const MATCH = object(
+  {
+    patterns: list(
+      object({ type: choice("literal", "regexp"), literal: ANY_TEXT, regexp: ANY_TEXT, result: ANY }, ["result"]),
+      undefined,
+      [],
+      { minItems: 1 },
+    ),
+    fallbackValue: ANY,
+    fallbackTo: choice("Value", "Input"),
+  },
+  ["patterns"],
+);
+
+/** Transforms are too many for rules: what goes with which type is said by alternatives. */
+const TRANSFORM: JsonObject = {
+  ...object(
+    {
+      type: choice("map", "match", "math", "string", "convert"),
+      map: { type: "object", minProperties: 1, additionalProperties: ANY },
+      match: MATCH,
+      math: object({
+        type: choice("Multiply", "ClampMin", "ClampMax"),
+        multiply: INTEGER,
+        clampMin: INTEGER,
+        clampMax: INTEGER,
+      }),
+      string: object({
+        type: choice("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join"),
+        fmt: ANY_TEXT,
+        convert: choice("ToUpper", "ToLower", "ToBase64", "FromBase64", "ToJson", "ToSha1", "ToSha256", "ToSha512"),
+        trim: ANY_TEXT,
+        regexp: object({ match: text(4096, { minLength: 1 }), group: INTEGER }, ["match"]),
+        join: object({ separator: ANY_TEXT }, ["separator"]),
+      }),
+      convert: object(
+        {
+          toType: choice("string", "int", "int64", "bool", "float64", "object", "array"),
+          format: choice("none", "quantity", "json"),
+        },
+        ["toType"],
+      ),
+    },
+    ["type"],
+  ),
+  anyOf: ["map", "match", "math", "string", "convert"].map((type) => ({
+    properties: { type: { enum: [type] } },
+    required: [type],
+  })),
+};
+
+const POLICY = object({
+  fromFieldPath: choice("Optional", "Required"),
+  mergeOptions: object({ keepMapValues: FLAG, appendSlice: FLAG }),
+});
+
+const COPY = ["FromCompositeFieldPath", "ToCompositeFieldPath"];
+const COPY_ENVIRONMENT = ["FromEnvironmentFieldPath", "ToEnvironmentFieldPath"];
+const COMBINES = ["CombineFromComposite", "CombineToComposite"];
+const COMBINES_ENVIRONMENT = ["CombineFromEnvironment", "CombineToEnvironment"];
+
+const COMBINE_RULES: readonly Rule[] = [
+  ["!has(self.type) || !self.type.startsWith('Combine') || has(self.combine)", "a patch that combines needs combine"],
+  [
+    "!has(self.type) || !self.type.startsWith('Combine') || has(self.toFieldPath)",
+    "a patch that combines needs toFieldPath, the field to write to",
+  ],
+];
+const COPY_RULE: Rule = [
+  "(has(self.type) && (self.type.startsWith('Combine') || self.type == 'PatchSet')) || has(self.fromFieldPath)",
+  "fromFieldPath is missing: the field to copy",
+];
+
+/** A patch of one of these types. */
+function patch(types: readonly string[], rules: readonly Rule[]): JsonObject {
+  return object(
+    {
+      type: choice(...types),
+      fromFieldPath: PATH,
+      toFieldPath: PATH,
+      combine: COMBINE,
+      patchSetName: text(253),
+      transforms: list(TRANSFORM),
+      policy: POLICY,
+    },
+    [],
+    rules,
+  );
+}
+
+/** The most patches of one template. */
+export const MAX_PATCHES = 256;
+
+/** The patches of a template. */
+export const TEMPLATE_PATCHES: JsonObject = list(
+  patch(
+    [...COPY, ...COMBINES, ...COPY_ENVIRONMENT, ...COMBINES_ENVIRONMENT, "PatchSet"],
+    [
+      ...COMBINE_RULES,
+      COPY_RULE,
+      [
+        "!has(self.type) || self.type != 'PatchSet' || has(self.patchSetName)",
+        "a patch of type PatchSet needs patchSetName",
+      ],
+    ],
+  ),
+  MAX_PATCHES,
+);
+
+/** The patches of a patch set: any but patch sets. */
+export const SET_PATCHES: JsonObject = list(
+  patch([...COPY, ...COMBINES, ...COPY_ENVIRONMENT, ...COMBINES_ENVIRONMENT], [...COMBINE_RULES, COPY_RULE]),
+  MAX_PATCHES,
+);
+
+/** The patches between the composite and the environment. */
+export const ENVIRONMENT_PATCHES: JsonObject = list(
+  patch([...COPY, ...COMBINES], [...COMBINE_RULES, COPY_RULE]),
+  MAX_PATCHES,
+);
