@@ -8,6 +8,7 @@ export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
+export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
 export type { Logger } from "./log.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";

@@ -1,0 +1,227 @@
+import type { Client, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { afterEach, expect, test } from "vitest";
+import { type FakeInformers, fakeInformers } from "../../test-support/fake-informers.ts";
+import type { Context } from "../context.ts";
+import { readDefinition } from "../definition/read-definition.ts";
+import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { type Engine, startEngine } from "./engine.ts";
+
+const APPS: ResourceKind = { group: "example.org", version: "v1", kind: "XApp", plural: "xapps", namespaced: false };
+const CLAIMS: ResourceKind = { group: "example.org", version: "v1", kind: "App", plural: "apps", namespaced: true };
+const BUCKETS: ResourceKind = { group: "aws.org", version: "v1", kind: "Bucket", plural: "buckets", namespaced: false };
+
+let engine: Engine | undefined;
+
+afterEach(async () => {
+  await engine?.stop();
+});
+
+/** Starts an engine whose reconcilers only say what they were asked to do. */
+function start(reconciled: (what: string) => Promise<void> | void = () => undefined): {
+  informers: FakeInformers;
+  seen: string[];
+  composed(): Context["composed"];
+} {
+  const informers = fakeInformers();
+  const seen: string[] = [];
+  let composed: Context["composed"];
+  const client = { forgetKinds: () => undefined, kind: () => Promise.resolve(BUCKETS) } as unknown as Client;
+  const quiet = (): void => undefined;
+  const base: Context = {
+    client,
+    informers,
+    events: { record: quiet, flush: () => Promise.resolve() },
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    namespace: "xfn",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: Date.now,
+  };
+  const reconciler = (kind: string) => async (key: string) => {
+    seen.push(`${kind} ${key}`);
+    await reconciled(`${kind} ${key}`);
+    return undefined;
+  };
+  engine = startEngine(
+    base,
+    (context) => {
+      composed = context.composed;
+      return {
+        definition: reconciler("definition"),
+        revision: reconciler("composition"),
+        composite: ({ spec }) => reconciler(`${spec.names.kind}${spec.connectionSecretKeys.join("")}`),
+        claim: ({ spec }) => reconciler(spec.claimNames?.kind ?? ""),
+        readDefinition,
+      };
+    },
+    { concurrency: 16 },
+  );
+  return { informers, seen, composed: () => composed };
+}
+
+/** Lets everything happen that is not waiting for time. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function object(kind: ResourceKind, name: string, more: object = {}, meta: object = {}): LiveObject {
+  const metadata = { name, uid: `uid-${name}`, resourceVersion: "1", generation: 1, ...meta };
+  return { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, metadata, ...more } as LiveObject;
+}
+
+function definition(
+  options: { conditions?: string[]; keys?: string[]; generation?: number; meta?: object } = {},
+): LiveObject {
+  const { conditions = ["Established", "Offered"], keys = [], generation = 1, meta = {} } = options;
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
+  const spec = {
+    group: "example.org",
+    names: { kind: "XApp", plural: "xapps" },
+    claimNames: { kind: "App", plural: "apps" },
+    connectionSecretKeys: keys,
+    versions: [{ name: "v1", served: true, referenceable: true, schema }],
+  };
+  const status = { conditions: conditions.map((type) => ({ type, status: "True" })) };
+  return object(DEFINITIONS, "xapps.example.org", { spec, status }, { generation, ...meta });
+}
+
+const xr = (name: string, spec: object = {}): LiveObject => object(APPS, name, { spec });
+
+test("instances are reconciled once their definition is established, claims once it is offered", async () => {
+  const { informers, seen } = start();
+  informers.put(APPS, xr("a"));
+  informers.put(CLAIMS, object(CLAIMS, "c", {}, { namespace: "team" }));
+  informers.put(DEFINITIONS, definition({ conditions: [] }));
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition xapps.example.org"]);
+  informers.put(DEFINITIONS, definition({ conditions: ["Established"] }));
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition xapps.example.org", "XApp a"]);
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition xapps.example.org", "App team/c"]);
+});
+
+test("a definition that is being deleted has its controllers, also after a restart, until it is gone", async () => {
+  const { informers, seen } = start();
+  informers.put(DEFINITIONS, definition({ conditions: [], meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+  informers.put(APPS, xr("a"));
+  await settle();
+  expect(seen).toContain("XApp a");
+  expect(informers.watched).toContain("xapps");
+  informers.remove(DEFINITIONS, "xapps.example.org");
+  await settle();
+  expect(informers.watched).not.toContain("xapps");
+  expect(informers.watched).not.toContain("apps");
+});
+
+test("a definition whose spec changes reconciles its instances anew, and its status none", async () => {
+  const { informers, seen } = start();
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("a"));
+  await settle();
+  seen.splice(0);
+  const { begun } = informers;
+  informers.put(DEFINITIONS, definition({ conditions: ["Established", "Offered", "Other"] }));
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition xapps.example.org"]);
+  informers.put(DEFINITIONS, definition({ keys: ["+keys"], generation: 2 }));
+  await settle();
+  expect(seen.toSorted()).toEqual(["XApp+keys a", "definition xapps.example.org"]);
+  expect(informers.begun).toBe(begun);
+});
+
+test("a change of a composed resource reconciles its XR at once, for as long as the XR needs the kind", async () => {
+  const { informers, seen, composed } = start();
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("a"));
+  await settle();
+  composed()?.watch("uid-a", [BUCKETS]);
+  seen.splice(0);
+  const ownerReferences = [{ apiVersion: "example.org/v1", kind: "XApp", name: "a", uid: "uid-a", controller: true }];
+  informers.put(BUCKETS, object(BUCKETS, "b", {}, { ownerReferences }));
+  informers.put(BUCKETS, object(BUCKETS, "foreign"));
+  await settle();
+  expect(seen.splice(0)).toEqual(["XApp a"]);
+  expect(informers.watched).toContain("buckets?crossplane.io/composite");
+  informers.remove(APPS, "a");
+  await settle();
+  expect(informers.watched).not.toContain("buckets?crossplane.io/composite");
+});
+
+test("what XRs have recorded is watched before the first of them is reconciled", async () => {
+  let watched: readonly string[] = [];
+  const { informers } = start((what) => {
+    if (what === "XApp a") watched = informers.watched;
+  });
+  informers.put(APPS, xr("a", { resourceRefs: [{ apiVersion: "aws.org/v1", kind: "Bucket", name: "b" }] }));
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  expect(watched).toContain("buckets?crossplane.io/composite");
+});
+
+test("a revision reconciles the XRs that use its composition, and those that have none yet", async () => {
+  const { informers, seen } = start();
+  informers.put(DEFINITIONS, definition());
+  for (const name of ["one", "other"]) informers.put(APPS, xr(name, { compositionRef: { name } }));
+  informers.put(APPS, xr("none"));
+  await settle();
+  seen.splice(0);
+  const owner = {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    name: "one",
+    uid: "1",
+    controller: true,
+  };
+  const spec = { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" } };
+  informers.put(REVISIONS, object(REVISIONS, "one-1234567", { spec }, { ownerReferences: [owner] }));
+  await settle();
+  expect(seen.splice(0)).toEqual(["XApp one", "XApp none"]);
+  informers.put(COMPOSITIONS, object(COMPOSITIONS, "one"));
+  informers.remove(REVISIONS, "one-1234567");
+  await settle();
+  expect(seen).toContain("composition one");
+});
+
+test("a change of an XR reconciles its claim", async () => {
+  const { informers, seen } = start();
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  seen.splice(0);
+  informers.put(APPS, xr("a", { claimRef: { name: "c", namespace: "team" } }));
+  await settle();
+  expect(seen.toSorted()).toEqual(["App team/c", "XApp a"]);
+});
+
+test("a hundred XRs go on while others hang, whose kind and number do not matter", async () => {
+  const hanging = Promise.withResolvers<void>();
+  let first = true;
+  const { informers, seen } = start((what) => {
+    if (!what.startsWith("XApp bad")) return;
+    // Slow once, all of them; from then on they are known.
+    if (!first) return hanging.promise;
+  });
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  first = false;
+  for (let index = 0; index < 8; index++) informers.put(APPS, xr(`bad-${index}`));
+  for (let index = 0; index < 100; index++) informers.put(APPS, xr(`good-${index}`));
+  await settle();
+  expect(seen.filter((what) => what.startsWith("XApp good"))).toHaveLength(100);
+  hanging.resolve();
+});
+
+test("what fails is tried again, and others do not wait for it", async () => {
+  let failures = 0;
+  const { informers, seen } = start((what) => {
+    if (what !== "XApp bad" || failures === 2) return;
+    failures++;
+    throw new Error("no");
+  });
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("bad"));
+  informers.put(APPS, xr("good"));
+  await expect.poll(() => seen.filter((what) => what === "XApp bad").length).toBe(3);
+  expect(seen.filter((what) => what === "XApp good")).toHaveLength(1);
+});

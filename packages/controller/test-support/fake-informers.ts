@@ -1,0 +1,104 @@
+import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+
+/** Informers of which a test plays the API server. */
+export interface FakeInformers extends Informers {
+  /** An object came or changed. */
+  put(kind: ResourceKind, object: LiveObject): void;
+  /** An object went. */
+  remove(kind: ResourceKind, name: string, namespace?: string): void;
+  /** Kinds that somebody watches, as `plural` or `plural?selector`, in alphabetical order. */
+  readonly watched: readonly string[];
+  /** How often a watch was begun. */
+  readonly begun: number;
+}
+
+interface Shared {
+  readonly informer: Informer;
+  readonly objects: Map<string, LiveObject>;
+  readonly handlers: Set<InformerHandlers>;
+  users: number;
+}
+
+export function fakeInformers(): FakeInformers {
+  const shared = new Map<string, Shared>();
+  const stored = new Map<string, Map<string, LiveObject>>();
+  let begun = 0;
+  const objectsOf = ({ plural }: ResourceKind): Map<string, LiveObject> => {
+    const objects = stored.get(plural) ?? new Map<string, LiveObject>();
+    stored.set(plural, objects);
+    return objects;
+  };
+  const informersOf = ({ plural }: ResourceKind): Shared[] =>
+    [...shared].filter(([key]) => key.split("?")[0] === plural).map(([, one]) => one);
+  return {
+    get watched() {
+      return [...shared.keys()].toSorted();
+    },
+    get begun() {
+      return begun;
+    },
+    acquire(kind, { labelSelector } = {}) {
+      const key = labelSelector === undefined ? kind.plural : `${kind.plural}?${labelSelector}`;
+      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind));
+      if (one.users === 0) begun++;
+      one.users++;
+      shared.set(key, one);
+      let released = false;
+      return {
+        informer: one.informer,
+        release() {
+          if (released) return;
+          released = true;
+          one.users--;
+          if (one.users === 0) shared.delete(key);
+        },
+      };
+    },
+    peek: (kind) => shared.get(kind.plural)?.informer.cache,
+    put(kind, object) {
+      const objects = objectsOf(kind);
+      const key = keyOf(object.metadata.name, object.metadata.namespace);
+      const before = objects.get(key);
+      objects.set(key, object);
+      for (const handler of informersOf(kind).flatMap(({ handlers }) => [...handlers])) {
+        if (before === undefined) handler.added?.(object);
+        else handler.updated?.(object, before);
+      }
+    },
+    remove(kind, name, namespace) {
+      const objects = objectsOf(kind);
+      const last = objects.get(keyOf(name, namespace));
+      if (last === undefined || !objects.delete(keyOf(name, namespace))) return;
+      for (const handler of informersOf(kind).flatMap(({ handlers }) => [...handlers])) handler.deleted?.(last);
+    },
+    stop: () => Promise.resolve(),
+  };
+}
+
+function makeInformer(kind: ResourceKind, objects: Map<string, LiveObject>): Shared {
+  const handlers = new Set<InformerHandlers>();
+  const indexers = new Map<string, (object: LiveObject) => readonly string[]>();
+  const informer: Informer = {
+    kind,
+    synced: true,
+    cache: {
+      get: (name, namespace) => objects.get(keyOf(name, namespace)),
+      list: () => [...objects.values()],
+      byIndex: (index, key) => [...objects.values()].filter((object) => indexers.get(index)?.(object).includes(key)),
+    },
+    whenSynced: () => Promise.resolve(),
+    subscribe(given) {
+      handlers.add(given);
+      for (const object of objects.values()) given.added?.(object);
+      return () => handlers.delete(given);
+    },
+    addIndexers(added) {
+      for (const [name, index] of Object.entries(added)) indexers.set(name, index);
+    },
+  };
+  return { informer, objects, handlers, users: 0 };
+}
+
+function keyOf(name: string, namespace: string | undefined): string {
+  return `${namespace ?? ""}/${name}`;
+}
