@@ -9,6 +9,9 @@ export const XFN_MAIN = `${CHECKOUT}/packages/cli/dist/xfn.js`;
 /** The runner, as `./xfn-runner` starts it. */
 export const RUNNER_MAIN = `${CHECKOUT}/packages/runner/dist/program/main.js`;
 
+/** The controller, as `./xfn-controller` starts it. */
+export const CONTROLLER_MAIN = `${CHECKOUT}/packages/controller/dist/program/main.js`;
+
 /** A user that no machine knows: no passwd entry, no home, no subordinate ids. */
 export const ORDINARY_UID = 61_234;
 

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+import { enableCompileCache } from "node:module";
+import { setFlagsFromString } from "node:v8";
+
+// What the middle one of V8's compilers needs for its work, some 25 MB, is never given back; the last one does without.
+setFlagsFromString("--no-maglev");
+
+// Compiled code is kept between runs, where `NODE_COMPILE_CACHE` or the system's temporary folder has place for it. Only what is
+// imported after this line profits, hence the dynamic import.
+enableCompileCache();
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`xfn-controller: internal error: ${error.stack ?? error.message}\n`);
+  process.exit(1);
+});
+// `xfn-controller start --help | head`: say nothing more than the exit code does.
+process.stdout.on("error", () => {
+  process.exitCode = 1;
+});
+
+try {
+  const { main } = await import("./program.ts");
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // Only a damaged installation gets here: main reports everything else itself.
+  process.stderr.write(`xfn-controller: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,18 @@
+import { claimReconciler } from "../claim/reconcile-claim.ts";
+import { compositeReconciler } from "../composite/composite-reconciler.ts";
+import type { Context } from "../context.ts";
+import { readDefinition } from "../definition/read-definition.ts";
+import { definitionReconciler } from "../definition/reconcile-definition.ts";
+import type { Reconcilers } from "../engine/engine.ts";
+import { revisionReconciler } from "../revision/reconcile-composition.ts";
+
+/** What each kind of object here is reconciled by. */
+export function allReconcilers(context: Context): Reconcilers {
+  return {
+    definition: definitionReconciler(context),
+    revision: revisionReconciler(context),
+    composite: (definition) => compositeReconciler(context, definition),
+    claim: (definition) => claimReconciler(context, definition),
+    readDefinition,
+  };
+}

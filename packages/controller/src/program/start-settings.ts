@@ -1,0 +1,214 @@
+import { DEFAULT_RATE_LIMIT } from "@xfn/kubernetes";
+import {
+  anyText,
+  choice,
+  duration,
+  durationOrNone,
+  type HelpGroups,
+  integer,
+  LOG_FORMATS,
+  LOG_LEVELS,
+  type LogFormat,
+  type LogLevel,
+  type MetricsAddress,
+  many,
+  metricsAddress,
+  one,
+  optional,
+  type Reader,
+  type SettingsOf,
+  toggle,
+} from "@xfn/program";
+
+/** Settings of `xfn-controller start`, read but not yet held against each other. */
+export interface StartConfig {
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  /** Requests in a second, over time and at once. */
+  readonly apiRate: number;
+  readonly apiBurst: number;
+  readonly enableCompositionFunctions: boolean;
+  readonly runner: string;
+  readonly runnerTokenFile: string | undefined;
+  readonly runnerTlsCa: string | undefined;
+  readonly runnerTlsCert: string | undefined;
+  readonly runnerTlsKey: string | undefined;
+  readonly runnerTlsServerName: string | undefined;
+  readonly namespace: string | undefined;
+  readonly pullSecretNamespaces: readonly string[];
+  readonly concurrency: number;
+  /** Milliseconds. */
+  readonly pollInterval: number;
+  readonly skipCrds: boolean;
+  readonly leaderElection: boolean;
+  /** Milliseconds. */
+  readonly leaseDuration: number;
+  readonly metricsAddress: MetricsAddress | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** Milliseconds. */
+  readonly shutdownGrace: number;
+}
+
+/** Where the runner that stands beside the controller in its pod listens (deploy/): a socket with a path, which asks for no token. */
+export const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
+
+// Reconciles wait for the API server and for functions most of their time: more than this many at a time do not end sooner on a
+// small API server, and fewer leave it idle.
+const DEFAULT_CONCURRENCY = 32;
+const MAX_CONCURRENCY = 1_000;
+
+const MAX_RATE = 100_000;
+
+// Changes are seen as they happen; this is for what nobody is told of.
+const DEFAULT_POLL_MS = 60_000;
+const MIN_POLL_MS = 1_000;
+
+const DEFAULT_LEASE_MS = 15_000;
+const MIN_LEASE_MS = 3_000;
+
+// Kubernetes kills a pod 30 s after it asked it to stop.
+const DEFAULT_GRACE_MS = 20_000;
+
+const DEFAULT_METRICS_ADDRESS = "127.0.0.1:9465";
+
+/** How each setting is given and read. */
+export const START_SETTINGS: SettingsOf<StartConfig> = {
+  kubeconfig: optional(
+    "kubeconfig",
+    "<file>",
+    "how to reach the API server; default: KUBECONFIG, the pod's service account, or ~/.kube/config",
+    anyText,
+  ),
+  context: optional("context", "<name>", "the context of that file; default: its current one", anyText),
+  apiRate: one(
+    "api-rate",
+    "<n>",
+    "requests to the API server in a second, over time",
+    integer(1, MAX_RATE),
+    DEFAULT_RATE_LIMIT.perSecond,
+    String(DEFAULT_RATE_LIMIT.perSecond),
+  ),
+  apiBurst: one(
+    "api-burst",
+    "<n>",
+    "requests that may go at once after a pause",
+    integer(1, MAX_RATE),
+    DEFAULT_RATE_LIMIT.burst,
+    String(DEFAULT_RATE_LIMIT.burst),
+  ),
+  enableCompositionFunctions: toggle(
+    "enable-composition-functions",
+    "run the functions of Compositions; without it, a Composition that has some is not composed",
+  ),
+  runner: one(
+    "runner",
+    "<endpoint>",
+    "where functions are run: unix:/PATH, unix:///@NAME, HOST:PORT",
+    anyText,
+    SIDECAR_ENDPOINT,
+    SIDECAR_ENDPOINT,
+  ),
+  runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner; read for each call", anyText),
+  runnerTlsCa: optional("runner-tls-ca", "<file>", "CA of the runner's certificate, for TCP with TLS", anyText),
+  runnerTlsCert: optional("runner-tls-cert", "<file>", "own certificate for the runner (mTLS)", anyText),
+  runnerTlsKey: optional("runner-tls-key", "<file>", "its private key", anyText),
+  runnerTlsServerName: optional(
+    "runner-tls-server-name",
+    "<name>",
+    "name in the runner's certificate, where it is not the endpoint's host",
+    anyText,
+  ),
+  namespace: optional(
+    "namespace",
+    "<name>",
+    "own namespace, of the lease and of pull secrets; default: the pod's, or the kubeconfig's, or crossplane-system",
+    namespaceName,
+  ),
+  pullSecretNamespaces: many(
+    "pull-secret-namespaces",
+    "<name>",
+    "namespaces whose pull secrets Compositions may name besides the own one",
+    namespaceName,
+    [],
+    "none",
+  ),
+  concurrency: one(
+    "concurrency",
+    "<n>",
+    "objects that are worked on at a time, over all kinds",
+    integer(1, MAX_CONCURRENCY),
+    DEFAULT_CONCURRENCY,
+    String(DEFAULT_CONCURRENCY),
+  ),
+  pollInterval: one(
+    "poll-interval",
+    "<duration>",
+    "how often an object to which nothing happened is looked at, give or take a tenth",
+    atLeast(duration, MIN_POLL_MS, "1s"),
+    DEFAULT_POLL_MS,
+    "1m",
+  ),
+  skipCrds: toggle(
+    "skip-crds",
+    "do not install the CRDs of Composition and others: they are there (xfn-controller crds)",
+  ),
+  leaderElection: toggle("leader-election", "of several replicas one works; the others wait for its lease"),
+  leaseDuration: one(
+    "lease-duration",
+    "<duration>",
+    "how long a leader that is silent is waited for",
+    atLeast(duration, MIN_LEASE_MS, "3s"),
+    DEFAULT_LEASE_MS,
+    "15s",
+  ),
+  metricsAddress: one(
+    "metrics-address",
+    "<[host:]port>",
+    "HTTP for /metrics, /livez and /readyz, or off",
+    metricsAddress,
+    metricsAddress(DEFAULT_METRICS_ADDRESS),
+    DEFAULT_METRICS_ADDRESS,
+  ),
+  logLevel: one("log-level", "<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info", "info"),
+  logFormat: one("log-format", "<format>", LOG_FORMATS.join(", "), choice(...LOG_FORMATS), "json", "json"),
+  shutdownGrace: one(
+    "shutdown-grace",
+    "<duration>",
+    "how long what is being worked on may take after SIGTERM",
+    durationOrNone,
+    DEFAULT_GRACE_MS,
+    "20s",
+  ),
+};
+
+/** The settings as the help shows them. */
+export const START_GROUPS: HelpGroups<StartConfig> = {
+  "The API server": ["kubeconfig", "context", "apiRate", "apiBurst", "namespace"],
+  Functions: [
+    "enableCompositionFunctions",
+    "runner",
+    "runnerTokenFile",
+    "runnerTlsCa",
+    "runnerTlsCert",
+    "runnerTlsKey",
+    "runnerTlsServerName",
+    "pullSecretNamespaces",
+  ],
+  "How it works": ["concurrency", "pollInterval", "skipCrds", "leaderElection", "leaseDuration"],
+  Operation: ["metricsAddress", "logLevel", "logFormat", "shutdownGrace"],
+};
+
+function atLeast(read: Reader<number>, least: number, shown: string): Reader<number> {
+  return (text) => {
+    const ms = read(text);
+    if (ms < least) throw new Error(`it is to be at least ${shown}`);
+    return ms;
+  };
+}
+
+// RFC 1123, as Kubernetes checks names of namespaces.
+function namespaceName(text: string): string {
+  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) throw new Error("it is to be the name of a namespace");
+  return text;
+}
