@@ -17,12 +17,14 @@ export type {
   WriteOptions,
 } from "./client.ts";
 export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT, DEFAULT_TIMEOUT_MS } from "./connect.ts";
+export { type ElectionOptions, electLeader, type HeldLease } from "./elect-leader.ts";
 export type { EventRecorder } from "./event-recorder.ts";
 export { inClusterAccess } from "./in-cluster.ts";
 export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer.ts";
 export { type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export { KubeconfigError } from "./kubeconfig-error.ts";
 export type { RateLimit } from "./rate-limit.ts";
+export { type EventRecorderOptions, recordEvents } from "./record-events.ts";
 export type { RequestOutcome } from "./request.ts";
 export { type InformersOptions, startInformers, withoutManagedFields } from "./start-informers.ts";
 export {
