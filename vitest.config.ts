@@ -1,7 +1,14 @@
 import { defineConfig } from "vitest/config";
 
-// `unit` needs nothing but Node and a build; `e2e` needs crun and a registry too. What a machine lacks is skipped
-// with its reason: see test/harness/needs.ts and test/host-skips.
+// Tests with an API server.
+const CLUSTER = [
+  "test/e2e/{kubernetes,definition,revision,composite,claim,provider,dev}-*.test.ts",
+  "test/e2e/{xfn-,}controller*.test.ts",
+  "test/sweep/**/*.test.ts",
+];
+
+// `unit` needs nothing but Node and a build; `e2e` needs crun and a registry too, `cluster` an API server. What a machine lacks
+// is skipped with its reason: see test/harness/needs.ts and test/host-skips.
 export default defineConfig({
   test: {
     projects: [
@@ -17,9 +24,21 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
+          exclude: CLUSTER,
           testTimeout: 60_000,
           hookTimeout: 300_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: "cluster",
+          include: CLUSTER,
+          testTimeout: 60_000,
+          hookTimeout: 1_200_000,
+          maxWorkers: 2,
+          // The last: meanwhile scripts/test.sh may still be building the API server.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -43,10 +43,28 @@ if [ -n "$virtual_machine" ]; then
   }
 fi
 
+# An API server is built with Go, beside the tests: those that need it are the last, and wait for this lock (see needs.ts).
+mkdir -p "$cache/xfn/api-server"
+builder=
+if command -v flock >/dev/null; then
+  exec 8>"$cache/xfn/api-server/lock"
+  flock 8
+  "$node" "$root/scripts/api-server.ts" &
+  builder=$!
+  exec 8>&-
+else
+  "$node" "$root/scripts/api-server.ts"
+fi
+# It is of no use to anybody who has run only other tests.
+end_builder() {
+  [ -z "$builder" ] || kill "$builder" 2>/dev/null || :
+}
+trap end_builder EXIT
+
 report=${XFN_TEST_REPORT-}
 if [ -z "$report" ]; then
   report=$(mktemp)
-  trap 'rm -f "$report"' EXIT
+  trap 'rm -f "$report"; end_builder' EXIT
 fi
 
 cd "$root"

@@ -2,7 +2,7 @@ import type { JsonValue } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { conditionsAt } from "./conditions.ts";
 import { writeConnectionSecret } from "./connection-secret.ts";
-import { API_VERSION, objectAt, objectsAt, readSpec } from "./nop-resource.ts";
+import { API_VERSION, objectAt, objectsAt, readSpec, textAt } from "./nop-resource.ts";
 
 const FINALIZER = "finalizer.managedresource.crossplane.io";
 
@@ -24,7 +24,7 @@ export function nopReconciler({ client, read, now }: NopContext): Reconcile {
     if (typeof deletionTimestamp === "string")
       return await remove(client, resource, Date.parse(deletionTimestamp), now());
     const finalized = await addFinalizer(client, resource);
-    const created = Date.parse(String(resource.metadata["creationTimestamp"]));
+    const created = Date.parse(textAt(resource.metadata, "creationTimestamp") ?? "");
     const current = objectsAt(objectAt(finalized, "status"), "conditions");
     const { conditions, changed, ready, nextMs } = conditionsAt(readSpec(finalized), current, created, now());
     // First the secret: who sees the resource ready finds it.

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
-import { explainMissing, findBinaries } from "@xfn/cli/dev";
+import { builtBinaries, explainMissing, findBinaries } from "@xfn/cli/dev";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
@@ -57,6 +57,9 @@ export function needs(...things: Need[]): NeedOptions {
   return missing.length === 0 ? { skip: false, meta: {} } : { skip: true, meta: { missing: missing.join("; ") } };
 }
 
+// Some five minutes on two cores that have nothing else to do.
+const BUILD_MS = 1_200_000;
+
 const known = new Map<Need, string | undefined>();
 
 // The reason why it cannot be had, or undefined. Looked up once per worker: the machine does not change under the tests.
@@ -90,7 +93,11 @@ function lookUp(thing: Need): string | undefined {
   }
 }
 
+// They may be being built, which scripts/test.sh begins beside the tests: no test that needs them begins before that has ended.
 function lackOfApiServer(): string | undefined {
+  const lock = join(dirname(builtBinaries()), "lock");
+  if (findBinaries().missing !== undefined && existsSync(lock))
+    spawnSync("flock", [lock, "true"], { timeout: BUILD_MS });
   const { missing } = findBinaries();
   return missing === undefined ? undefined : explainMissing(missing);
 }

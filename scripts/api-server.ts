@@ -1,0 +1,25 @@
+// Builds what is missing of the API server that tests start (see packages/cli/api-server/go.mod), some minutes with Go, and says so.
+import process from "node:process";
+import { BuildServerError, buildBinaries, explainMissing, findBinaries } from "@xfn/cli/dev";
+
+const { missing = [] } = findBinaries();
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+
+const say = (message: string): void => {
+  process.stderr.write(`xfn: ${message}\n`);
+};
+try {
+  if (missing.length > 0) {
+    await buildBinaries({
+      programs: missing,
+      onProgram: (program) => say(`building ${program} for tests with an API server (once, some minutes)`),
+      signal: stop.signal,
+    });
+    say("built what tests with an API server need");
+  }
+} catch (error) {
+  if (stop.signal.aborted) process.exit(1);
+  if (!(error instanceof BuildServerError)) throw error;
+  say(`some tests will be skipped: ${error.code === "GoMissing" ? explainMissing(missing) : error.message}`);
+}

@@ -1,0 +1,65 @@
+import type { ResourceKind } from "@xfn/kubernetes";
+
+/** The group of the composites that the sweep makes. */
+export const GROUP = "sweep.example.org";
+/** Where namespaced objects are. */
+export const NAMESPACE = "sweep";
+
+const apiextensions = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false };
+const sweep = { group: GROUP, version: "v1" };
+
+export const DEFINITIONS: ResourceKind = {
+  ...apiextensions,
+  kind: "CompositeResourceDefinition",
+  plural: "compositeresourcedefinitions",
+};
+export const COMPOSITIONS: ResourceKind = { ...apiextensions, kind: "Composition", plural: "compositions" };
+export const REVISIONS: ResourceKind = {
+  ...apiextensions,
+  kind: "CompositionRevision",
+  plural: "compositionrevisions",
+};
+export const XTHINGS: ResourceKind = { ...sweep, kind: "XThing", plural: "xthings", namespaced: false };
+export const THINGS: ResourceKind = { ...sweep, kind: "Thing", plural: "things", namespaced: true };
+export const XGROUPS: ResourceKind = { ...sweep, kind: "XGroup", plural: "xgroups", namespaced: false };
+export const NOPS: ResourceKind = {
+  group: "nop.crossplane.io",
+  version: "v1alpha1",
+  kind: "NopResource",
+  plural: "nopresources",
+  namespaced: false,
+};
+export const CONFIG_MAPS: ResourceKind = {
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  namespaced: true,
+};
+export const SECRETS: ResourceKind = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+export const CRDS: ResourceKind = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+/** Kinds of composites, of claims, and of what is composed: all that a scenario can bring about, but for definitions. */
+export const WATCHED: readonly ResourceKind[] = [
+  COMPOSITIONS,
+  REVISIONS,
+  XTHINGS,
+  THINGS,
+  XGROUPS,
+  NOPS,
+  CONFIG_MAPS,
+  SECRETS,
+];
+
+/** Kinds that have composed resources. */
+export const COMPOSITES: readonly ResourceKind[] = [XTHINGS, XGROUPS];
+
+export function apiVersionOf({ group, version }: ResourceKind): string {
+  return group === "" ? version : `${group}/${version}`;
+}

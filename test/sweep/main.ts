@@ -1,0 +1,58 @@
+// npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT] [--concurrency N]: every crash of every
+// scenario, then random schedules of faults. Ends with `N passed, N failed`.
+import { randomInt } from "node:crypto";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { openPlace } from "./place.ts";
+import { random, shuffled } from "./random.ts";
+import { SCENARIOS } from "./scenarios/index.ts";
+import { Baselines, type Case, crashes, type Failure, schedule, sweep } from "./sweep.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    schedules: { type: "string", default: "200" },
+    sample: { type: "string" },
+    scenario: { type: "string", default: "" },
+    case: { type: "string", default: "" },
+    concurrency: { type: "string", default: "3" },
+  },
+});
+const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+process.stdout.write(`seed ${seed}\n`);
+
+const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
+await using place = await openPlace();
+const baselines = new Baselines(place);
+const cases: Case[] = [];
+let failed = 0;
+for (const scenario of scenarios) {
+  try {
+    cases.push(...(await crashes(scenario, baselines)));
+  } catch (error) {
+    failed++;
+    process.stdout.write(`FAILED ${error instanceof Error ? error.message : String(error)}\n`);
+  }
+}
+process.stdout.write(`${cases.length} crashes of ${scenarios.length} scenarios\n`);
+const sound = scenarios.filter((scenario) => cases.some((one) => one.scenario === scenario));
+for (let index = 0; sound.length > 0 && index < Number(values.schedules); index++)
+  cases.push(schedule(sound, seed + index));
+const wanted = cases.filter(({ name }) => name.includes(values.case));
+const chosen = values.sample === undefined ? wanted : shuffled(wanted, random(seed)).slice(0, Number(values.sample));
+
+const tell = ({ scenario, name, problems }: Failure): void => {
+  process.stdout.write(`FAILED ${scenario}: ${name}\n${problems.map((line) => `  ${line}\n`).join("")}`);
+};
+const started = Date.now();
+const failures = await sweep(chosen, place, baselines, {
+  concurrency: Number(values.concurrency),
+  onCase: (done, failure) => {
+    if (failure !== undefined) tell(failure);
+    if (done % 50 === 0)
+      process.stdout.write(`${done} of ${chosen.length} in ${Math.round((Date.now() - started) / 1000)} s\n`);
+  },
+});
+failed += failures.length;
+process.stdout.write(`${chosen.length - failures.length} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client, LiveObject } from "@xfn/kubernetes";
+import type { FunctionRunner } from "@xfn/pipeline";
+import type { Write, WriteFault } from "../harness/faulty-client.ts";
+import { type History, isOf, violations } from "./history.ts";
+import { type Life, startLife } from "./life.ts";
+import { provide } from "./provider.ts";
+import type { Random } from "./random.ts";
+import type { Actor, Scenario } from "./scenario.ts";
+import { type Snapshot, snapshot } from "./snapshot.ts";
+
+/** What goes wrong in a run. */
+export interface Faults {
+  /** Asked before each write of the whole run, numbered from 1. */
+  faultAt(write: Write): WriteFault | undefined;
+  /** In which order things are looked at, and whether a cache stays as it was. Default: in order, and none. */
+  readonly disorder?: Random | undefined;
+}
+
+/** What came of a run. */
+export interface Told {
+  /** The objects after each step, when all had settled. */
+  readonly snapshots: readonly Snapshot[];
+  /** Writes of the controllers, in order. */
+  readonly writes: readonly Write[];
+  /** What must not be, one line each. */
+  readonly problems: readonly string[];
+}
+
+/** Where runs happen. */
+export interface Place {
+  readonly client: Client;
+  /** Of each run another one. */
+  readonly runner: () => FunctionRunner;
+  readonly history: History;
+}
+
+// A scenario settles in five to fifteen looks; deletions wait for the garbage collector.
+const MAX_PASSES = 400;
+const WAIT_MS = 25;
+// With as many looks without a write between them, something that fails will go on failing.
+const STUCK_PASSES = 12;
+// One cache in three stays as it was, in a run with disorder.
+const STALE = 1 / 3;
+
+let runs = 0;
+
+/** Tells a scenario once. */
+export async function runScenario(scenario: Scenario, place: Place, faults: Faults, asks: boolean): Promise<Told> {
+  const id = `r${(++runs).toString(36).padStart(4, "0")}${process.pid.toString(36)}`;
+  const { client, history } = place;
+  const isOurs = (object: LiveObject): boolean => isOf(object, id);
+  const actor: Actor = {
+    id,
+    client,
+    apply: async (...objects) => {
+      for (const object of objects) await client.apply(object, { fieldManager: "person" });
+    },
+  };
+  const writes: Write[] = [];
+  const problems: string[] = [];
+  const snapshots: Snapshot[] = [];
+  const runner = place.runner();
+  const late: Life[] = [];
+  const begin = (): Life => {
+    const earlier = writes.length;
+    return startLife({
+      client,
+      runner,
+      isOurs,
+      faultAt: (write) => {
+        const numbered = { ...write, number: earlier + write.number };
+        writes.push(numbered);
+        const fault = faults.faultAt(numbered);
+        if (fault?.kind === "late") late.push(life);
+        return fault;
+      },
+    });
+  };
+  let life = begin();
+
+  const settle = async (): Promise<readonly string[]> => {
+    let quiet = 0;
+    for (let passes = 0; passes < MAX_PASSES; passes++) {
+      const { disorder } = faults;
+      const isCalm = quiet > 0 || disorder === undefined;
+      await life.informers.refresh(isCalm ? undefined : () => disorder() > STALE);
+      const { crashed, writes: written, failures, soon } = await life.pass(isCalm ? undefined : disorder);
+      if (crashed) {
+        await life.faulty.drained();
+        life = begin();
+        quiet = 0;
+        continue;
+      }
+      const provided = await provide(client, isOurs);
+      quiet = written === 0 && provided === 0 ? quiet + 1 : 0;
+      // Twice: what the first look saw may have been an older state.
+      if (quiet >= 2 && failures.length === 0 && !soon) return [];
+      if (quiet >= STUCK_PASSES && !soon) return failures;
+      if (quiet > 1) await sleep(WAIT_MS);
+    }
+    return [`not settled after ${MAX_PASSES} looks`];
+  };
+
+  for (const step of scenario.steps) {
+    await step.act(actor);
+    let failures = await settle();
+    if (late.length > 0) {
+      for (const dead of late.splice(0)) await dead.faulty.deliverLate();
+      failures = await settle();
+    }
+    for (const failure of failures)
+      if (!(scenario.mayFail?.test(failure) ?? false)) problems.push(`${step.name}: ${failure}`);
+    if (asks) await step.expect(actor);
+    const objects = (await history.current()).filter(isOurs);
+    snapshots.push(snapshot(objects, id));
+  }
+  const before = writes.length;
+  await life.informers.refresh();
+  await life.pass();
+  for (const write of writes.slice(before))
+    problems.push(`steady, and yet ${write.verb} of ${write.object.kind} ${write.object.name}`);
+  problems.push(...violations(history.of(id)));
+  await cleanUp(client, history, isOurs);
+  history.forget(id);
+  return { snapshots, writes, problems };
+}
+
+// What a scenario leaves: another one's controllers do not look at it, but caches and lists would grow.
+async function cleanUp(client: Client, history: History, isOurs: (object: LiveObject) => boolean): Promise<void> {
+  for (const object of (await history.current()).filter(isOurs)) {
+    const { apiVersion, kind, metadata } = object;
+    const reference = { apiVersion, kind, name: metadata.name, namespace: metadata.namespace };
+    const gone = (): undefined => undefined;
+    if (metadata["finalizers"] !== undefined)
+      await client.patch(reference, "merge", { metadata: { finalizers: null } }).catch(gone);
+    await client.delete(reference).catch(gone);
+  }
+}

@@ -1,0 +1,8 @@
+import type { Scenario } from "../scenario.ts";
+import { CLAIMS } from "./claims.ts";
+import { COMPOSITES } from "./composites.ts";
+import { COMPOSITIONS } from "./compositions.ts";
+import { FUNCTIONS } from "./functions.ts";
+
+/** All of them. */
+export const SCENARIOS: readonly Scenario[] = [...COMPOSITES, ...COMPOSITIONS, ...FUNCTIONS, ...CLAIMS];
