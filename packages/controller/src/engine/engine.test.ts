@@ -198,9 +198,9 @@ test("a hundred XRs go on while others hang, whose kind and number do not matter
   const hanging = Promise.withResolvers<void>();
   let first = true;
   const { informers, seen } = start((what) => {
-    if (!what.startsWith("XApp bad")) return;
+    if (!what.startsWith("XApp bad")) return undefined;
     // Slow once, all of them; from then on they are known.
-    if (!first) return hanging.promise;
+    return first ? undefined : hanging.promise;
   });
   informers.put(DEFINITIONS, definition());
   await settle();

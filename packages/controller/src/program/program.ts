@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { declareSettings, ExitCode, givenFlags, oneLine, readSettings, UsageError } from "@xfn/program";
+import { Command, CommanderError } from "commander";
+import { START_GROUPS, START_SETTINGS } from "./start-settings.ts";
+
+const PROGRAM = "xfn-controller";
+
+const START_HELP = `
+A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Durations are Go's
+(30s, 1m30s).
+
+Logs go to stderr. On SIGTERM or SIGINT nothing new is begun; what is being worked on may end for the time of --shutdown-grace; a
+second signal ends it at once. Exit code 0; 1 when it cannot go on, or lost its lease; 2 for wrong settings.
+
+Examples:
+  # Compositions of templates, with the current context of ~/.kube/config
+  $ xfn-controller start
+
+  # with functions, run by an xfn-runner of this user
+  $ xfn-runner serve --address unix:/run/user/1000/xfn.sock &
+  $ xfn-controller start --enable-composition-functions --runner unix:/run/user/1000/xfn.sock
+
+  # one of several replicas in a cluster; the runner is the pod's other container
+  $ xfn-controller start --leader-election --enable-composition-functions --metrics-address 0.0.0.0:9465`;
+
+const CRDS_HELP = `
+\`start\` installs them too, unless it is told --skip-crds. Exit code 0.
+
+Example:
+  $ xfn-controller crds | kubectl apply --server-side -f -`;
+
+/** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-controller` */
+export async function main(args: readonly string[]): Promise<number> {
+  const version = versionOf();
+  let exitCode: number = ExitCode.ok;
+  const program = new Command(PROGRAM)
+    .description(
+      "Composes resources in a Kubernetes API server: definitions, Compositions, composite resources and claims",
+    )
+    .version(version, "-V, --version")
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeErr: (text) => say(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "")),
+    });
+  const start = program.command("start").description("run the controllers until a signal ends them");
+  declareSettings(PROGRAM, start, START_SETTINGS, START_GROUPS)
+    .addHelpText("after", START_HELP)
+    .action(async () => {
+      const { config, problems } = readSettings(PROGRAM, START_SETTINGS, givenFlags(start), process.env);
+      const controllers = await import("./start.ts");
+      exitCode = await controllers.start(config, problems, version);
+    });
+  program
+    .command("crds")
+    .description("print the CRDs that the controllers need, as YAML")
+    .addHelpText("after", CRDS_HELP)
+    .action(async () => {
+      const { printCrds } = await import("./print-crds.ts");
+      process.stdout.write(printCrds());
+    });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    if (error instanceof UsageError) {
+      for (const problem of error.problems) say(problem);
+      return ExitCode.usage;
+    }
+    say(error instanceof Error ? error.message : String(error));
+    return ExitCode.failed;
+  }
+}
+
+function say(text: string): void {
+  for (const line of text.split("\n")) process.stderr.write(`${PROGRAM}: ${oneLine(line)}\n`);
+}
+
+function versionOf(): string {
+  const manifest = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
+}
