@@ -11,7 +11,7 @@ import { COMPOSITE_MANAGER, compositeIntent } from "./composite-intent.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { type ObservedComposed, observeComposed, observedEntries, withoutManagedFields } from "./observe-composed.ts";
 import { pullAuth } from "./pull-auth.ts";
-import { referenceTo } from "./references.ts";
+import { describeReference, objectKey, referenceTo } from "./references.ts";
 import { applyChanged, readLive, tell, type Work } from "./work.ts";
 
 /** What came of composing an XR. */
@@ -58,7 +58,7 @@ export async function composeResources(work: Work): Promise<Outcome> {
     );
   }
   const failures: CompositeError[] = [];
-  const attempt = async <T>(doing: () => Promise<T>): Promise<T | undefined> => {
+  const attempt = async <T>(doing: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await doing();
     } catch (error) {
@@ -67,15 +67,17 @@ export async function composeResources(work: Work): Promise<Outcome> {
       return undefined;
     }
   };
-  const resources: Applicable[] = [];
+  const resources = new Map<string, Applicable>();
   for (const one of run.composed) {
     const found = await attempt(() => applicable(work, one, observed.entries.get(one.name)));
-    if (found !== undefined) resources.push(found);
+    if (found !== undefined) await attempt(() => addOnce(resources, found));
   }
   const wanted = run.desired.composite?.resource;
-  await recordReferences(work, { composition, wanted, changes: selected.changes, observed, resources });
-  for (const resource of resources) await attempt(() => applyComposed(work, resource));
-  if (failures.length === 0) for (const name of run.deleted) await attempt(() => deleteEntry(work, observed, name));
+  await recordReferences(work, { composition, wanted, changes: selected.changes, observed, resources: [...resources.values()] });
+  for (const resource of resources.values()) await attempt(() => applyComposed(work, resource));
+  if (failures.length === 0) {
+    for (const object of toDelete(run, observed, resources)) await attempt(() => deleteComposed(work, object));
+  }
   const published = (await attempt(() => publish(work, run, secret))) ?? false;
   return { wanted, unready: run.unready, published, failures };
 }
@@ -150,9 +152,29 @@ async function requireFresh(work: Work): Promise<void> {
   throw new ApiError("Conflict", `${xr.kind} ${xr.metadata.name} has changed since it was read`);
 }
 
-async function deleteEntry(work: Work, { entries }: ObservedComposed, name: string): Promise<void> {
-  const object = entries.get(name);
-  if (object !== undefined) await deleteComposed(work, object);
+/** Two entries for one object would take it from each other for ever. */
+function addOnce(resources: Map<string, Applicable>, one: Applicable): void {
+  const reference = referenceTo(one.intent);
+  const other = resources.get(objectKey(reference));
+  if (other === undefined) {
+    resources.set(objectKey(reference), one);
+    return;
+  }
+  const [mine, theirs] = [one, other].map(({ entry }) => JSON.stringify(entry));
+  const problem = `the entries ${theirs} and ${mine} are both ${describeReference(reference)}; give one another name`;
+  throw new CompositeError("InvalidResource", `cannot apply composed resource ${mine}: ${problem}`);
+}
+
+/** What exists for entries that are to go. One whose object has another entry's name by now has been renamed. */
+function toDelete(
+  { deleted }: PipelineResult,
+  { entries }: ObservedComposed,
+  applied: ReadonlyMap<string, Applicable>,
+): LiveObject[] {
+  return deleted.flatMap((name) => {
+    const object = entries.get(name);
+    return object === undefined || applied.has(objectKey(referenceTo(object))) ? [] : [object];
+  });
 }
 
 async function publish(work: Work, run: PipelineResult, observed: LiveObject | undefined): Promise<boolean> {

@@ -1,0 +1,134 @@
+import { documentOf, parseComposition } from "@xfn/composition";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { COMPOSITE_MANAGER, compositeIntent, statusIntent } from "./composite-intent.ts";
+
+const composition = (spec: JsonObject = {}): ReturnType<typeof parseComposition> =>
+  parseComposition(
+    documentOf({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "Composition",
+      metadata: { name: "c" },
+      spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XThing" }, resources: [], ...spec },
+    }),
+  );
+
+function xr(fields: JsonObject, owned: JsonObject = {}, subresource = ""): LiveObject {
+  const { metadata, ...rest } = fields;
+  return {
+    apiVersion: "example.org/v1",
+    kind: "XThing",
+    ...rest,
+    metadata: {
+      name: "xr",
+      uid: "uid",
+      resourceVersion: "1",
+      managedFields: [
+        {
+          manager: COMPOSITE_MANAGER,
+          operation: "Apply",
+          apiVersion: "example.org/v1",
+          fieldsV1: owned,
+          ...(subresource !== "" && { subresource }),
+        },
+      ],
+      ...(metadata as JsonObject | undefined),
+    },
+  };
+}
+
+const intent = (of: LiveObject, wanted?: KubernetesObject, changes: JsonObject = {}, spec: JsonObject = {}) =>
+  compositeIntent({ xr: of, composition: composition(spec), wanted, changes, references: [] });
+
+test("a new XR gets our finalizer, the label of its tree and what was selected", () => {
+  expect(intent(xr({ spec: { size: 1 } }), undefined, { compositionRef: { name: "c" } })).toEqual({
+    apiVersion: "example.org/v1",
+    kind: "XThing",
+    metadata: {
+      name: "xr",
+      labels: { "crossplane.io/composite": "xr" },
+      finalizers: ["composite.apiextensions.crossplane.io"],
+    },
+    spec: { compositionRef: { name: "c" } },
+  });
+});
+
+test("an XR that is part of a tree keeps the label of its root, which is not ours", () => {
+  const part = xr({ metadata: { labels: { "crossplane.io/composite": "root" } } });
+  expect(intent(part).metadata?.labels).toBeUndefined();
+});
+
+test("what a function returns as it was given is not taken over; what it changes is", () => {
+  const observed = { spec: { size: 1, nested: { a: 1, b: 2 }, list: [1] }, metadata: { labels: { team: "x" } } };
+  const wanted = { ...xr(observed), spec: { size: 1, nested: { a: 1, b: 3 }, list: [1] } };
+  const { spec, metadata } = intent(xr(observed), wanted);
+  expect(spec).toEqual({ nested: { b: 3 } });
+  expect(metadata?.labels).toEqual({ "crossplane.io/composite": "xr" });
+});
+
+test("what a function says again is kept as ours, and what it says no longer goes", () => {
+  const owned = { "f:spec": { "f:region": {}, "f:zone": {} } };
+  const { spec } = intent(xr({ spec: { region: "eu", zone: "a" } }, owned), { spec: { region: "eu" } });
+  expect(spec).toEqual({ region: "eu" });
+});
+
+test("where nothing is desired of the XR it stays as functions have left it", () => {
+  const owned = {
+    "f:metadata": { "f:labels": { "f:team": {}, "f:crossplane.io/composite": {} } },
+    "f:spec": { "f:region": {}, "f:resourceRefs": {} },
+  };
+  const labels = { team: "x", "crossplane.io/composite": "xr", other: "o" };
+  const { spec, metadata } = intent(
+    xr({ metadata: { labels }, spec: { region: "eu", size: 1, resourceRefs: [{ name: "old" }] } }, owned),
+  );
+  expect(spec).toEqual({ region: "eu", resourceRefs: [] });
+  expect(metadata?.labels).toEqual({ team: "x", "crossplane.io/composite": "xr" });
+});
+
+test("a function cannot set what says whose the XR is, what it has composed, or who holds it", () => {
+  const wanted = {
+    metadata: {
+      name: "xr",
+      finalizers: ["mine"],
+      ownerReferences: [{ uid: "o" }],
+      labels: { "crossplane.io/claim-name": "stolen", ok: "1" },
+      deletionTimestamp: "now",
+    },
+    spec: { resourceRefs: [{ name: "forged" }], claimRef: { name: "stolen" }, ok: 1 },
+  };
+  const { spec, metadata } = intent(xr({}), wanted);
+  expect(spec).toEqual({ ok: 1 });
+  expect(metadata).toEqual({
+    name: "xr",
+    labels: { ok: "1", "crossplane.io/composite": "xr" },
+    finalizers: ["composite.apiextensions.crossplane.io"],
+  });
+});
+
+test("what was selected stays ours until somebody else writes it", () => {
+  const owned = { "f:spec": { "f:compositionRef": { "f:name": {} }, "f:compositionUpdatePolicy": {} } };
+  const spec = { compositionRef: { name: "c" }, compositionUpdatePolicy: "Automatic" };
+  expect(intent(xr({ spec }, owned), { spec: {} }).spec).toEqual(spec);
+  expect(intent(xr({ spec }), { spec: {} }).spec).toBeUndefined();
+});
+
+test("an XR without a place for its connection secret has one in the namespace that the Composition names", () => {
+  const namespaced = { writeConnectionSecretsToNamespace: "secrets" };
+  const place = { name: "uid", namespace: "secrets" };
+  expect(intent(xr({}), undefined, {}, namespaced).spec).toEqual({ writeConnectionSecretToRef: place });
+  const owned = { "f:spec": { "f:writeConnectionSecretToRef": { "f:name": {}, "f:namespace": {} } } };
+  const given = xr({ spec: { writeConnectionSecretToRef: place } }, owned);
+  expect(intent(given, undefined, {}, namespaced).spec).toEqual({ writeConnectionSecretToRef: place });
+  const users = xr({ spec: { writeConnectionSecretToRef: { name: "n", namespace: "ns" } } });
+  expect(intent(users, undefined, {}, namespaced).spec).toBeUndefined();
+});
+
+test("of the status a function sets all but conditions and the time of publishing", () => {
+  const wanted = { status: { endpoint: "e", conditions: [], connectionDetails: { lastPublishedTime: "never" } } };
+  expect(statusIntent(xr({}), wanted)).toEqual({ endpoint: "e" });
+  const owned = { "f:status": { "f:endpoint": {}, "f:conditions": {} } };
+  const has = xr({ status: { endpoint: "e", conditions: [], users: "u" } }, owned, "status");
+  expect(statusIntent(has, undefined)).toEqual({ endpoint: "e" });
+  expect(statusIntent(has, { status: {} })).toEqual({});
+});

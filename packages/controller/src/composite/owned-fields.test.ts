@@ -1,0 +1,71 @@
+import type { JsonObject } from "@xfn/functionio";
+import { expect, test } from "vitest";
+import { ownedFields, owns, project, sameJson } from "./owned-fields.ts";
+
+const entry = (more: JsonObject): JsonObject => ({
+  manager: "me",
+  operation: "Apply",
+  apiVersion: "example.org/v1",
+  fieldsV1: { "f:spec": {} },
+  ...more,
+});
+const object = (...managedFields: JsonObject[]): { apiVersion: string; metadata: JsonObject } => ({
+  apiVersion: "example.org/v1",
+  metadata: { managedFields },
+});
+
+test("what a manager applied to an object is told apart from what others did, and what it did otherwise", () => {
+  const fields = { "f:spec": { "f:size": {} } };
+  const mine = entry({ fieldsV1: fields });
+  const others = [
+    entry({ manager: "other" }),
+    entry({ operation: "Update" }),
+    entry({ apiVersion: "example.org/v2" }),
+    entry({ subresource: "status" }),
+  ];
+  expect(ownedFields(object(...others, mine), "me", "")).toEqual(fields);
+  expect(ownedFields(object(...others), "me", "")).toBeUndefined();
+  expect(ownedFields(object(...others), "me", "status")).toEqual({ "f:spec": {} });
+  expect(ownedFields({ apiVersion: "example.org/v1", metadata: { managedFields: 5 } }, "me", "")).toBeUndefined();
+});
+
+test("a projection has the fields that are named, whole where nothing is named within", () => {
+  const value = { a: { b: 1, c: { d: 2 } }, e: [1, 2], x: "other's" };
+  expect(project(value, { "f:a": { ".": {}, "f:c": {} }, "f:e": {}, "f:none": {} })).toEqual({
+    a: { c: { d: 2 } },
+    e: [1, 2],
+  });
+});
+
+test("items of lists are found by their keys, their values and their places, in the list's order", () => {
+  const ports = [{ port: 80, name: "other's" }, { port: 443 }, { port: 22, name: "mine" }];
+  const fields = { 'k:{"port":22}': { ".": {}, "f:port": {}, "f:name": {} }, 'k:{"port":80}': { "f:port": {} } };
+  expect(project(ports, fields)).toEqual([{ port: 80 }, { port: 22, name: "mine" }]);
+  expect(project(["b", "a", "c"], { 'v:"a"': {}, 'v:"b"': {} })).toEqual(["b", "a"]);
+  expect(project(["b", "a"], { "i:1": {} })).toEqual(["a"]);
+  expect(project(["a"], { "v:{": {}, "x:a": {} })).toEqual([]);
+});
+
+test("a key named like a part of objects is data", () => {
+  const value = JSON.parse('{"__proto__":{"a":1}}') as JsonObject;
+  const part = project(value, JSON.parse('{"f:__proto__":{"f:a":{}}}') as JsonObject) as JsonObject;
+  expect(Object.keys(part)).toEqual(["__proto__"]);
+  expect(project({}, { "f:constructor": {} })).toEqual({});
+});
+
+test("a path is owned where a field on it stands for all that is in it", () => {
+  const fields = { "f:spec": { "f:ref": { "f:name": {} } } };
+  expect(owns(fields, ["spec", "ref", "name"])).toBe(true);
+  expect(owns(fields, ["spec", "ref"])).toBe(true);
+  expect(owns(fields, ["spec", "other"])).toBe(false);
+  expect(owns(undefined, [])).toBe(false);
+});
+
+test("JSON values are the same whatever the order of keys, and not if a key is missing", () => {
+  expect(sameJson({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1 })).toBe(true);
+  expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
+  expect(sameJson({ a: 1 }, { b: 1 })).toBe(false);
+  expect(sameJson([1, 2], [2, 1])).toBe(false);
+  expect(sameJson(9007199254740993n, 9007199254740993n)).toBe(true);
+  expect(sameJson(undefined, null)).toBe(false);
+});

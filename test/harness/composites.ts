@@ -1,0 +1,347 @@
+import { documentOf, parseComposition } from "@xfn/composition";
+import { compositeCrd, type Definition, parseDefinition } from "@xfn/composition/definition";
+import { type ComposedWatches, type Context, compositeReconciler } from "@xfn/controller";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import {
+  type Cache,
+  type Client,
+  type ConnectedClient,
+  connect,
+  type LiveObject,
+  loadKubeconfig,
+  type Outcome,
+  type RequestOutcome,
+  type ResourceKind,
+  startInformers,
+} from "@xfn/kubernetes";
+import type { TestApiServer } from "./api-server.ts";
+
+/** An event that a reconciler recorded. */
+export interface RecordedEvent {
+  readonly about: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One composite reconciler on a real API server, driven by hand: each look is asked for, so that what it sends can be counted. */
+export interface CompositeWorld {
+  readonly client: ConnectedClient;
+  readonly definition: Definition;
+  readonly events: RecordedEvent[];
+  /** Every line that was logged. */
+  readonly logged: string[];
+  /** Requests of the reconciler since the last call: `apply widgets`. Watches and lists of informers are not among them. */
+  requests(): string[];
+  /** Which Composition there is. */
+  compose(spec: JsonObject): void;
+  /** Makes an XR and waits until the reconciler's cache has it. */
+  create(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
+  /** Reconciles once, with caches that have caught up with the server. */
+  reconcile(name: string, context?: Partial<Context>): Promise<Outcome | undefined>;
+  /** A new process: nothing is remembered. */
+  restart(): void;
+  xr(name: string): Promise<LiveObject>;
+  find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
+  stop(): Promise<void>;
+}
+
+/** The definition of these tests: XDatabase of example.org, with any spec and status. */
+export const DEFINITION: JsonObject = {
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "xdatabases.example.org", uid: "definition" },
+  spec: {
+    group: "example.org",
+    names: { kind: "XDatabase", plural: "xdatabases" },
+    connectionSecretKeys: ["user", "password"],
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        referenceable: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** A cluster-scoped kind of composed resources: anything in its spec, and a status. */
+export const WIDGET_CRD: JsonObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.things.example.org" },
+  spec: {
+    group: "things.example.org",
+    scope: "Cluster",
+    names: { kind: "Widget", plural: "widgets", singular: "widget", listKind: "WidgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: {
+                  size: { type: "integer", maximum: 1000 },
+                  ports: {
+                    type: "array",
+                    items: {
+                      type: "object",
+                      properties: {
+                        port: { type: "integer" },
+                        protocol: { type: "string", default: "TCP" },
+                        name: { type: "string" },
+                      },
+                      required: ["port"],
+                    },
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["port", "protocol"],
+                  },
+                  labels: { type: "object", additionalProperties: { type: "string" } },
+                  writeConnectionSecretToRef: {
+                    type: "object",
+                    properties: { name: { type: "string" }, namespace: { type: "string" } },
+                  },
+                },
+              },
+              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const XRS: ResourceKind = {
+  group: "example.org",
+  version: "v1",
+  kind: "XDatabase",
+  plural: "xdatabases",
+  namespaced: false,
+};
+
+/** Installs the kinds of these tests, and waits until they are served. */
+export async function installKinds(server: TestApiServer): Promise<void> {
+  const { uid: _, ...metadata } = DEFINITION["metadata"] as JsonObject;
+  const crd = compositeCrd({ ...DEFINITION, metadata });
+  // Its owner is not there.
+  const { ownerReferences: __, ...crdMetadata } = crd["metadata"] as JsonObject;
+  await server.apply({ ...crd, metadata: crdMetadata }, WIDGET_CRD);
+  await server.kubectl([
+    "wait",
+    "--for=condition=Established",
+    "--timeout=60s",
+    "crd/xdatabases.example.org",
+    "crd/widgets.things.example.org",
+  ]);
+}
+
+/** @param overrides of the reconciler's context, such as the runner or the client */
+export async function compositeWorld(
+  server: TestApiServer,
+  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client } = {},
+): Promise<CompositeWorld> {
+  const sent: RequestOutcome[] = [];
+  const access = await loadKubeconfig({ path: server.admin.kubeconfig });
+  const client = await connect({ access, fieldManager: "test", onRequest: (outcome) => sent.push(outcome) });
+  const own = await connect({ access, fieldManager: "user" });
+  const informers = startInformers(own);
+  const events: RecordedEvent[] = [];
+  const logged: string[] = [];
+  const definition = parseDefinition(documentOf(DEFINITION));
+  const { informer: xrs } = informers.acquire(XRS);
+  await xrs.whenSynced();
+  const watched = new Map<string, { cache: Cache; synced: boolean }>();
+  const composed: ComposedWatches = {
+    watch(_, kinds) {
+      for (const kind of kinds) {
+        const key = `${kind.group}/${kind.plural}`;
+        if (!watched.has(key))
+          watched.set(key, informers.acquire(kind, { labelSelector: "crossplane.io/composite" }).informer);
+      }
+    },
+    cache(kind) {
+      const informer = watched.get(`${kind.group}/${kind.plural}`);
+      return informer?.synced === true ? informer.cache : undefined;
+    },
+  };
+  let revision: LiveObject | undefined;
+  const revisions = (): LiveObject[] => (revision === undefined ? [] : [revision]);
+  const line =
+    (level: string) =>
+    (fields: unknown, message: string): void => {
+      logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    };
+  const { wrap = (inner) => inner, ...rest } = overrides;
+  const context: Context = {
+    client: wrap(client),
+    informers: {
+      acquire: (kind, options) => informers.acquire(kind, options),
+      peek: (kind) => {
+        if (kind.kind === "Composition") return cacheOf(revisions().map(compositionOfRevision));
+        if (kind.kind === "CompositionRevision") return cacheOf(revisions());
+        return informers.peek(kind);
+      },
+      stop: () => informers.stop(),
+    },
+    events: {
+      record: ({ kind, metadata }, event) => void events.push({ about: `${kind} ${metadata?.name}`, ...event }),
+      flush: async () => {},
+    },
+    log: { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") },
+    composed,
+    namespace: "xfn-system",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: Date.now,
+    ...rest,
+  };
+  let contexts = new Map<Partial<Context> | undefined, ReturnType<typeof compositeReconciler>>();
+  const read = (name: string): Promise<LiveObject> =>
+    own.get({ apiVersion: "example.org/v1", kind: "XDatabase", name });
+  const find: CompositeWorld["find"] = async (apiVersion, kind, name, namespace) => {
+    const found = await own.list(await own.kind(apiVersion, kind), { fieldSelector: `metadata.name=${name}` });
+    return found.items.find((one) => namespace === undefined || one.metadata.namespace === namespace);
+  };
+  // Until the caches show what the server has.
+  const caughtUp = async (name: string): Promise<void> => {
+    const same = (cache: Cache | undefined, live: readonly LiveObject[]): boolean =>
+      cache === undefined ||
+      (cache.list().length === live.length &&
+        live.every(({ metadata }) => {
+          const cached = cache.get(metadata.name, metadata.namespace);
+          return cached?.metadata.resourceVersion === metadata.resourceVersion;
+        }));
+    for (;;) {
+      const xr = await find("example.org/v1", "XDatabase", name);
+      const cached = xrs.cache.get(name);
+      const kinds = await Promise.all(
+        [...watched].map(async ([key, { cache, synced }]) => {
+          const [group, plural] = key.split("/");
+          const kind = [...seen.values()].find((one) => one.group === group && one.plural === plural);
+          if (kind === undefined) return synced;
+          const { items } = await own.list(kind, { labelSelector: "crossplane.io/composite" });
+          return synced && same(cache, items);
+        }),
+      );
+      if (cached?.metadata.resourceVersion === xr?.metadata.resourceVersion && kinds.every(Boolean)) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const seen = new Map<string, ResourceKind>();
+  const watch = composed.watch.bind(composed);
+  Object.assign(composed, {
+    watch: (uid: string, kinds: readonly ResourceKind[]) => {
+      for (const kind of kinds) seen.set(`${kind.group}/${kind.plural}`, kind);
+      watch(uid, kinds);
+    },
+  });
+  let number = 0;
+  return {
+    client: own,
+    definition,
+    events,
+    logged,
+    requests: () =>
+      sent
+        .splice(0)
+        .filter(({ verb }) => verb !== "discover")
+        .map(({ verb, resource }) => `${verb} ${resource}`),
+    compose(spec) {
+      number++;
+      const document = {
+        apiVersion: "apiextensions.crossplane.io/v1",
+        kind: "Composition",
+        metadata: { name: "databases" },
+        spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XDatabase" }, ...spec },
+      };
+      parseComposition(documentOf(document));
+      revision = revisionOf(document, number);
+    },
+    async create(name, spec = {}, metadata = {}) {
+      await own.create({
+        apiVersion: "example.org/v1",
+        kind: "XDatabase",
+        metadata: { ...metadata, name },
+        spec,
+      });
+      await caughtUp(name);
+      return read(name);
+    },
+    async reconcile(name, more) {
+      await caughtUp(name);
+      sent.length = 0;
+      let reconciler = contexts.get(more);
+      if (reconciler === undefined) {
+        reconciler = compositeReconciler({ ...context, ...more }, definition);
+        contexts.set(more, reconciler);
+      }
+      return reconciler(name, AbortSignal.timeout(30_000));
+    },
+    restart() {
+      contexts = new Map();
+    },
+    xr: read,
+    find,
+    async stop() {
+      await informers.stop();
+      await Promise.all([client.close(), own.close()]);
+    },
+  };
+}
+
+function revisionOf(composition: KubernetesObject, number: number): LiveObject {
+  return {
+    ...composition,
+    kind: "CompositionRevision",
+    apiVersion: "apiextensions.crossplane.io/v1",
+    metadata: {
+      name: `databases-${number}`,
+      uid: `revision-${number}`,
+      resourceVersion: String(number),
+      labels: { "crossplane.io/composition-name": "databases" },
+      ownerReferences: [
+        {
+          apiVersion: "apiextensions.crossplane.io/v1",
+          kind: "Composition",
+          name: "databases",
+          uid: "composition",
+          controller: true,
+        },
+      ],
+    },
+    spec: { ...(composition["spec"] as JsonObject), revision: number },
+  };
+}
+
+function compositionOfRevision({ apiVersion, spec }: LiveObject): LiveObject {
+  return {
+    apiVersion,
+    kind: "Composition",
+    metadata: { name: "databases", uid: "composition", resourceVersion: "1" },
+    spec: spec ?? {},
+  };
+}
+
+function cacheOf(objects: readonly LiveObject[]): Cache {
+  return {
+    get: (name) => objects.find(({ metadata }) => metadata.name === name),
+    list: () => objects,
+    byIndex: () => [],
+  };
+}
