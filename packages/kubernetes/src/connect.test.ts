@@ -345,7 +345,9 @@ test("410 in a watch is Expired, as an answer and as an event", async () => {
 
 test("a watch in which nothing happens, not even bookmarks, ends", async () => {
   await withServer(
-    ({ response }) => response.writeHead(200).write("\n"),
+    ({ response }) => {
+      response.writeHead(200).write("\n");
+    },
     async (client) => {
       for await (const _ of client.watch(CONFIG_MAP, { resourceVersion: "1" }));
     },

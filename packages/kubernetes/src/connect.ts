@@ -126,7 +126,7 @@ export async function connect(options: ConnectOptions): Promise<ConnectedClient>
             verb: "list",
             resource: resourceOf(kind),
             method: "GET",
-            path: `${path}?${query}`,
+            path: `${path}?${query.toString()}`,
             signal: list.signal,
           }),
         );
@@ -155,7 +155,7 @@ export async function connect(options: ConnectOptions): Promise<ConnectedClient>
       query.set("allowWatchBookmarks", "true");
       query.set("resourceVersion", watch.resourceVersion);
       query.set("timeoutSeconds", String(Math.round(WATCH_SECONDS * (1 + Math.random()))));
-      const path = `${prefix}${resourcePath(kind, watch.namespace)}?${query}`;
+      const path = `${prefix}${resourcePath(kind, watch.namespace)}?${query.toString()}`;
       const { signal } = watch;
       let response: Awaited<ReturnType<typeof requests.stream>>;
       try {
@@ -229,7 +229,7 @@ function readPage(what: string, kind: ResourceKind, answer: JsonValue): Page {
   const items = isObject(answer) ? (answer["items"] ?? []) : undefined;
   if (!isObject(metadata) || !Array.isArray(items)) throw new ApiError("ServerError", `${what}: the answer is no list`);
   const apiVersion = apiVersionOf(kind);
-  const token = metadata["continue"];
+  const { resourceVersion, continue: token } = metadata;
   return {
     items: items.filter(isObject).map((item) => {
       // Lists of built-in kinds leave out what all items have in common.
@@ -237,7 +237,7 @@ function readPage(what: string, kind: ResourceKind, answer: JsonValue): Page {
       item["kind"] ??= kind.kind;
       return liveObject(what, item);
     }),
-    resourceVersion: String(metadata["resourceVersion"] ?? ""),
+    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
     continue: typeof token === "string" ? token : "",
   };
 }
@@ -281,7 +281,7 @@ function describe({ kind, name, namespace }: ObjectReference): string {
 }
 
 function json(object: KubernetesObject): JsonValue {
-  return object as unknown as JsonObject;
+  return object;
 }
 
 function liveObject(what: string, value: JsonValue): LiveObject {

@@ -82,15 +82,25 @@ export function httpTransport(access: ClusterAccess): Transport {
   };
 }
 
+async function dial(
+  access: ClusterAccess,
+  done: ((error: Error | null, stream: Duplex) => void) | undefined,
+): Promise<void> {
+  let socket: Duplex;
+  try {
+    socket = await dialTls(access, ["http/1.1"]);
+  } catch (error) {
+    return (done as ((error: Error) => void) | undefined)?.(error as Error);
+  }
+  done?.(null, socket);
+}
+
 /** An agent whose connections are made with the credentials of their time. */
 function dialingAgent(access: ClusterAccess): HttpsAgent {
   const agent = new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS });
-  agent.createConnection = (_options: unknown, callback?: (error: Error | null, stream: Duplex) => void) => {
-    dialTls(access, ["http/1.1"]).then(
-      (socket) => callback?.(null, socket),
-      (error: Error) => callback?.(error, undefined as unknown as Duplex),
-    );
-    return undefined as unknown as Duplex;
+  agent.createConnection = (_options, callback) => {
+    void dial(access, callback);
+    return undefined;
   };
   return agent;
 }

@@ -68,7 +68,7 @@ export function openSession(
     ending = true;
     onEnd();
   };
-  session.on("goaway", (_code, lastStreamId) => {
+  session.on("goaway", (_code, lastStreamId: number) => {
     lastTaken = lastStreamId;
     end();
   });

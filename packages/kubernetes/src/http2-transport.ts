@@ -67,12 +67,12 @@ export function openTransport(access: ClusterAccess, options: SessionOptions = {
       }
     },
     renew() {
-      for (const session of [...sessions]) session.drain();
+      for (const session of sessions.slice()) session.drain();
       http1?.renew();
     },
     close() {
       closed = true;
-      for (const session of [...sessions]) session.destroy();
+      for (const session of sessions.slice()) session.destroy();
       http1?.close();
     },
   };

@@ -23,7 +23,7 @@ export function legacyProvider(name: string, provider: JsonObject): Pick<Cluster
     await config.applyToHTTPSOptions(options);
     const headers: Record<string, string> = {};
     for (const [key, value] of Object.entries(isObject(options.headers) ? options.headers : {})) {
-      headers[key.toLowerCase()] = String(value);
+      if (typeof value === "string") headers[key.toLowerCase()] = value;
     }
     return headers;
   };

@@ -34,9 +34,12 @@ const WRITE_TIMEOUT_MS = 10_000;
 // The API's own bound on `message`, in bytes.
 const MAX_MESSAGE_BYTES = 1_024;
 
+/** `involvedObject` of an event. */
+type About = JsonObject & { name: string; namespace?: string };
+
 interface Series {
   readonly reference: ObjectReference;
-  readonly about: JsonObject;
+  readonly about: About;
   readonly type: string;
   readonly reason: string;
   readonly first: number;
@@ -173,9 +176,9 @@ export function recordEvents(
     if (!take(subject, now())) return drop("too many events of one object");
     const oldest = all.keys().next().value;
     if (all.size >= MAX_SERIES && oldest !== undefined) all.delete(oldest);
-    const namespace = typeof about["namespace"] === "string" ? about["namespace"] : "default";
+    const namespace = about.namespace ?? "default";
     const begun: Series = {
-      reference: { apiVersion: "v1", kind: "Event", namespace, name: eventName(String(about["name"]), key, now()) },
+      reference: { apiVersion: "v1", kind: "Event", namespace, name: eventName(about.name, key, now()) },
       about,
       type,
       reason,
@@ -236,7 +239,7 @@ function combined(subject: Subject, about: string, message: string, now: number)
   return { key: message, message };
 }
 
-function aboutOf({ apiVersion, kind, metadata }: KubernetesObject): JsonObject | undefined {
+function aboutOf({ apiVersion, kind, metadata }: KubernetesObject): About | undefined {
   const { name, namespace, uid } = metadata ?? {};
   if (typeof name !== "string" || name === "") return undefined;
   return {

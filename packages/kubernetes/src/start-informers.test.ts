@@ -45,7 +45,7 @@ test("a list and the watch after it become a cache, and each change is told once
       { list: [thing("a", 1), thing("b", 2)], version: "2" },
       {
         watch: [added(thing("c", 3)), modified(thing("a", 4)), deleted(thing("b", 5)), modified(thing("d", 6))],
-        then: "hang",
+        last: "hang",
       },
     ],
     async ({ informer, asked, events }) => {
@@ -64,10 +64,10 @@ test("a watch that ends or breaks goes on where it was, bookmarks counted, witho
   await run(
     [
       { list: [], version: "1" },
-      { watch: [added(thing("a", 5)), bookmark("9")], then: "end" },
-      { watch: [], then: "Unreachable" },
-      { watch: [], then: "Busy" },
-      { watch: [added(thing("b", 12))], then: "hang" },
+      { watch: [added(thing("a", 5)), bookmark("9")], last: "end" },
+      { watch: [], last: "Unreachable" },
+      { watch: [], last: "Busy" },
+      { watch: [added(thing("b", 12))], last: "hang" },
     ],
     async ({ asked, events }) => {
       await expect.poll(() => events).toEqual(["added a@5", "added b@12"]);
@@ -80,9 +80,9 @@ test("after 410 a list tells what was missed: deletions, changes, and objects th
   await run(
     [
       { list: [thing("a", 1), thing("b", 2), thing("c", 3), thing("same", 4)], version: "4" },
-      { watch: [], then: "Expired" },
+      { watch: [], last: "Expired" },
       { list: [thing("b", 20), thing("c", 30, { uid: "another" }), thing("same", 4), thing("d", 40)], version: "50" },
-      { watch: [], then: "hang" },
+      { watch: [], last: "hang" },
     ],
     async ({ asked, events, errors }) => {
       await expect.poll(() => asked).toEqual(["list", "watch 4", "list", "watch 50"]);
@@ -104,7 +104,7 @@ test("events that were seen already, or are older, change nothing", async () => 
           deleted(thing("never seen", 8)),
           modified(thing("a", 11)),
         ],
-        then: "hang",
+        last: "hang",
       },
     ],
     async ({ events }) => {
@@ -120,9 +120,9 @@ test("a server that is away, or does not serve the kind yet, is asked until it d
       { listFails: "KindNotServed" },
       { listFails: "Forbidden" },
       { list: [thing("a", 1)], version: "1" },
-      { watch: [], then: "KindNotServed" },
+      { watch: [], last: "KindNotServed" },
       { list: [], version: "3" },
-      { watch: [], then: "hang" },
+      { watch: [], last: "hang" },
     ],
     async ({ informer, asked, events, errors }) => {
       await informer.whenSynced();
@@ -145,7 +145,7 @@ test("indexes follow their objects, whether declared before or after they came",
           deleted(thing("b", 4)),
           added(thing("c", 5, { labels: { of: "y" } })),
         ],
-        then: "hang",
+        last: "hang",
       },
     ],
     async ({ informer, events }) => {
@@ -166,7 +166,7 @@ test("a handler that throws is reported, and neither the others nor the cache su
   await run(
     [
       { list: [thing("a", 1)], version: "1" },
-      { watch: [added(thing("b", 2))], then: "hang" },
+      { watch: [added(thing("b", 2))], last: "hang" },
     ],
     async ({ informer, events, errors }) => {
       informer.subscribe({
@@ -184,7 +184,7 @@ test("an object that an indexer does not understand is in the cache all the same
   await run(
     [
       { list: [], version: "1" },
-      { watch: [added(thing("bad", 2)), added(thing("good", 3))], then: "hang" },
+      { watch: [added(thing("bad", 2)), added(thing("good", 3))], last: "hang" },
     ],
     async ({ informer, events, asked, errors }) => {
       informer.addIndexers({
@@ -206,7 +206,7 @@ test("who subscribes late is told of all that is there; who is taken off, of not
   await run(
     [
       { list: [thing("a", 1)], version: "1" },
-      { watch: [], then: "hang" },
+      { watch: [], last: "hang" },
     ],
     async ({ informer }) => {
       await informer.whenSynced();

@@ -85,7 +85,8 @@ function startInformer(
     }
   };
   const tellAll = (event: (to: InformerHandlers) => void): void => {
-    for (const subscriber of [...subscribers]) if (subscribers.has(subscriber)) tell(subscriber, event);
+    // Those that come on the way have been told by then; those that are taken off on the way want nothing more.
+    for (const subscriber of Array.from(subscribers)) if (subscribers.has(subscriber)) tell(subscriber, event);
   };
   const cache = objectCache(
     {

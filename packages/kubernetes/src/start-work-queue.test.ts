@@ -9,7 +9,7 @@ interface Run {
   readonly key: string;
   readonly signal: AbortSignal;
   end(outcome?: Outcome): void;
-  fail(error?: unknown): void;
+  fail(error?: Error): void;
 }
 
 /** A queue whose reconciles end when the test says so. */

@@ -60,14 +60,9 @@ function eventOf(what: string, event: JsonValue): WatchEvent {
   const type = isObject(event) ? event["type"] : undefined;
   const object = isObject(event) ? event["object"] : undefined;
   if (!isObject(object)) throw new ApiError("ServerError", `${what}: an event has no object`);
-  switch (type) {
-    case "ADDED":
-    case "MODIFIED":
-    case "DELETED":
-    case "BOOKMARK":
-      return { type, object: object as unknown as LiveObject };
-    case "ERROR":
-      throw errorOfAnswer(what, { status: 500, body: object });
+  if (type === "ERROR") throw errorOfAnswer(what, { status: 500, body: object });
+  if (type === "ADDED" || type === "MODIFIED" || type === "DELETED" || type === "BOOKMARK") {
+    return { type, object: object as unknown as LiveObject };
   }
   throw new ApiError("ServerError", `${what}: an event has the type ${JSON.stringify(type)}`);
 }

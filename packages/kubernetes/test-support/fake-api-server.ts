@@ -86,7 +86,7 @@ export async function fakeApiServer(
             status,
             headers,
           ),
-        session: protocol === "h2" ? request.stream.session : undefined,
+        session: protocol === "h2" ? (request.stream.session as ServerHttp2Session | undefined) : undefined,
       };
       if (pathname === "/api/v1" && request.method === "GET") json(CORE);
       else void handle(exchange);
