@@ -18,7 +18,7 @@ import {
 // The spec of a Composition (packages/composition/src/composition.ts): one schema for all versions in which it is served.
 
 /** The most composed resources of one Composition: with it the server can reckon what the rules cost. */
-const MAX_TEMPLATES = 512;
+const MAX_TEMPLATES = 256;
 
 const TYPE_REFERENCE = object({ apiVersion: name(317), kind: name(63) }, ["apiVersion", "kind"]);
 

@@ -1,5 +1,17 @@
 import type { JsonObject } from "@xfn/functionio";
-import { ANY, ANY_TEXT, choice, EMBEDDED_OBJECT, list, NAMED, name, object, type Rule, text } from "./schema-parts.ts";
+import {
+  ANY,
+  ANY_OBJECT,
+  ANY_TEXT,
+  choice,
+  EMBEDDED_OBJECT,
+  list,
+  NAMED,
+  name,
+  object,
+  type Rule,
+  text,
+} from "./schema-parts.ts";
 
 // The fields of functions and pipeline steps (seed 000, "Overview").
 
@@ -56,7 +68,7 @@ export const PIPELINE: JsonObject = list(
       step: name(253),
       functionRef: NAMED,
       input: EMBEDDED_OBJECT,
-      credentials: list({ type: "object", ...ANY }),
+      credentials: list(ANY_OBJECT),
     },
     ["step", "functionRef"],
   ),

@@ -21,9 +21,9 @@ export const INTEGER: JsonObject = { type: "integer", format: "int64" };
 export const TIME: JsonObject = { type: "string", format: "date-time" };
 export const TEXT_MAP: JsonObject = { type: "object", additionalProperties: { type: "string" } };
 /** Anything at all. */
-export const ANY: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
+export const ANY: JsonObject = { nullable: true, "x-kubernetes-preserve-unknown-fields": true };
 /** Any object. */
-export const ANY_OBJECT: JsonObject = { type: "object", ...ANY };
+export const ANY_OBJECT: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 /** A whole object of any kind: with apiVersion and kind, and metadata that a server would take. */
 export const EMBEDDED_OBJECT: JsonObject = { ...ANY_OBJECT, "x-kubernetes-embedded-resource": true };
 

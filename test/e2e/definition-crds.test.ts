@@ -1,0 +1,284 @@
+import { controllerCrds, InstallError, installCrds } from "@xfn/controller";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome } from "@xfn/kubernetes";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { OWN_CRDS, thingDefinition } from "../harness/definitions.ts";
+import { needs } from "../harness/needs.ts";
+
+// What the API server refuses and takes, by the schemas and rules of the CRDs of our own kinds.
+
+const composition = (spec: JsonObject, apiVersion = "apiextensions.crossplane.io/v1"): KubernetesObject => ({
+  apiVersion,
+  kind: "Composition",
+  metadata: { name: "one" },
+  spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XThing" }, ...spec },
+});
+
+const BASE = { apiVersion: "v1", kind: "ConfigMap" };
+
+describe("the CRDs of our own kinds", needs("api-server"), () => {
+  let server: TestApiServer;
+  let client: ConnectedClient;
+  const sent: RequestOutcome[] = [];
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    const access = await loadKubeconfig({ path: server.admin.kubeconfig });
+    client = await connect({ access, fieldManager: "test", onRequest: (outcome) => sent.push(outcome) });
+    await installCrds(client);
+  });
+  afterAll(async () => {
+    await client?.close();
+    await server?.stop();
+  });
+
+  const dryRun = (object: KubernetesObject): Promise<unknown> => client.create(object, { dryRun: true });
+
+  test("installing them again writes nothing", async () => {
+    sent.length = 0;
+    await installCrds(client);
+    expect(sent.filter(({ verb }) => verb !== "discover").map(({ verb }) => verb)).toEqual(["get", "get", "get"]);
+  });
+
+  test("what is printed of them is what kubectl installs", async () => {
+    expect(controllerCrds().map(({ metadata }) => metadata?.name)).toEqual(OWN_CRDS);
+    await server.kubectl(["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"], {
+      input: JSON.stringify({ apiVersion: "v1", kind: "List", items: controllerCrds() }),
+    });
+  });
+
+  test("one that another program installed is not taken over", async () => {
+    const reference = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      name: OWN_CRDS[2] ?? "",
+    };
+    const label = { "app.kubernetes.io/part-of": "another" };
+    await client.patch(reference, "merge", { metadata: { labels: label } });
+    await expect(installCrds(client)).rejects.toThrow(InstallError);
+    await client.patch(reference, "merge", { metadata: { labels: { "app.kubernetes.io/part-of": "xfn" } } });
+    await installCrds(client);
+  });
+
+  test("a Composition is served as v1, v1alpha1 and v2alpha1", async () => {
+    for (const version of ["v1", "v1alpha1", "v2alpha1"]) {
+      await dryRun(composition({ resources: [{ base: BASE }] }, `apiextensions.crossplane.io/${version}`));
+    }
+  });
+
+  test.each<[what: string, spec: JsonObject]>([
+    ["from and to", { compositeTypeRef: null, from: { apiVersion: "a/v1", kind: "B" }, to: [{ base: BASE }] }],
+    ["nothing to compose", {}],
+    [
+      "functions",
+      {
+        functions: [
+          {
+            name: "one",
+            type: "Container",
+            config: { apiVersion: "a/v1", kind: "C", x: 9007199254740993n },
+            container: {
+              image: "registry/one:1",
+              imagePullPolicy: "Always",
+              imagePullSecrets: [{ name: "a" }],
+              timeout: "1m30s",
+              network: "Accessible",
+              resources: { limits: { memory: "64Mi", cpu: 1 } },
+              runner: { endpoint: "unix:///@x" },
+            },
+          },
+          { name: "two", type: "Container", container: { image: "b", network: { policy: "Runner" } } },
+        ],
+        resources: [{ name: "a", base: BASE }],
+        undesiredResources: "Delete",
+      },
+    ],
+    ["a pipeline", { mode: "Pipeline", pipeline: [{ step: "a", functionRef: { name: "f" } }] }],
+    [
+      "patches of all types",
+      {
+        patchSets: [{ name: "s", patches: [{ fromFieldPath: "spec.a" }] }],
+        environment: { patches: [{ type: "ToCompositeFieldPath", fromFieldPath: "a", toFieldPath: "status.a" }] },
+        resources: [
+          {
+            base: BASE,
+            readinessChecks: [
+              { type: "None" },
+              { type: "MatchCondition", matchCondition: { type: "A", status: "True" } },
+            ],
+            connectionDetails: [{ fromConnectionSecretKey: "a" }, { name: "b", type: "FromValue", value: "c" }],
+            patches: [
+              { type: "PatchSet", patchSetName: "s" },
+              {
+                type: "CombineFromComposite",
+                combine: { strategy: "string", variables: [{ fromFieldPath: "a" }], string: { fmt: "%s" } },
+                toFieldPath: "b",
+              },
+              {
+                fromFieldPath: "spec.a",
+                policy: { fromFieldPath: "Required", mergeOptions: { keepMapValues: true } },
+                transforms: [
+                  { type: "map", map: { a: { b: [1, null] } } },
+                  { type: "match", match: { patterns: [{ literal: "a", result: null }], fallbackValue: 1 } },
+                  { type: "math", math: { multiply: 3 } },
+                  { type: "string", string: { type: "Regexp", regexp: { match: "a+", group: 0 } } },
+                  { type: "convert", convert: { toType: "object", format: "json" } },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  ])("a Composition with %s is taken", async (_, spec) => {
+    const object = composition(spec);
+    const fields = object["spec"] as JsonObject;
+    for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key];
+    await dryRun(object);
+  });
+
+  test.each<[what: string, spec: JsonObject, field: string]>([
+    ["no kind that it is for", { compositeTypeRef: null }, "compositeTypeRef"],
+    ["compositeTypeRef and from", { from: { apiVersion: "a/v1", kind: "B" } }, "compositeTypeRef"],
+    ["resources and to", { resources: [], to: [] }, "resources"],
+    ["a base without kind", { resources: [{ base: { apiVersion: "v1" } }] }, "spec.resources[0].base.kind"],
+    ["some templates without a name", { resources: [{ name: "a", base: BASE }, { base: BASE }] }, "spec.resources"],
+    ["two templates of a name", { resources: [1, 2].map(() => ({ name: "a", base: BASE })) }, "spec.resources"],
+    [
+      "functions and templates without names",
+      { functions: [{ name: "f", type: "Container", container: { image: "i" } }], resources: [{ base: BASE }] },
+      "resources",
+    ],
+    [
+      "two functions of a name",
+      { functions: [1, 2].map(() => ({ name: "f", type: "Container", container: { image: "i" } })) },
+      "spec.functions",
+    ],
+    [
+      "a function without image",
+      { functions: [{ name: "f", type: "Container", container: {} }] },
+      "spec.functions[0].container.image",
+    ],
+    ["a function without container", { functions: [{ name: "f", type: "Container" }] }, "spec.functions[0]"],
+    ["a function of type Webhook", { functions: [{ name: "f", type: "Webhook" }] }, "spec.functions[0]"],
+    [
+      "a timeout that is none",
+      { functions: [{ name: "f", type: "Container", container: { image: "i", timeout: "soon" } }] },
+      "spec.functions[0].container.timeout",
+    ],
+    [
+      "a limit that is no quantity",
+      {
+        functions: [{ name: "f", type: "Container", container: { image: "i", resources: { limits: { cpu: "-1" } } } }],
+      },
+      "spec.functions[0].container.resources.limits.cpu",
+    ],
+    [
+      "a patch without source",
+      { resources: [{ base: BASE, patches: [{ toFieldPath: "a" }] }] },
+      "spec.resources[0].patches[0]",
+    ],
+    [
+      "a patch of an unknown type",
+      { resources: [{ base: BASE, patches: [{ type: "Copy", fromFieldPath: "a" }] }] },
+      "spec.resources[0].patches[0].type",
+    ],
+    [
+      "a combine without combine",
+      { resources: [{ base: BASE, patches: [{ type: "CombineFromComposite", toFieldPath: "a" }] }] },
+      "spec.resources[0].patches[0]",
+    ],
+    [
+      "a patch set in a patch set",
+      { patchSets: [{ name: "a", patches: [{ type: "PatchSet", patchSetName: "b" }] }] },
+      "spec.patchSets[0].patches[0].type",
+    ],
+    [
+      "a transform without its own field",
+      {
+        resources: [
+          { base: BASE, patches: [{ fromFieldPath: "a", transforms: [{ type: "map", math: { multiply: 1 } }] }] },
+        ],
+      },
+      "spec.resources[0].patches[0].transforms[0]",
+    ],
+    [
+      "a readiness check without field",
+      { resources: [{ base: BASE, readinessChecks: [{ type: "NonEmpty" }] }] },
+      "spec.resources[0].readinessChecks[0]",
+    ],
+    ["an unknown mode", { mode: "Magic" }, "spec.mode"],
+    ["a pipeline without steps", { mode: "Pipeline" }, "pipeline"],
+  ])("a Composition with %s is refused, and the field named", async (_, spec, field) => {
+    const object = composition(spec);
+    const fields = object["spec"] as JsonObject;
+    for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key];
+    const { code, message } = (await dryRun(object).catch((error: unknown) => error)) as {
+      code: string;
+      message: string;
+    };
+    expect(code).toBe("Invalid");
+    expect(message).toContain(field);
+  });
+
+  test("a revision cannot be changed, but for its number", async () => {
+    const revision = await client.create({
+      ...composition({ resources: [{ name: "a", base: { ...BASE, data: { a: "1" } } }], revision: 1 }),
+      kind: "CompositionRevision",
+      metadata: { name: "one-1" },
+    });
+    const reference = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision", name: "one-1" };
+    const change = (spec: JsonObject): Promise<unknown> => client.patch(reference, "merge", { spec });
+    await change({ revision: 2 });
+    for (const spec of [
+      { resources: [{ name: "a", base: { ...BASE, data: { a: "2" } } }] },
+      { resources: null },
+      { undesiredResources: "Delete" },
+      { compositeTypeRef: { kind: "XOther" } },
+    ]) {
+      await expect(change(spec)).rejects.toMatchObject({ code: "Invalid" });
+    }
+    await client.delete(reference, { preconditions: { uid: revision.metadata.uid } });
+  });
+
+  test.each<[what: string, spec: JsonObject, field: string]>([
+    ["another name than its kind's", { group: "example.com" }, "metadata.name"],
+    ["no version to reference", { versions: [version({ referenceable: false })] }, "spec.versions"],
+    ["two versions to reference", { versions: [version({}), version({ name: "v2" })] }, "spec.versions"],
+    ["two versions of a name", { versions: [version({}), version({ referenceable: false })] }, "spec.versions"],
+    ["a referenceable version that is not served", { versions: [version({ served: false })] }, "spec.versions[0]"],
+    ["no schema", { versions: [{ name: "v1", served: true, referenceable: true }] }, "spec.versions[0].schema"],
+    ["claims named as its composites", { claimNames: { kind: "XThing", plural: "xthings" } }, "spec"],
+    ["an unknown policy", { defaultCompositeDeletePolicy: "Never" }, "spec.defaultCompositeDeletePolicy"],
+    ["a plural in upper case", { names: { kind: "XThing", plural: "XThings" } }, "spec.names.plural"],
+  ])("a definition with %s is refused, and the field named", async (_, spec, field) => {
+    const { code, message } = (await dryRun(thingDefinition(spec)).catch((error: unknown) => error)) as {
+      code: string;
+      message: string;
+    };
+    expect(code).toBe("Invalid");
+    expect(message).toContain(field);
+  });
+
+  test("a definition's kinds cannot be changed, and claims be added but not removed", async () => {
+    const { claimNames, ...spec } = thingDefinition().spec;
+    const { metadata } = await client.create({ ...thingDefinition(), spec });
+    const reference = {
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "CompositeResourceDefinition",
+      name: metadata.name,
+    };
+    const change = (more: JsonObject): Promise<unknown> => client.patch(reference, "merge", { spec: more });
+    await expect(change({ names: { kind: "XOther" } })).rejects.toMatchObject({ code: "Invalid" });
+    await expect(change({ group: "example.com" })).rejects.toMatchObject({ code: "Invalid" });
+    await change({ claimNames: claimNames ?? null });
+    await expect(change({ claimNames: null })).rejects.toMatchObject({ code: "Invalid" });
+    await expect(change({ claimNames: { kind: "Other" } })).rejects.toMatchObject({ code: "Invalid" });
+    await client.delete(reference);
+  });
+});
+
+function version(more: JsonObject): JsonObject {
+  return { name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: { type: "object" } }, ...more };
+}

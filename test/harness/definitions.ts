@@ -1,0 +1,167 @@
+import { type Context, controllerCrds, installCrds } from "@xfn/controller";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import {
+  type Cache,
+  type Client,
+  type ConnectedClient,
+  connect,
+  isApiError,
+  type LiveObject,
+  loadKubeconfig,
+  type Outcome,
+  type Reconcile,
+  type RequestOutcome,
+  type ResourceKind,
+} from "@xfn/kubernetes";
+import type { TestApiServer } from "./api-server.ts";
+import type { RecordedEvent } from "./composites.ts";
+
+/** Reconcilers on a real API server, each look asked for by hand. Nothing is cached, unless {@link DefinitionWorld.cache} is told to. */
+export interface DefinitionWorld {
+  /** A user's; its requests are not counted. */
+  readonly client: ConnectedClient;
+  readonly context: Context;
+  readonly events: RecordedEvent[];
+  /** What the reconcilers have written since the last call: `patch things`. */
+  writes(): string[];
+  /** All that they have sent since the last call. */
+  requests(): string[];
+  /** From now on a kind is read from this copy. */
+  cache(kind: ResourceKind, objects: readonly LiveObject[] | undefined): void;
+  /** Reconciles until there is nothing more to do at once. */
+  settle(reconcile: Reconcile, key: string): Promise<Outcome | undefined>;
+  find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
+  stop(): Promise<void>;
+}
+
+const READS: ReadonlySet<string> = new Set(["get", "list", "watch", "discover"]);
+
+/** With the CRDs of our own kinds installed. */
+export async function definitionWorld(
+  server: TestApiServer,
+  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client } = {},
+): Promise<DefinitionWorld> {
+  const access = await loadKubeconfig({ path: server.admin.kubeconfig });
+  const sent: RequestOutcome[] = [];
+  const client = await connect({ access, fieldManager: "test", onRequest: (outcome) => sent.push(outcome) });
+  const user = await connect({ access, fieldManager: "user" });
+  await installCrds(user);
+  const events: RecordedEvent[] = [];
+  const caches = new Map<string, Cache>();
+  const { wrap = (inner) => inner, ...rest } = overrides;
+  const silent = (): void => {};
+  const context: Context = {
+    client: wrap(client),
+    informers: {
+      acquire: () => {
+        throw new Error("no reconciler begins a watch");
+      },
+      peek: ({ group, plural }) => caches.get(`${plural}.${group}`),
+      stop: async () => {},
+    },
+    events: {
+      record: ({ kind, metadata }, event) => void events.push({ about: `${kind} ${metadata?.name}`, ...event }),
+      flush: async () => {},
+    },
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    namespace: "xfn-system",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: Date.now,
+    ...rest,
+  };
+  const requests = (): string[] =>
+    sent
+      .splice(0)
+      .filter(({ verb }) => verb !== "discover")
+      .map(({ verb, resource }) => `${verb} ${resource}`);
+  return {
+    client: user,
+    context,
+    events,
+    requests,
+    writes: () => requests().filter((one) => !READS.has(one.slice(0, one.indexOf(" ")))),
+    cache({ group, plural }, objects) {
+      if (objects === undefined) caches.delete(`${plural}.${group}`);
+      else caches.set(`${plural}.${group}`, cacheOf(objects));
+    },
+    async settle(reconcile, key) {
+      for (let count = 0; count < 200; count++) {
+        const outcome = await reconcile(key, AbortSignal.timeout(30_000));
+        const wait = outcome?.requeueAfterMs;
+        if (wait === undefined || wait > 1_000) return outcome;
+        await new Promise((resolve) => setTimeout(resolve, Math.min(wait, 50)));
+      }
+      throw new Error(`${key} does not settle`);
+    },
+    async find(apiVersion, kind, name, namespace) {
+      try {
+        return await user.get({ apiVersion, kind, name, namespace });
+      } catch (error) {
+        if (isApiError(error, "NotFound", "KindNotServed")) return undefined;
+        throw error;
+      }
+    },
+    async stop() {
+      await Promise.all([client.close(), user.close()]);
+    },
+  };
+}
+
+function cacheOf(objects: readonly LiveObject[]): Cache {
+  return {
+    get: (name, namespace) =>
+      objects.find(({ metadata }) => metadata.name === name && (metadata.namespace ?? "") === (namespace ?? "")),
+    list: (namespace) => objects.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace),
+    byIndex: () => [],
+  };
+}
+
+/** A definition of example.org: `XThing`, with claims `Thing` unless told otherwise. */
+export function thingDefinition(spec: JsonObject = {}, name = "thing"): KubernetesObject & { spec: JsonObject } {
+  const kind = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "CompositeResourceDefinition",
+    metadata: { name: `x${name}s.example.org` },
+    spec: {
+      group: "example.org",
+      names: { kind: `X${kind}`, plural: `x${name}s` },
+      claimNames: { kind, plural: `${name}s` },
+      versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: THING_SCHEMA } }],
+      ...spec,
+    },
+  };
+}
+
+const THING_SCHEMA: JsonObject = {
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        size: { type: "integer", default: 1 },
+        region: { type: "string" },
+        address: { type: "string" },
+        options: { type: "object", properties: { a: { type: "string" }, b: { type: "string" } } },
+        free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+      },
+    },
+    status: { type: "object", properties: { address: { type: "string" }, count: { type: "integer" } } },
+  },
+};
+
+/** The conditions of an object: `{ Ready: "True Available" }`. */
+export function conditionsOf(object: LiveObject | undefined): Record<string, string> {
+  const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
+  return Object.fromEntries(conditions.map((one) => [String(one["type"]), `${one["status"]} ${one["reason"]}`]));
+}
+
+/** The message of one condition; "" if there is none. */
+export function messageOf(object: LiveObject | undefined, type: string): string {
+  const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
+  return String(conditions.find((one) => one["type"] === type)?.["message"] ?? "");
+}
+
+/** Names of the CRDs of our own kinds. */
+export const OWN_CRDS: readonly string[] = controllerCrds().map(({ metadata }) => metadata?.name ?? "");
