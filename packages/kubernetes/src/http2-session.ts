@@ -55,6 +55,8 @@ export function openSession(
   const ready = new Promise<void>((resolve) => {
     session.once("remoteSettings", () => {
       settled = true;
+      // An idle connection is no reason for a process to go on; until here somebody waits for it.
+      if (active === 0) session.unref();
       resolve();
     });
     session.once("close", () => resolve());
@@ -81,8 +83,6 @@ export function openSession(
     stopPinging();
     end();
   });
-  // An idle connection is no reason for a process to go on.
-  session.unref();
   const began = (): void => {
     if (active++ === 0) session.ref();
   };
