@@ -28,6 +28,8 @@ export interface DefinitionWorld {
   requests(): string[];
   /** From now on a kind is read from this copy. */
   cache(kind: ResourceKind, objects: readonly LiveObject[] | undefined): void;
+  /** Reconciles once; a conflict with another writer is nothing special. */
+  look(reconcile: Reconcile, key: string): Promise<Outcome | undefined>;
   /** Reconciles until there is nothing more to do at once. */
   settle(reconcile: Reconcile, key: string): Promise<Outcome | undefined>;
   find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
@@ -75,8 +77,17 @@ export async function definitionWorld(
       .splice(0)
       .filter(({ verb }) => verb !== "discover")
       .map(({ verb, resource }) => `${verb} ${resource}`);
+  const look: DefinitionWorld["look"] = async (reconcile, key) => {
+    try {
+      return await reconcile(key, AbortSignal.timeout(30_000));
+    } catch (error) {
+      if (isApiError(error, "Conflict")) return { requeueAfterMs: 1 };
+      throw error;
+    }
+  };
   return {
     client: user,
+    look,
     context,
     events,
     requests,
@@ -87,7 +98,7 @@ export async function definitionWorld(
     },
     async settle(reconcile, key) {
       for (let count = 0; count < 200; count++) {
-        const outcome = await reconcile(key, AbortSignal.timeout(30_000));
+        const outcome = await look(reconcile, key);
         const wait = outcome?.requeueAfterMs;
         if (wait === undefined || wait > 1_000) return outcome;
         await new Promise((resolve) => setTimeout(resolve, Math.min(wait, 50)));

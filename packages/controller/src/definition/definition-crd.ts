@@ -1,6 +1,7 @@
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
+import { ownedFields } from "../composite/owned-fields.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
@@ -54,16 +55,16 @@ export async function ensureCrd(
   return stateOf(crd);
 }
 
-/** Whether the CRD is the definition's own, or was of one that had its name: after a restore, or where the CRD was orphaned. */
+/**
+ * Whether the CRD is the definition's own, or was of one that had its name: of one that was deleted and left its CRD (then it
+ * has no controller any more, but says that a definition made it), or of one that a restore brought back with another UID.
+ */
 function mayHave(definition: LiveObject, crd: LiveObject): boolean {
   const owner = controllerOf(crd);
-  if (owner?.uid === definition.metadata.uid) return true;
-  return (
-    owner !== undefined &&
-    owner.kind === DEFINITIONS.kind &&
-    owner.apiVersion.startsWith(`${DEFINITIONS.group}/`) &&
-    owner.name === definition.metadata.name
-  );
+  if (owner === undefined) return ownedFields(crd, DEFINITION_MANAGER, "") !== undefined;
+  if (owner.uid === definition.metadata.uid) return true;
+  const isDefinition = owner.kind === DEFINITIONS.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
+  return isDefinition && owner.name === definition.metadata.name;
 }
 
 function describeOwner(crd: LiveObject): { reason: string; message: string } {

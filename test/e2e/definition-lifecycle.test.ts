@@ -1,0 +1,325 @@
+import { definitionReconciler } from "@xfn/controller";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { LiveObject, Outcome } from "@xfn/kubernetes";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import {
+  conditionsOf,
+  type DefinitionWorld,
+  definitionWorld,
+  messageOf,
+  thingDefinition,
+} from "../harness/definitions.ts";
+import { needs } from "../harness/needs.ts";
+
+const API = "apiextensions.crossplane.io/v1";
+const KIND = "CompositeResourceDefinition";
+const CRD = ["apiextensions.k8s.io/v1", "CustomResourceDefinition"] as const;
+
+describe("a definition", needs("api-server"), () => {
+  let server: TestApiServer;
+  let world: DefinitionWorld;
+  let reconcile: ReturnType<typeof definitionReconciler>;
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    world = await definitionWorld(server);
+  });
+  beforeEach(() => {
+    reconcile = definitionReconciler(world.context);
+    world.events.length = 0;
+    world.writes();
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+
+  const create = (object: KubernetesObject): Promise<LiveObject> => world.client.create(object);
+  const settle = (name: string): Promise<Outcome | undefined> => world.settle(reconcile, name);
+  const definition = async (name: string): Promise<LiveObject | undefined> => world.find(API, KIND, name);
+  const crd = (name: string): Promise<LiveObject | undefined> => world.find(...CRD, name);
+  const remove = (name: string, propagationPolicy?: "Foreground" | "Orphan"): Promise<unknown> =>
+    world.client.delete({ apiVersion: API, kind: KIND, name }, { propagationPolicy });
+  const change = (name: string, spec: JsonObject): Promise<unknown> =>
+    world.client.patch({ apiVersion: API, kind: KIND, name }, "merge", { spec });
+
+  test("becomes the CRDs of its composites and claims, and says so; then nothing is written", async () => {
+    await create(thingDefinition());
+    await settle("xthings.example.org");
+    const object = await definition("xthings.example.org");
+    expect(conditionsOf(object)).toEqual({
+      Established: "True WatchingCompositeResource",
+      Offered: "True WatchingCompositeResourceClaim",
+    });
+    expect((object?.["status"] as JsonObject)["controllers"]).toEqual({
+      compositeResourceType: { apiVersion: "example.org/v1", kind: "XThing" },
+      compositeResourceClaimType: { apiVersion: "example.org/v1", kind: "Thing" },
+    });
+    expect(object?.metadata["finalizers"]).toEqual([
+      "defined.apiextensions.crossplane.io",
+      "offered.apiextensions.crossplane.io",
+    ]);
+    await server.apply({
+      apiVersion: "example.org/v1",
+      kind: "Thing",
+      metadata: { name: "a", namespace: "default" },
+      spec: {},
+    });
+    expect(await server.kubectl(["get", "things.example.org", "a", "-o", "jsonpath={.spec.size}"])).toBe("1");
+    await server.kubectl(["delete", "thing", "a"]);
+
+    world.writes();
+    await settle("xthings.example.org");
+    // A new process does not know what the last one wrote.
+    await definitionReconciler(world.context)("xthings.example.org", AbortSignal.timeout(10_000));
+    expect(world.writes()).toEqual([]);
+  });
+
+  test("grants its kinds through aggregated roles", async () => {
+    await create(thingDefinition({}, "grant"));
+    await settle("xgrants.example.org");
+    const roles = JSON.parse(await server.kubectl(["get", "clusterroles", "-o", "json"])) as {
+      items: { metadata: { name: string; labels?: Record<string, string> }; rules: JsonObject[] }[];
+    };
+    const own = roles.items.filter(({ metadata }) =>
+      metadata.name.startsWith("crossplane:composite:xgrants.example.org:"),
+    );
+    const granting = (label: string): JsonObject[] =>
+      own.filter(({ metadata }) => metadata.labels?.[label] === "true").flatMap(({ rules }) => rules);
+    expect(granting("rbac.authorization.k8s.io/aggregate-to-edit")).toEqual([
+      {
+        apiGroups: ["example.org"],
+        resources: ["grants"],
+        verbs: ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+      },
+    ]);
+    expect(granting("rbac.authorization.k8s.io/aggregate-to-view")).toEqual([
+      { apiGroups: ["example.org"], resources: ["grants"], verbs: ["get", "list", "watch"] },
+    ]);
+    expect(granting("rbac.crossplane.io/aggregate-to-crossplane").flatMap((rule) => rule["resources"])).toContain(
+      "xgrants/finalizers",
+    );
+  });
+
+  test("that changes changes its CRDs, and what others changed in them is put right", async () => {
+    await create(thingDefinition({ metadata: { labels: { team: "a" } } }, "change"));
+    await settle("xchanges.example.org");
+    const { versions } = thingDefinition().spec as { versions: JsonObject[] };
+    const second = { ...versions[0], name: "v2", referenceable: false };
+    await change("xchanges.example.org", { versions: [...versions, second], metadata: { labels: { team: null } } });
+    await settle("xchanges.example.org");
+    for (const name of ["xchanges.example.org", "changes.example.org"]) {
+      const object = await crd(name);
+      const { versions: served } = object?.["spec"] as { versions: JsonObject[] };
+      expect(served.map((one) => one["name"])).toEqual(["v1", "v2"]);
+      expect(object?.metadata.labels?.["team"]).toBeUndefined();
+    }
+    const names = { shortNames: ["hijacked"] };
+    const [apiVersion, kind] = CRD;
+    await world.client.patch({ apiVersion, kind, name: "changes.example.org" }, "merge", { spec: { names } });
+    await world.client.patch({ apiVersion, kind, name: "xchanges.example.org" }, "merge", {
+      spec: {
+        versions: [{ ...served(await crd("xchanges.example.org")), schema: { openAPIV3Schema: { type: "object" } } }],
+      },
+    });
+    await settle("xchanges.example.org");
+    expect(served(await crd("xchanges.example.org"))).toMatchObject({
+      schema: { openAPIV3Schema: { properties: { spec: { properties: { size: { type: "integer" } } } } } },
+    });
+  });
+
+  test("can come to offer claims later", async () => {
+    const { claimNames, ...spec } = thingDefinition({}, "later").spec;
+    await create({ ...thingDefinition({}, "later"), spec });
+    await settle("xlaters.example.org");
+    expect(conditionsOf(await definition("xlaters.example.org"))).toEqual({
+      Established: "True WatchingCompositeResource",
+    });
+    await change("xlaters.example.org", { claimNames: claimNames ?? null });
+    await settle("xlaters.example.org");
+    expect(conditionsOf(await definition("xlaters.example.org"))["Offered"]).toBe(
+      "True WatchingCompositeResourceClaim",
+    );
+  });
+
+  test("with errors touches nothing, and names the field in its condition and an event; mended, it works", async () => {
+    const { versions } = thingDefinition().spec as { versions: JsonObject[] };
+    const schema = {
+      openAPIV3Schema: {
+        type: "object",
+        properties: { spec: { type: "object", properties: { a: { type: "text" } } } },
+      },
+    };
+    await create(thingDefinition({ versions: [{ ...versions[0], schema }] }, "wrong"));
+    await settle("xwrongs.example.org");
+    const object = await definition("xwrongs.example.org");
+    const field = "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.a.type";
+    expect(conditionsOf(object)).toEqual({ Established: "False InvalidDefinition" });
+    expect(messageOf(object, "Established")).toContain(field);
+    expect(world.events).toMatchObject([{ type: "Warning", reason: "InvalidDefinition" }]);
+    expect(world.events[0]?.message).toContain(field);
+    expect(object?.metadata["finalizers"]).toBeUndefined();
+    expect(await crd("xwrongs.example.org")).toBeUndefined();
+    expect(world.writes()).toEqual(["patch compositeresourcedefinitions.apiextensions.crossplane.io"]);
+    await settle("xwrongs.example.org");
+    expect(world.writes()).toEqual([]);
+    expect(world.events).toHaveLength(1);
+
+    await change("xwrongs.example.org", { versions });
+    await settle("xwrongs.example.org");
+    expect(conditionsOf(await definition("xwrongs.example.org"))["Established"]).toBe("True WatchingCompositeResource");
+  });
+
+  test("whose CRD the server refuses says what the server says", async () => {
+    const { versions } = thingDefinition().spec as { versions: JsonObject[] };
+    const spec = { type: "object", "x-kubernetes-validations": [{ rule: "self.nothing == 1" }] };
+    const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
+    await create(thingDefinition({ versions: [{ ...versions[0], schema }] }, "refused"));
+    await settle("xrefuseds.example.org");
+    const object = await definition("xrefuseds.example.org");
+    expect(conditionsOf(object)["Established"]).toBe("False CannotApplyCRD");
+    expect(messageOf(object, "Established")).toContain("x-kubernetes-validations[0].rule");
+    world.writes();
+    await settle("xrefuseds.example.org");
+    expect(world.writes().filter((write) => !write.startsWith("apply"))).toEqual([]);
+  });
+
+  test("does not take over a CRD that is another's, and leaves it when it goes", async () => {
+    const { spec } = (await crd("xthings.example.org")) ?? {};
+    const foreign = {
+      ...(spec as JsonObject),
+      names: { kind: "Foreign", plural: "foreigns", singular: "foreign", listKind: "ForeignList" },
+    };
+    const [apiVersion, kind] = CRD;
+    await create({ apiVersion, kind, metadata: { name: "foreigns.example.org" }, spec: foreign });
+    const before = await crd("foreigns.example.org");
+    await create(thingDefinition({}, "foreign"));
+    await settle("xforeigns.example.org");
+    const object = await definition("xforeigns.example.org");
+    expect(conditionsOf(object)).toEqual({
+      Established: "True WatchingCompositeResource",
+      Offered: "False CRDOfAnother",
+    });
+    expect(messageOf(object, "Offered")).toContain("foreigns.example.org");
+    const after = await crd("foreigns.example.org");
+    expect(after?.["spec"]).toEqual(before?.["spec"]);
+    expect(after?.metadata["ownerReferences"]).toBeUndefined();
+    // One of another definition.
+    await create(thingDefinition({ claimNames: { kind: "Thing", plural: "things" } }, "second"));
+    await settle("xseconds.example.org");
+    expect(conditionsOf(await definition("xseconds.example.org"))["Offered"]).toBe("False CRDOfAnother");
+
+    for (const name of ["xforeigns.example.org", "xseconds.example.org"]) {
+      await remove(name);
+      await settle(name);
+      expect(await definition(name)).toBeUndefined();
+      expect(await crd(name)).toBeUndefined();
+    }
+    expect(await crd("foreigns.example.org")).toBeDefined();
+    expect(await crd("things.example.org")).toBeDefined();
+  });
+
+  test("that is deleted has its claims deleted, then its composites, then the CRDs", async () => {
+    await create(thingDefinition({}, "end"));
+    await settle("xends.example.org");
+    const kind = { apiVersion: "example.org/v1" };
+    const finalizers = ["example.org/hold"];
+    await create({ ...kind, kind: "End", metadata: { name: "c", namespace: "default", finalizers }, spec: {} });
+    await create({ ...kind, kind: "XEnd", metadata: { name: "x", finalizers }, spec: {} });
+    await remove("xends.example.org");
+    const look = (): Promise<Outcome | undefined> => world.look(reconcile, "xends.example.org");
+    const release = (name: string, of: string, namespace?: string): Promise<unknown> =>
+      world.client.patch({ ...kind, kind: of, name, namespace }, "merge", { metadata: { finalizers: null } });
+
+    await look();
+    await look();
+    const claim = await world.find("example.org/v1", "End", "c", "default");
+    expect(claim?.metadata["deletionTimestamp"]).toBeDefined();
+    const composite = await world.find("example.org/v1", "XEnd", "x");
+    expect(composite?.metadata["deletionTimestamp"]).toBeUndefined();
+    const waiting = await definition("xends.example.org");
+    expect(conditionsOf(waiting)["Established"]).toBe("False TerminatingCompositeResource");
+    expect(messageOf(waiting, "Established")).toContain("1 ends");
+
+    await release("c", "End", "default");
+    while ((await crd("ends.example.org")) !== undefined) await look();
+    await look();
+    await look();
+    expect((await world.find("example.org/v1", "XEnd", "x"))?.metadata["deletionTimestamp"]).toBeDefined();
+    expect((await crd("xends.example.org"))?.metadata["deletionTimestamp"]).toBeUndefined();
+
+    await release("x", "XEnd");
+    await settle("xends.example.org");
+    expect(await definition("xends.example.org")).toBeUndefined();
+    expect(await crd("xends.example.org")).toBeUndefined();
+  });
+
+  test("that is deleted in the foreground has its instances deleted so, too", async () => {
+    await create(thingDefinition({}, "fore"));
+    await settle("xfores.example.org");
+    await create({ apiVersion: "example.org/v1", kind: "XFore", metadata: { name: "x" }, spec: {} });
+    const dependent = {
+      ...owned("XFore", "x", (await world.find("example.org/v1", "XFore", "x"))?.metadata.uid ?? ""),
+    };
+    await create({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "d", namespace: "default", ...dependent } });
+    // A dependent that holds out keeps its owner.
+    await world.client.patch({ apiVersion: "v1", kind: "ConfigMap", name: "d", namespace: "default" }, "merge", {
+      metadata: { finalizers: ["example.org/hold"] },
+    });
+    await server.restartControllerManager();
+    await remove("xfores.example.org", "Foreground");
+    for (let look = 0; look < 5; look++) {
+      await world.look(reconcile, "xfores.example.org");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const held = await world.find("example.org/v1", "XFore", "x");
+    expect(held?.metadata["deletionTimestamp"]).toBeDefined();
+    expect(await definition("xfores.example.org")).toBeDefined();
+    await world.client.patch({ apiVersion: "v1", kind: "ConfigMap", name: "d", namespace: "default" }, "merge", {
+      metadata: { finalizers: null },
+    });
+    while ((await definition("xfores.example.org")) !== undefined) {
+      await world.look(reconcile, "xfores.example.org");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(await crd("xfores.example.org")).toBeUndefined();
+  });
+
+  test("that is deleted as an orphan leaves CRDs and instances, and has them again when it is there again", async () => {
+    await create(thingDefinition({}, "orphan"));
+    await settle("xorphans.example.org");
+    const { metadata } = await create({
+      apiVersion: "example.org/v1",
+      kind: "XOrphan",
+      metadata: { name: "x" },
+      spec: {},
+    });
+    await remove("xorphans.example.org", "Orphan");
+    while ((await definition("xorphans.example.org")) !== undefined) {
+      await world.look(reconcile, "xorphans.example.org");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const kept = await crd("xorphans.example.org");
+    expect(kept?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(kept?.metadata["ownerReferences"] ?? []).toEqual([]);
+    const { claimNames: _, ...spec } = thingDefinition({}, "orphan").spec;
+    await create({ ...thingDefinition({}, "orphan"), spec });
+    await settle("xorphans.example.org");
+    expect(conditionsOf(await definition("xorphans.example.org"))["Established"]).toBe(
+      "True WatchingCompositeResource",
+    );
+    expect((await world.find("example.org/v1", "XOrphan", "x"))?.metadata.uid).toBe(metadata.uid);
+  });
+});
+
+function served(crd: LiveObject | undefined): JsonObject {
+  const { versions } = (crd?.["spec"] ?? {}) as { versions?: JsonObject[] };
+  return versions?.[0] ?? {};
+}
+
+function owned(kind: string, name: string, uid: string): JsonObject {
+  return {
+    ownerReferences: [{ apiVersion: "example.org/v1", kind, name, uid, controller: true, blockOwnerDeletion: true }],
+  };
+}
