@@ -4,7 +4,7 @@ export interface Figure {
   name: string;
   /** The median of ours, in `unit`. */
   value: number;
-  unit: "ms" | "us" | "MB" | "MB/s" | "calls/s";
+  unit: "ms" | "us" | "MB" | "MB/s" | "calls/s" | "requests" | "times" | "% of a core";
   /** How many runs the median is of. */
   runs: number;
   /** What it is measured against, in the same run. */

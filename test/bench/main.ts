@@ -8,6 +8,7 @@ const suites = {
   functionio: () => import("./functionio.bench.ts"),
   pull: () => import("./pull.bench.ts"),
   build: () => import("./build.bench.ts"),
+  controller: () => import("./controller.bench.ts"),
 };
 
 const wanted = process.argv.slice(2);

@@ -1,0 +1,346 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { get } from "node:https";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ApiServer, findBinaries, startApiServer } from "@xfn/cli/dev";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { type ConnectedClient, connect, loadKubeconfig, type ResourceKind } from "@xfn/kubernetes";
+
+const PROGRAM = join(import.meta.dirname, "../../packages/controller/dist/program/main.js");
+
+/** The composites of the benchmark. */
+export const XRS: ResourceKind = {
+  group: "bench.example.org",
+  version: "v1",
+  kind: "XBench",
+  plural: "xbenches",
+  namespaced: false,
+};
+/** What they compose. */
+const THINGS: ResourceKind = {
+  group: "things.example.org",
+  version: "v1",
+  kind: "Thing",
+  plural: "things",
+  namespaced: false,
+};
+
+// What the controller's work is. Not the deletes and lists of the server's own garbage collector, nor leases and events.
+const COUNTED_RESOURCES = new Set(["xbenches", "things", "compositionrevisions", "compositions", "secrets"]);
+const WRITES = new Set(["POST", "PUT", "PATCH", "APPLY", "DELETE"]);
+
+// 2,000 XRs of three resources take some twenty seconds on two busy cores.
+const READY_MS = 180_000;
+
+/** An API server with a definition, a Composition of three templates, and a controller that this is about. */
+export interface World extends AsyncDisposable {
+  readonly client: ConnectedClient;
+  readonly controllerPid: number;
+  readonly serverPid: number;
+  /** Creates XRs and waits until all are Ready. @returns milliseconds from the first create to the first and to all Ready */
+  create(prefix: string, count: number): Promise<{ firstMs: number; allMs: number; createdMs: number }>;
+  /** Requests to the API server since it was started, watches not among them. */
+  requests(): Promise<{ all: number; writes: number }>;
+}
+
+/** A controller to measure: ours, or a program with the command line of Crossplane's core. */
+export interface Contender {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** A folder of CRDs that it wants, and that nobody installs. */
+  readonly crds?: string | undefined;
+}
+
+export function ours(): Contender {
+  return {
+    name: "xfn",
+    command: process.execPath,
+    args: [PROGRAM, "start", "--metrics-address", "off", "--log-level", "warn"],
+    env: {},
+  };
+}
+
+/** The peer of `XFN_BENCH_CONTROLLER_PEER`: a path to Crossplane's core (v1.13), with its CRDs in `XFN_BENCH_CONTROLLER_PEER_CRDS`. */
+export function peer(): Contender | undefined {
+  const command = process.env["XFN_BENCH_CONTROLLER_PEER"] ?? "";
+  if (command === "") return undefined;
+  return {
+    name: "crossplane",
+    command,
+    args: ["core", "start", "--max-reconcile-rate=100", "--sync=1h", "--poll-interval=1m"],
+    env: { POD_NAMESPACE: "crossplane-system", POD_SERVICE_ACCOUNT: "crossplane" },
+    crds: process.env["XFN_BENCH_CONTROLLER_PEER_CRDS"],
+  };
+}
+
+export async function startWorld(contender: Contender): Promise<World> {
+  const { binaries } = findBinaries();
+  if (binaries === undefined) throw new Error("no API server binaries: xfn dev cluster builds them");
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startApiServer({ binaries }));
+  const client = await connect({
+    access: await loadKubeconfig({ path: server.admin.kubeconfig }),
+    fieldManager: "bench",
+  });
+  stack.defer(() => client.close());
+  await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crossplane-system" } });
+  if (contender.crds !== undefined) await kubectl(server, "apply", "--server-side", "-f", contender.crds);
+  await client.apply(thingCrd());
+  const child = startController(contender, server);
+  stack.defer(() => stop(child));
+  await applyWhenServed(client, definition());
+  await applyWhenServed(client, composition());
+  await until(async () => {
+    const object = await client.get({
+      ...apiOf("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
+      name: "xbenches.bench.example.org",
+    });
+    return isTrue(object, "Established");
+  });
+  await until(async () => {
+    client.forgetKinds();
+    return (await client.list(THINGS)).items.length === 0 && (await client.list(XRS)).items.length === 0;
+  });
+  const owned = stack.move();
+  return {
+    client,
+    controllerPid: child.pid ?? 0,
+    serverPid: pidOf("kube-apiserver"),
+    create: (prefix, count) => createXrs(client, prefix, count),
+    requests: () => countRequests(server),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function createXrs(
+  client: ConnectedClient,
+  prefix: string,
+  count: number,
+): Promise<{ firstMs: number; allMs: number; createdMs: number }> {
+  const stopped = new AbortController();
+  const { resourceVersion } = await client.list(XRS);
+  const ready = new Set<string>();
+  const began = performance.now();
+  let firstMs = 0;
+  const watch = async (): Promise<number> => {
+    for await (const { type, object } of client.watch(XRS, { resourceVersion, signal: stopped.signal })) {
+      if (type === "BOOKMARK" || !object.metadata.name.startsWith(prefix) || !isTrue(object, "Ready")) continue;
+      ready.add(object.metadata.name);
+      if (firstMs === 0) firstMs = performance.now() - began;
+      if (ready.size === count) return performance.now() - began;
+    }
+    throw new Error("the watch has ended");
+  };
+  const limit = setTimeout(() => stopped.abort(new Error(`${ready.size} of ${count} XRs got Ready`)), READY_MS);
+  try {
+    const allReady = watch();
+    const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+    const workers = Array.from({ length: 20 }, async () => {
+      for (let name = names.pop(); name !== undefined; name = names.pop()) {
+        await client.create({
+          ...apiOf("bench.example.org/v1", "XBench"),
+          metadata: { name },
+          spec: { size: 3, compositionRef: { name: "bench" } },
+        });
+      }
+    });
+    await Promise.all(workers);
+    const createdMs = performance.now() - began;
+    const allMs = await allReady;
+    return { firstMs, allMs, createdMs };
+  } finally {
+    clearTimeout(limit);
+    stopped.abort();
+  }
+}
+
+async function countRequests(server: ApiServer): Promise<{ all: number; writes: number }> {
+  const text = await metricsOf(server);
+  let all = 0;
+  let writes = 0;
+  for (const [, labels = "", value] of text.matchAll(/^apiserver_request_total\{(.*)\} ([\d.e+]+)$/gm)) {
+    const label = (name: string): string => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
+    if (!COUNTED_RESOURCES.has(label("resource")) || label("verb") === "WATCH") continue;
+    all += Number(value);
+    if (WRITES.has(label("verb"))) writes += Number(value);
+  }
+  return { all, writes };
+}
+
+function metricsOf(server: ApiServer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { ca: server.ca, headers: { authorization: `Bearer ${server.admin.token}` } };
+    get(`${server.endpoint}/metrics`, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+    }).on("error", reject);
+  });
+}
+
+/** CPU seconds that a process has used. */
+export function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  // utime and stime, in ticks of 10 ms (proc(5)).
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Resident memory of a process, in MB. */
+export function rssOf(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+// A program of the API server, which is a child of ours.
+function pidOf(program: string): number {
+  for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const parent = Number(
+        readFileSync(`/proc/${entry}/stat`, "utf8")
+          .replace(/^.*\) /, "")
+          .split(" ")[1],
+      );
+      const [first = ""] = readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0");
+      if (parent === process.pid && first.endsWith(program)) return Number(entry);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  throw new Error(`there is no ${program}`);
+}
+
+function startController(contender: Contender, server: ApiServer): ChildProcess {
+  return spawn(contender.command, contender.args, {
+    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.admin.kubeconfig, ...contender.env },
+    stdio: ["ignore", "ignore", process.env["XFN_BENCH_VERBOSE"] === undefined ? "ignore" : "inherit"],
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const killed = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await ended;
+  clearTimeout(killed);
+}
+
+async function kubectl(server: ApiServer, ...args: readonly string[]): Promise<void> {
+  const child = spawn(server.binaries.kubectl, args, {
+    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.admin.kubeconfig },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${String(code)}`);
+}
+
+async function applyWhenServed(client: ConnectedClient, object: JsonObject): Promise<void> {
+  await until(async () => {
+    client.forgetKinds();
+    await client.apply(object);
+    return true;
+  });
+}
+
+async function until(done: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + READY_MS;
+  for (;;) {
+    try {
+      if (await done()) return;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    if (Date.now() > end) throw new Error("waited for too long");
+    await sleep(50);
+  }
+}
+
+function isTrue(object: JsonObject, type: string): boolean {
+  const status = object["status"];
+  const conditions: JsonValue | undefined = isObject(status) ? status["conditions"] : undefined;
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => isObject(condition) && condition["type"] === type && condition["status"] === "True")
+  );
+}
+
+function apiOf(apiVersion: string, kind: string): { apiVersion: string; kind: string } {
+  return { apiVersion, kind };
+}
+
+const ANYTHING: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+function thingCrd(): JsonObject {
+  return {
+    ...apiOf("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    metadata: { name: "things.things.example.org" },
+    spec: {
+      group: THINGS.group,
+      scope: "Cluster",
+      names: { kind: THINGS.kind, plural: THINGS.plural },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: "object", properties: { spec: ANYTHING, status: ANYTHING } } },
+        },
+      ],
+    },
+  };
+}
+
+function definition(): JsonObject {
+  return {
+    ...apiOf("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
+    metadata: { name: "xbenches.bench.example.org" },
+    spec: {
+      group: XRS.group,
+      names: { kind: XRS.kind, plural: XRS.plural },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          referenceable: true,
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              properties: { spec: { type: "object", properties: { size: { type: "integer" } } } },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+function composition(): JsonObject {
+  const template = (name: string): JsonObject => ({
+    name,
+    base: { ...apiOf("things.example.org/v1", "Thing"), spec: { forProvider: { name, tags: ["a", "b"] } } },
+    patches: [
+      { type: "FromCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "spec.forProvider.size" },
+      {
+        type: "FromCompositeFieldPath",
+        fromFieldPath: "metadata.name",
+        toFieldPath: "spec.forProvider.owner",
+        transforms: [{ type: "string", string: { type: "Format", fmt: "owner-%s" } }],
+      },
+    ],
+    readinessChecks: [{ type: "None" }],
+  });
+  return {
+    ...apiOf("apiextensions.crossplane.io/v1", "Composition"),
+    metadata: { name: "bench" },
+    spec: {
+      compositeTypeRef: apiOf("bench.example.org/v1", "XBench"),
+      resources: ["first", "second", "third"].map(template),
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Contender, cpuOf, ours, peer, rssOf, startWorld } from "./controller-world.ts";
+import { type Figure, median, report } from "./figure.ts";
+
+// XFN_BENCH_RUNS makes a quick look possible; figures for docs/benchmarks.md have the default.
+const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 3);
+const XRS = 200;
+const MANY_XRS = 2_000;
+// Long enough to have every XR polled once (--poll-interval 1m).
+const STEADY_MS = 60_000;
+const AFTER_MS = 10_000;
+// Status of the last ones, and what it makes happen, is over by then.
+const SETTLE_MS = 2_000;
+
+/** What 200 XRs cost. */
+interface Small {
+  readonly firstMs: number;
+  readonly allMs: number;
+  readonly requestsPerXr: number;
+  readonly requestsAfter: number;
+  readonly writesAfter: number;
+  readonly controllerCpuMs: number;
+  readonly serverCpuMs: number;
+  readonly rssMb: number;
+}
+
+/** 200 XRs of three resources each, on an API server of their own; ours and the peer's in turn. Then 2,000 of ours. */
+export async function run(): Promise<void> {
+  const rival = peer();
+  const mine: Small[] = [];
+  const theirs: Small[] = [];
+  for (let index = 0; index < RUNS; index++) {
+    mine.push(await small(ours()));
+    if (rival !== undefined) theirs.push(await small(rival));
+  }
+  const figure = (name: string, key: keyof Small, unit: Figure["unit"], goal?: number): void => {
+    const value = median(mine.map((each) => each[key]));
+    const other = theirs.length === 0 ? undefined : median(theirs.map((each) => each[key]));
+    // The goal is one of the value; a ratio would take its place.
+    report({ name: `controller/${XRS}/${name}`, value, unit, runs: RUNS, ...(goal === undefined ? {} : { goal }) });
+    if (other !== undefined && rival !== undefined)
+      report({ name: `controller/${XRS}/${name}/${rival.name}`, value: other, unit, runs: RUNS });
+  };
+  figure("first-ready", "firstMs", "ms");
+  figure("all-ready", "allMs", "ms", 3_000);
+  figure("requests-per-xr", "requestsPerXr", "requests", 12);
+  figure("requests-per-xr-after", "requestsAfter", "requests");
+  figure("writes-after", "writesAfter", "requests", 0);
+  figure("cpu", "controllerCpuMs", "ms");
+  figure("api-server-cpu", "serverCpuMs", "ms");
+  figure("rss", "rssMb", "MB", 150);
+  await large(median(mine.map(({ allMs }) => allMs)));
+}
+
+async function small(contender: Contender): Promise<Small> {
+  console.error(`bench: controller: ${XRS} XRs, ${contender.name}`);
+  await using world = await startWorld(contender);
+  // Code that runs for the first time is slow; a controller runs for weeks.
+  await world.create("warm-", 10);
+  await sleep(SETTLE_MS);
+  const before = await world.requests();
+  const controller = cpuOf(world.controllerPid);
+  const server = cpuOf(world.serverPid);
+  const { firstMs, allMs } = await world.create("xr-", XRS);
+  const controllerCpuMs = (cpuOf(world.controllerPid) - controller) * 1000;
+  const serverCpuMs = (cpuOf(world.serverPid) - server) * 1000;
+  const ready = await world.requests();
+  await sleep(SETTLE_MS);
+  const settled = await world.requests();
+  await sleep(AFTER_MS);
+  const after = await world.requests();
+  return {
+    firstMs,
+    allMs,
+    // The creates of the XRs are ours.
+    requestsPerXr: (ready.all - before.all) / XRS - 1,
+    requestsAfter: (after.all - ready.all) / XRS,
+    writesAfter: after.writes - settled.writes,
+    controllerCpuMs,
+    serverCpuMs,
+    rssMb: rssOf(world.controllerPid),
+  };
+}
+
+async function large(smallMs: number): Promise<void> {
+  console.error(`bench: controller: ${MANY_XRS} XRs`);
+  await using world = await startWorld(ours());
+  await world.create("warm-", 10);
+  const { allMs } = await world.create("xr-", MANY_XRS);
+  await sleep(SETTLE_MS);
+  const before = await world.requests();
+  const controller = cpuOf(world.controllerPid);
+  await sleep(STEADY_MS);
+  const cpu = cpuOf(world.controllerPid) - controller;
+  const after = await world.requests();
+  const name = `controller/${MANY_XRS}`;
+  report({ name: `${name}/all-ready`, value: allMs, unit: "ms", runs: 1 });
+  // Ten times as many XRs in ten times the time, and a fifth for what a fuller server takes.
+  report({ name: `${name}/growth`, value: allMs / smallMs / (MANY_XRS / XRS), unit: "times", runs: 1, goal: 1.2 });
+  report({ name: `${name}/steady-cpu`, value: (cpu * 100_000) / STEADY_MS, unit: "% of a core", runs: 1, goal: 5 });
+  report({ name: `${name}/steady-writes`, value: after.writes - before.writes, unit: "requests", runs: 1, goal: 0 });
+  report({ name: `${name}/rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1 });
+}
