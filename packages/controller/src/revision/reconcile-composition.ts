@@ -112,8 +112,13 @@ function revisionOf(composition: LiveObject, hash: string, name: string, number:
       },
       ownerReferences: [owner],
     },
-    spec: { ...objectAt(composition, "spec"), revision: number },
+    spec: { ...modernSpec(objectAt(composition, "spec")), revision: number },
   };
+}
+
+/** Seed 004 writes `from` and `to`: revisions say it in one way, for all who look at them. */
+function modernSpec({ from, to, ...spec }: JsonObject): JsonObject {
+  return { ...spec, ...(from !== undefined && { compositeTypeRef: from }), ...(to !== undefined && { resources: to }) };
 }
 
 async function renumber(context: Context, revision: LiveObject, number: number, signal: AbortSignal): Promise<void> {
