@@ -28,6 +28,8 @@ export interface FaultyClient {
   readonly client: Client;
   /** Every write so far, those that failed too. Not among them: dry runs, events and leases. */
   readonly writes: readonly Write[];
+  /** How many of them the controller knows to have been stored. */
+  readonly stored: number;
   readonly hasCrashed: boolean;
   /** Resolves when the controller has crashed: whoever waits for its reconcile would wait for ever. */
   readonly crashed: Promise<void>;
@@ -50,6 +52,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
   const crashed = Promise.withResolvers<void>();
   const underWay = new Set<Promise<unknown>>();
   let dead = false;
+  let stored = 0;
   let late: (() => Promise<LiveObject | undefined>) | undefined;
 
   const die = (): void => {
@@ -93,8 +96,11 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
     writes.push(made);
     const fault = faultAt(made);
     switch (fault?.kind) {
-      case undefined:
-        return await ask(send);
+      case undefined: {
+        const answer = await ask(send);
+        stored++;
+        return answer;
+      }
       case "late":
         late = send;
         die();
@@ -150,6 +156,9 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
   return {
     client,
     writes,
+    get stored() {
+      return stored;
+    },
     get hasCrashed() {
       return dead;
     },

@@ -11,7 +11,7 @@ import { reconcilers } from "./reconcilers.ts";
 /** What one look at everything came to. */
 export interface Pass {
   readonly crashed: boolean;
-  /** Writes that it asked for. */
+  /** Writes that were stored. */
   readonly writes: number;
   /** What did not succeed, one line each. */
   readonly failures: readonly string[];
@@ -111,7 +111,7 @@ export function startLife(options: LifeOptions): Life {
     faulty,
     informers,
     pass: async (next) => {
-      const before = faulty.writes.length;
+      const before = faulty.stored;
       const failures: string[] = [];
       let soon = false;
       const due = jobs();
@@ -124,7 +124,7 @@ export function startLife(options: LifeOptions): Life {
         }
         if (faulty.hasCrashed) break;
       }
-      return { crashed: faulty.hasCrashed, writes: faulty.writes.length - before, failures, soon };
+      return { crashed: faulty.hasCrashed, writes: faulty.stored - before, failures, soon };
     },
   };
 }

@@ -36,7 +36,7 @@ export interface Place {
 }
 
 // A scenario settles in five to fifteen looks; deletions wait for the garbage collector.
-const MAX_PASSES = 400;
+const MAX_PASSES = 300;
 const WAIT_MS = 25;
 // With as many looks without a write between them, something that fails will go on failing.
 const STUCK_PASSES = 12;
@@ -99,7 +99,8 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       if (quiet >= STUCK_PASSES && !soon) return failures;
       if (quiet > 1) await sleep(WAIT_MS);
     }
-    return [`not settled after ${MAX_PASSES} looks`];
+    const last = writes.slice(-5).map(({ verb, object, subresource = "" }) => `${verb} ${object.kind} ${subresource}`);
+    return [`not settled after ${MAX_PASSES} looks; the last writes: ${last.join(", ")}`];
   };
 
   for (const step of scenario.steps) {

@@ -89,7 +89,11 @@ function sorted(value: JsonValue): JsonValue {
   const result: JsonObject = {};
   for (const key of Object.keys(value).toSorted()) {
     const field = value[key];
-    if (!DROPPED.has(key) && field !== undefined) result[key] = sorted(field);
+    if (DROPPED.has(key) || field === undefined) continue;
+    const kept = sorted(field);
+    // Of what had nothing but times nothing is left.
+    if (isObject(field) && Object.keys(field).length > 0 && isObject(kept) && Object.keys(kept).length === 0) continue;
+    result[key] = kept;
   }
   return result;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CONFIG_MAPS, NOPS, SECRETS, THINGS, XTHINGS } from "../kinds.ts";
+import { CONFIG_MAPS, NAMESPACE, NOPS, SECRETS, THINGS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";
 import {
@@ -81,7 +81,7 @@ export const CLAIMS: readonly Scenario[] = [
         act: (actor) =>
           actor.apply(composition(actor, { resources: [configMap("a")] }), {
             ...named(actor, XTHINGS, "x"),
-            spec: { size: "small", compositionRef: { name: `${actor.id}-c` } },
+            spec: { namespace: NAMESPACE, size: "small", compositionRef: { name: `${actor.id}-c` } },
           }),
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a"),
       },
@@ -116,7 +116,10 @@ export const CLAIMS: readonly Scenario[] = [
         act: async (actor) => {
           const name = (await all(actor, XTHINGS))[0]?.metadata.name ?? "";
           const resourceRef = { apiVersion: "sweep.example.org/v1", kind: "XThing", name };
-          await actor.apply({ ...named(actor, THINGS, "thief"), spec: { size: "large", resourceRef } });
+          await actor.apply({
+            ...named(actor, THINGS, "thief"),
+            spec: { namespace: NAMESPACE, size: "large", resourceRef },
+          });
         },
         expect: async (actor) => {
           assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("a"), "data", "size"), "small");

@@ -132,13 +132,21 @@ export const COMPOSITES: readonly Scenario[] = [
       {
         name: "create an XR that composes what is there already",
         act: async (actor) => {
-          const { metadata } = named(actor, CONFIG_MAPS, "theirs");
-          const base = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { whose: "ours" } };
-          const resources = [configMap("a"), { name: "taken", base, readinessChecks: [{ type: "None" }] }];
+          const taken = configMap("taken", { whose: "ours" });
+          const patches = [
+            { fromFieldPath: "spec.namespace", toFieldPath: "metadata.namespace" },
+            { fromFieldPath: "spec.taken", toFieldPath: "metadata.name" },
+          ];
+          const resources = [configMap("a"), { ...taken, patches }];
+          const owner = await actor.client.create({ ...named(actor, CONFIG_MAPS, "owner") });
+          const { apiVersion, kind } = owner;
+          const { name, uid } = owner.metadata;
+          const theirs = named(actor, CONFIG_MAPS, "theirs");
+          theirs.metadata["ownerReferences"] = [{ apiVersion, kind, name, uid, controller: true }];
           await actor.apply(
-            { ...named(actor, CONFIG_MAPS, "theirs"), data: { whose: "theirs" } },
+            { ...theirs, data: { whose: "theirs" } },
             composition(actor, { resources }),
-            xthing(actor),
+            xthing(actor, { taken: `${actor.id}-theirs` }),
           );
         },
         expect: async (actor) => {
@@ -151,7 +159,7 @@ export const COMPOSITES: readonly Scenario[] = [
         act: async (actor) => remove(actor, await theX(actor)),
         expect: async (actor) => {
           assert.equal(textAt(await get(actor, CONFIG_MAPS, "theirs"), "data", "whose"), "theirs");
-          assert.equal((await all(actor, CONFIG_MAPS)).length, 1);
+          assert.equal((await all(actor, CONFIG_MAPS)).length, 2);
         },
       },
     ],

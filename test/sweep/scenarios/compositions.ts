@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { COMPOSITIONS as COMPOSITION, CONFIG_MAPS, GROUP, REVISIONS, XGROUPS, XTHINGS } from "../kinds.ts";
+import { COMPOSITIONS as COMPOSITION, CONFIG_MAPS, GROUP, NAMESPACE, REVISIONS, XGROUPS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";
 import {
@@ -112,7 +112,7 @@ export const COMPOSITIONS: readonly Scenario[] = [
         act: (actor) =>
           actor.apply(composition(actor, { resources: [configMap("a")], labels: { which: actor.id } }), {
             ...named(actor, XTHINGS, "x"),
-            spec: { size: "small", compositionSelector: { matchLabels: { which: actor.id } } },
+            spec: { namespace: NAMESPACE, size: "small", compositionSelector: { matchLabels: { which: actor.id } } },
           }),
         expect: async (actor) => {
           assert.equal(textAt(await theX(actor), "spec", "compositionRef", "name"), `${actor.id}-c`);
@@ -154,7 +154,10 @@ export const COMPOSITIONS: readonly Scenario[] = [
         name: "create the outer XR",
         act: async (actor) => {
           const inner = { apiVersion: `${GROUP}/v1`, kind: "XThing" };
-          const base = { ...inner, spec: { size: "small", compositionRef: { name: `${actor.id}-c` } } };
+          const base = {
+            ...inner,
+            spec: { namespace: NAMESPACE, size: "small", compositionRef: { name: `${actor.id}-c` } },
+          };
           const outer = composition(
             actor,
             {
@@ -165,7 +168,7 @@ export const COMPOSITIONS: readonly Scenario[] = [
           );
           await actor.apply(composition(actor, { resources: [configMap("a"), configMap("b")] }), outer, {
             ...named(actor, XGROUPS, "g"),
-            spec: { compositionRef: { name: `${actor.id}-outer` } },
+            spec: { namespace: NAMESPACE, compositionRef: { name: `${actor.id}-outer` } },
           });
         },
         expect: async (actor) => {

@@ -17,11 +17,13 @@ export function named(
 }
 
 export function xthing(actor: Actor, spec: JsonObject = {}, composition = "c"): JsonObject {
-  return { ...named(actor, XTHINGS, "x"), spec: { compositionRef: { name: `${actor.id}-${composition}` }, ...spec } };
+  const compositionRef = { name: `${actor.id}-${composition}` };
+  return { ...named(actor, XTHINGS, "x"), spec: { namespace: NAMESPACE, compositionRef, ...spec } };
 }
 
 export function thing(actor: Actor, spec: JsonObject = {}): JsonObject {
-  return { ...named(actor, THINGS, "claim"), spec: { compositionRef: { name: `${actor.id}-c` }, ...spec } };
+  const compositionRef = { name: `${actor.id}-c` };
+  return { ...named(actor, THINGS, "claim"), spec: { namespace: NAMESPACE, compositionRef, ...spec } };
 }
 
 /** A Composition of templates, of functions (by their names), or of both. */
@@ -66,7 +68,7 @@ export function nop(name: string, fields: JsonObject = {}): JsonObject {
       apiVersion: apiVersionOf(NOPS),
       kind: NOPS.kind,
       spec: {
-        forProvider: { conditionAfter: READY, connectionDetails: details, fields },
+        forProvider: { conditionAfter: READY, connectionDetails: details, fields: { kept: "yes", ...fields } },
         writeConnectionSecretToRef: { namespace: NAMESPACE },
       },
     },
@@ -90,8 +92,12 @@ export function nop(name: string, fields: JsonObject = {}): JsonObject {
 export function configMap(name: string, data: JsonObject = {}, more: JsonObject = {}): JsonObject {
   return {
     name,
-    base: { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: NAMESPACE }, data: { ...data } },
-    patches: [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "data.size" }],
+    base: { apiVersion: "v1", kind: "ConfigMap", data: { ...data } },
+    patches: [
+      // A template cannot say names: only patches can.
+      { type: "FromCompositeFieldPath", fromFieldPath: "spec.namespace", toFieldPath: "metadata.namespace" },
+      { type: "FromCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "data.size" },
+    ],
     readinessChecks: [{ type: "None" }],
     ...more,
   };
