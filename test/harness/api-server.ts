@@ -48,7 +48,7 @@ export async function startApiServer(options: { readonly users?: readonly string
   return Object.assign(server, {
     kubectl,
     apply: async (...objects: readonly JsonObject[]) => {
-      await kubectl(["apply", "-f", "-"], { input: objects.map((object) => printJson(object)).join("\n---\n") });
+      await kubectl(["apply", "-f", "-"], { input: objects.map((object) => printJson(object)).join("\n") });
     },
   });
 }

@@ -10,7 +10,7 @@ export {
   LABEL_COMPOSITE,
 } from "./names.ts";
 export type { CompositeResource } from "./observed.ts";
-export { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
+export { type Judgement, type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
 export { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
 export { type PrintOptions, printRender } from "./print-render.ts";
 export { type RenderInput, type RenderResult, render } from "./render.ts";

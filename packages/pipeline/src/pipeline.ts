@@ -74,6 +74,20 @@ export interface PipelineResult {
   results: StepResult[];
   /** The result that ended the run. Later functions did not run, and nothing may be applied or deleted. */
   fatal?: StepResult;
+  /**
+   * What the same desired state says of composed resources as they are by now, such as after they were applied: functions
+   * are not run again. Absent after a fatal result.
+   */
+  judge?: (observed: readonly ObservedResource[]) => Judgement;
+}
+
+/** What is to be said of composed resources as they were observed. */
+export interface Judgement {
+  /** See {@link PipelineResult.unready}. */
+  unready: string[];
+  /** See {@link PipelineResult.connectionDetails}. */
+  connectionDetails: ConnectionDetails;
+  warnings: string[];
 }
 
 /**
@@ -104,16 +118,19 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
     return { composite, desired, results, fatal, ...nothing };
   }
   const { functions, undesiredResources } = composition.spec;
-  const { warnings, ...composed } = compose({
-    composite,
-    desired,
-    observed: observed.resources ?? [],
-    templates: templateExtras(composition),
-    failed: templates.failed,
-    deleteUndesired: functions.length === 0 || undesiredResources === "Delete",
-  });
+  const extras = templateExtras(composition);
+  const judge = (resources: readonly ObservedResource[]): ReturnType<typeof compose> =>
+    compose({
+      composite,
+      desired,
+      observed: resources,
+      templates: extras,
+      failed: templates.failed,
+      deleteUndesired: functions.length === 0 || undesiredResources === "Delete",
+    });
+  const { warnings, ...composed } = judge(observed.resources ?? []);
   for (const message of warnings) report({ severity: "Warning", message }, true);
-  return { composite, desired, results, ...composed };
+  return { composite, desired, results, ...composed, judge };
 }
 
 function observedState(input: PipelineInput, composite: CompositeResource): Observed {

@@ -90,7 +90,7 @@ function pinned(
 }
 
 /** What `managedFields` never names. */
-const IDENTITY: readonly string[] = ["name", "namespace", "uid", "resourceVersion", "generateName"];
+const IDENTITY: readonly string[] = ["name", "namespace", "uid", "resourceVersion"];
 
 function withoutIdentity({ apiVersion: _, kind: __, metadata, ...rest }: KubernetesObject): JsonObject {
   const kept = Object.entries(metadata ?? {}).filter(([field]) => !IDENTITY.includes(field));

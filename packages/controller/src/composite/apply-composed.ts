@@ -33,7 +33,8 @@ export async function applicable(
   } catch (error) {
     throw refused(error, titleOf(name, resource), false);
   }
-  const { finalizers, namespace, ...metadata } = resource.metadata ?? {};
+  // What has a name needs no prefix of one.
+  const { finalizers, namespace, generateName: _, ...metadata } = resource.metadata ?? {};
   // A finalizer is the promise of a controller to take it off again, and functions promise nothing.
   const has = observed?.metadata["finalizers"];
   const asked = (Array.isArray(finalizers) ? finalizers : []).filter(
@@ -57,11 +58,11 @@ export async function applicable(
  * Applies a composed resource if that changes something. One that is new and has a name that somebody gave it is looked for
  * first, live: what another controls is not taken.
  *
- * @returns whether something was written
+ * @returns what it is now
  * @throws {CompositeError} if that cannot be
  * @throws {ApiError} `Conflict`: it was not as it was known to be; look again
  */
-export async function applyComposed(work: Work, { entry, intent, observed }: Applicable): Promise<boolean> {
+export async function applyComposed(work: Work, { entry, intent, observed }: Applicable): Promise<LiveObject> {
   const existing =
     observed ?? (isNamedByUs(work, entry, intent) ? undefined : await readLive(work, referenceTo(intent)));
   const controller = existing && controllerOf(existing);
@@ -73,7 +74,7 @@ export async function applyComposed(work: Work, { entry, intent, observed }: App
     );
   }
   try {
-    return (await applyChanged(work, intent, existing, { fieldManager: FIELD_MANAGER })).written;
+    return (await applyChanged(work, intent, existing, { fieldManager: FIELD_MANAGER })).object;
   } catch (error) {
     if (error instanceof ApiError && error.code === "Conflict") throw error;
     throw refused(error, titleOf(entry, intent), holdsSecrets(intent));

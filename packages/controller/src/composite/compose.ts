@@ -40,16 +40,17 @@ export async function composeResources(work: Work): Promise<Outcome> {
   requireSupported(work, composition);
   const observed = await observeComposed(work);
   const secret = await connectionSecret(work);
+  const entries = await observedEntries(work, composition, observed);
   const run = await runPipeline({
     composite: withoutManagedFields(work.xr),
     composition,
-    observed: await observedEntries(work, composition, observed),
+    observed: entries,
     ...(secret && isControlledBy(secret, work.xr) && { connectionDetails: secretDetails(secret) }),
     runner: work.context.runner ?? NO_RUNNER,
     signal: work.signal,
     auth: (step) => pullAuth(work, step),
   });
-  for (const result of run.results) if (result !== run.fatal) tellResult(work, result);
+  for (const result of run.results) if (result.severity !== "Fatal") tellResult(work, result);
   if (run.fatal !== undefined) {
     const { step = "", message } = run.fatal;
     throw new CompositeError(
@@ -73,13 +74,28 @@ export async function composeResources(work: Work): Promise<Outcome> {
     if (found !== undefined) await attempt(() => addOnce(resources, found));
   }
   const wanted = run.desired.composite?.resource;
-  await recordReferences(work, { composition, wanted, changes: selected.changes, observed, resources: [...resources.values()] });
-  for (const resource of resources.values()) await attempt(() => applyComposed(work, resource));
+  await recordReferences(work, {
+    composition,
+    wanted,
+    changes: selected.changes,
+    observed,
+    resources: [...resources.values()],
+  });
+  const now = new Map(entries.map((one) => [one.name, one]));
+  for (const resource of resources.values()) {
+    const { entry } = resource;
+    const object = await attempt(() => applyComposed(work, resource));
+    if (object !== undefined)
+      now.set(entry, { ...now.get(entry), name: entry, resource: withoutManagedFields(object) });
+  }
+  // As they are after they were applied: some are ready as soon as they exist.
+  const { unready, connectionDetails, warnings } = run.judge?.([...now.values()]) ?? { ...run, warnings: [] };
+  for (const message of warnings) tellResult(work, { severity: "Warning", message });
   if (failures.length === 0) {
     for (const object of toDelete(run, observed, resources)) await attempt(() => deleteComposed(work, object));
   }
-  const published = (await attempt(() => publish(work, run, secret))) ?? false;
-  return { wanted, unready: run.unready, published, failures };
+  const published = (await attempt(() => publish(work, { unready, connectionDetails }, secret))) ?? false;
+  return { wanted, unready, published, failures };
 }
 
 function requireSupported({ context }: Work, composition: Composition): void {
@@ -177,14 +193,18 @@ function toDelete(
   });
 }
 
-async function publish(work: Work, run: PipelineResult, observed: LiveObject | undefined): Promise<boolean> {
+async function publish(
+  work: Work,
+  { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
+  observed: LiveObject | undefined,
+): Promise<boolean> {
   const place = secretPlaceOf(work.xr);
   // Until there is something to tell, an XR that is still being made publishes nothing.
-  if (place === undefined || (observed === undefined && run.connectionDetails.size === 0 && run.unready.length > 0)) {
+  if (place === undefined || (observed === undefined && connectionDetails.size === 0 && unready.length > 0)) {
     return false;
   }
   const { connectionSecretKeys: keys } = work.definition.spec;
-  const details = [...run.connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
+  const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
   const { xr, signal } = work;
   return publishConnectionSecret(work.context.client, { owner: xr, place, details, observed, signal });
 }

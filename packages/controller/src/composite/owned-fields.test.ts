@@ -46,6 +46,12 @@ test("items of lists are found by their keys, their values and their places, in 
   expect(project(["a"], { "v:{": {}, "x:a": {} })).toEqual([]);
 });
 
+test("an item that leaves out a key with a default is found, one without any key is not", () => {
+  const fields = { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:port": {} } };
+  expect(project([{ port: 80 }], fields)).toEqual([{ port: 80 }]);
+  expect(project([{ port: 80, protocol: "UDP" }, { name: "x" }], fields)).toEqual([]);
+});
+
 test("a key named like a part of objects is data", () => {
   const value = JSON.parse('{"__proto__":{"a":1}}') as JsonObject;
   const part = project(value, JSON.parse('{"f:__proto__":{"f:a":{}}}') as JsonObject) as JsonObject;

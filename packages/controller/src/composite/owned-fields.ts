@@ -93,5 +93,9 @@ function itemMatcher(name: string): (item: JsonValue, index: number) => boolean 
   if (name.startsWith("v:")) return (item) => sameJson(item, wanted);
   if (!name.startsWith("k:") || !isObject(wanted)) return () => false;
   const keys = Object.entries(wanted);
-  return (item) => isObject(item) && keys.every(([key, value]) => sameJson(item[key], value));
+  // An intent may leave out a key that has a default; what a server holds has all of them.
+  return (item) =>
+    isObject(item) &&
+    keys.some(([key]) => item[key] !== undefined) &&
+    keys.every(([key, value]) => item[key] === undefined || sameJson(item[key], value));
 }
