@@ -81,4 +81,184 @@ describe("a composite resource", needs("api-server"), () => {
     await world.reconcile("three");
     expect(world.requests()).toEqual([]);
   });
+
+  const owner = async (name: string): Promise<JsonObject> => {
+    const { apiVersion, kind, metadata } = await world.xr(name);
+    return { apiVersion, kind, name, uid: metadata.uid, controller: true, blockOwnerDeletion: true };
+  };
+  const synced = async (name: string): Promise<JsonObject> => {
+    const { status } = await world.xr(name);
+    const list = (status as JsonObject)["conditions"] as JsonObject[];
+    return list.find((one) => one["type"] === "Synced") ?? {};
+  };
+
+  test("what a template says no longer goes from the object; what others have set stays", async () => {
+    world.compose({ resources: [template("a", { labels: { ours: "1", old: "1" } })] });
+    await world.create("fields");
+    await world.reconcile("fields");
+    const [made] = (await widgets("fields")) as { metadata: { name: string } }[];
+    const name = made?.metadata.name ?? "";
+    await world.client.patch({ ...WIDGET, name }, "merge", { spec: { labels: { theirs: "1" } } });
+    world.compose({ resources: [template("a", { labels: { ours: "2" } })] });
+    await world.reconcile("fields");
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, name))?.["spec"]).toMatchObject({
+      labels: { ours: "2", theirs: "1" },
+    });
+    // Somebody changes what is ours: it is put right.
+    await world.client.patch({ ...WIDGET, name }, "merge", { spec: { labels: { ours: "3" } } });
+    await world.reconcile("fields");
+    expect(world.requests()).toEqual(["apply widgets.things.example.org"]);
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, name))?.["spec"]).toMatchObject({
+      labels: { ours: "2", theirs: "1" },
+    });
+    // Somebody takes it away.
+    await world.client.patch({ ...WIDGET, name }, "merge", { spec: { labels: { ours: null } } });
+    await world.reconcile("fields");
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, name))?.["spec"]).toMatchObject({ labels: { ours: "2" } });
+    await world.reconcile("fields");
+    expect(world.requests()).toEqual([]);
+  });
+
+  test("a value that the server writes in another form is sent once", async () => {
+    const base = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {},
+      spec: {
+        containers: [{ name: "c", image: "i", resources: { limits: { cpu: "1000m", memory: "1024Mi" } } }],
+      },
+    };
+    const patches = [
+      { type: "FromCompositeFieldPath", fromFieldPath: "spec.namespace", toFieldPath: "metadata.namespace" },
+    ];
+    world.compose({ resources: [{ name: "pod", base, patches, readinessChecks: [{ type: "None" }] }] });
+    await world.create("quantities", { namespace: "default" });
+    await world.reconcile("quantities");
+    expect(world.requests()).toContain("apply pods");
+    const { spec } = await world.xr("quantities");
+    expect((spec as JsonObject)["resourceRefs"]).toMatchObject([{ kind: "Pod", namespace: "default" }]);
+    // Ready as soon as it exists: told at once.
+    expect(await conditions("quantities")).toMatchObject({ Ready: "True Available" });
+    await world.reconcile("quantities");
+    expect(world.requests()).toEqual([]);
+    world.restart();
+    await world.reconcile("quantities");
+    expect(world.requests()).toEqual(["apply pods"]);
+    await world.reconcile("quantities");
+    expect(world.requests()).toEqual([]);
+  });
+
+  test("an entry that is no longer desired is deleted, and its reference kept until it is gone", async () => {
+    world.compose({ resources: [template("a"), template("b")] });
+    await world.create("dropped");
+    await world.reconcile("dropped");
+    const made = (await widgets("dropped")) as { metadata: { name: string; annotations: JsonObject } }[];
+    const b = made.find(({ metadata }) => metadata.annotations["crossplane.io/composition-resource-name"] === "b");
+    const name = b?.metadata.name ?? "";
+    await world.client.patch({ ...WIDGET, name }, "merge", { metadata: { finalizers: ["example.org/slow"] } });
+    world.compose({ resources: [template("a")] });
+    await world.reconcile("dropped");
+    await world.reconcile("dropped");
+    expect(world.requests()).toEqual([]);
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, name))?.metadata["deletionTimestamp"]).toBeDefined();
+    expect(((await world.xr("dropped"))["spec"] as JsonObject)["resourceRefs"]).toHaveLength(2);
+    await world.client.patch({ ...WIDGET, name }, "merge", { metadata: { finalizers: null } });
+    await world.reconcile("dropped");
+    expect(((await world.xr("dropped"))["spec"] as JsonObject)["resourceRefs"]).toHaveLength(1);
+    await world.reconcile("dropped");
+    expect(world.requests()).toEqual([]);
+  });
+
+  test("what another controls is neither changed nor deleted, whoever refers to it", async () => {
+    await world.create("other");
+    const foreign = {
+      ...WIDGET,
+      metadata: { name: "foreign", ownerReferences: [await owner("other")] },
+      spec: { size: 5 },
+    };
+    await world.client.create(foreign);
+    world.compose({ resources: [template("a")] });
+    await world.create("forger", { resourceRefs: [{ ...WIDGET, name: "foreign" }] });
+    await world.reconcile("forger");
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "foreign"))?.["spec"]).toEqual({ size: 5 });
+    const patches = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
+    world.compose({ resources: [template("a"), template("b", {}, { patches })] });
+    await world.create("thief", { name: "foreign" });
+    await expect(world.reconcile("thief")).rejects.toThrow(expect.objectContaining({ code: "NotControllable" }));
+    expect(await synced("thief")).toMatchObject({ status: "False", reason: "NotControllable" });
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "foreign"))?.["spec"]).toEqual({ size: 5 });
+    // The other entry was made all the same.
+    expect(await widgets("thief")).toHaveLength(1);
+  });
+
+  test("a resource whose controller reference was stripped is kept with its reference, told of, and not deleted", async () => {
+    const named = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
+    world.compose({ resources: [template("a", {}, { patches: named })] });
+    await world.create("stripped", { name: "stripped-a" });
+    await world.reconcile("stripped");
+    await world.client.patch({ ...WIDGET, name: "stripped-a" }, "merge", { metadata: { ownerReferences: null } });
+    world.compose({ resources: [] });
+    world.events.length = 0;
+    await world.reconcile("stripped");
+    await world.reconcile("stripped");
+    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "stripped-a"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(((await world.xr("stripped"))["spec"] as JsonObject)["resourceRefs"]).toHaveLength(1);
+    expect(world.events.filter(({ type }) => type === "Warning")).toHaveLength(2);
+    expect(world.requests()).toEqual([]);
+  });
+
+  test("a paused XR is left alone, which its condition tells; when it goes on, it is composed", async () => {
+    world.compose({ resources: [template("a")] });
+    await world.create("paused", {}, { annotations: { "crossplane.io/paused": "true" } });
+    await world.reconcile("paused");
+    expect(await conditions("paused")).toEqual({ Synced: "False ReconcilePaused" });
+    await world.reconcile("paused");
+    expect(world.requests()).toEqual([]);
+    expect(await widgets("paused")).toEqual([]);
+    const reference = { apiVersion: "example.org/v1", kind: "XDatabase", name: "paused" };
+    await world.client.patch(reference, "merge", { metadata: { annotations: { "crossplane.io/paused": null } } });
+    await world.reconcile("paused");
+    expect(await conditions("paused")).toMatchObject({ Synced: "True ReconcileSuccess" });
+  });
+
+  test("a kind that is not served is named; the other entries are made, and nothing is deleted", async () => {
+    world.compose({ resources: [template("a"), template("b")] });
+    await world.create("unserved");
+    await world.reconcile("unserved");
+    const gone = { apiVersion: "things.example.org/v1", kind: "Gadget", spec: {} };
+    world.compose({ resources: [{ name: "x", base: gone }, template("c")] });
+    await expect(world.reconcile("unserved")).rejects.toThrow(expect.objectContaining({ code: "KindNotServed" }));
+    expect(await synced("unserved")).toMatchObject({ status: "False", reason: "KindNotServed" });
+    expect((await synced("unserved"))["message"]).toContain("Gadget");
+    expect(await widgets("unserved")).toHaveLength(3);
+    // Told once, written once.
+    const told = world.events.length;
+    await expect(world.reconcile("unserved")).rejects.toThrow();
+    expect(world.requests()).toEqual([]);
+    expect(world.events.length).toBe(told);
+    world.compose({ resources: [template("a"), template("b"), template("c")] });
+    await world.reconcile("unserved");
+    expect(await conditions("unserved")).toMatchObject({ Synced: "True ReconcileSuccess" });
+  });
+
+  test("what the schema refuses is told with the field, and the rest is made", async () => {
+    world.compose({ resources: [template("a", { size: 5000 }), template("b")] });
+    await world.create("invalid");
+    await expect(world.reconcile("invalid")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+    expect((await synced("invalid"))["message"]).toMatch(/"a".*spec\.size/);
+    expect(await widgets("invalid")).toHaveLength(1);
+  });
+
+  test("a Composition that is missing, has an environment or functions that are off: nothing is touched, and told why", async () => {
+    await world.create("refused");
+    const patches = [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size" }];
+    world.compose({ resources: [template("a", {}, { patches })], environment: { patches: [] } });
+    await expect(world.reconcile("refused")).rejects.toThrow();
+    expect(await synced("refused")).toMatchObject({ status: "False", reason: "EnvironmentUnsupported" });
+    world.compose({ functions: [{ name: "f", type: "Container", container: { image: "f" } }] });
+    await expect(world.reconcile("refused")).rejects.toThrow();
+    expect(await synced("refused")).toMatchObject({ status: "False", reason: "FunctionsDisabled" });
+    expect((await world.xr("refused")).metadata["finalizers"]).toBeUndefined();
+    expect(await widgets("refused")).toEqual([]);
+  });
 });
