@@ -8,6 +8,7 @@ const suites = {
   functionio: () => import("./functionio.bench.ts"),
   pull: () => import("./pull.bench.ts"),
   build: () => import("./build.bench.ts"),
+  kubernetes: () => import("./kubernetes.bench.ts"),
   controller: () => import("./controller.bench.ts"),
 };
 

@@ -37,9 +37,12 @@ export function decodeText(input: string | Uint8Array, limits: ResolvedLimits, s
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
+// Making one costs more than decoding a small text with it.
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 function decodeBytes(bytes: Uint8Array, source: string | undefined): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return strictUtf8.decode(bytes);
   } catch (cause) {
     if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
       const message = "is UTF-16; save it as UTF-8";

@@ -1,9 +1,11 @@
-// Applies config maps with Go's own client, and prints how long that took as JSON.
+// Applies config maps with Go's own client: for each line of standard input, which is a prefix of names, as many as COUNT,
+// and prints how long that took as a line of JSON.
 //
-//	kubernetes-peer KUBECONFIG NAMESPACE PREFIX COUNT CONCURRENCY
+//	kubernetes-peer KUBECONFIG NAMESPACE COUNT CONCURRENCY
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,14 +29,14 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 5 {
-		return fmt.Errorf("usage: kubernetes-peer KUBECONFIG NAMESPACE PREFIX COUNT CONCURRENCY")
+	if len(args) != 4 {
+		return fmt.Errorf("usage: kubernetes-peer KUBECONFIG NAMESPACE COUNT CONCURRENCY")
 	}
-	count, err := strconv.Atoi(args[3])
+	count, err := strconv.Atoi(args[2])
 	if err != nil {
 		return err
 	}
-	concurrency, err := strconv.Atoi(args[4])
+	concurrency, err := strconv.Atoi(args[3])
 	if err != nil {
 		return err
 	}
@@ -59,10 +61,20 @@ func run(args []string) error {
 		_, err := maps.Apply(context.Background(), name, object, metav1.ApplyOptions{FieldManager: "bench", Force: true})
 		return err
 	}
-	// The connection and the first of everything are not what is compared either.
-	if err := apply(args[2] + "-warm"); err != nil {
-		return err
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		seconds, err := round(apply, lines.Text(), count, concurrency)
+		if err != nil {
+			return err
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(map[string]float64{"seconds": seconds}); err != nil {
+			return err
+		}
 	}
+	return lines.Err()
+}
+
+func round(apply func(name string) error, prefix string, count, concurrency int) (float64, error) {
 	names := make(chan string)
 	failures := make(chan error, concurrency)
 	var group sync.WaitGroup
@@ -73,21 +85,20 @@ func run(args []string) error {
 			defer group.Done()
 			for name := range names {
 				if err := apply(name); err != nil {
-					failures <- err
-					return
+					select {
+					case failures <- err:
+					default:
+					}
 				}
 			}
 		}()
 	}
 	for i := range count {
-		names <- fmt.Sprintf("%s-%d", args[2], i)
+		names <- fmt.Sprintf("%s-%d", prefix, i)
 	}
 	close(names)
 	group.Wait()
 	seconds := time.Since(begin).Seconds()
 	close(failures)
-	if err := <-failures; err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]float64{"seconds": seconds})
+	return seconds, <-failures
 }
