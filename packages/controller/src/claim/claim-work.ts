@@ -25,11 +25,11 @@ export function compositeReference({ composites }: ClaimWork, name: string): Obj
   return { apiVersion: apiVersionOf(composites), kind: composites.kind, name };
 }
 
-/** A composite as a cache, or a write of ours that it does not show yet, has it; else as the server has it. */
+/** A composite as a cache has it, or our last write if it is newer; one that no cache has as the server has it. */
 export async function findComposite(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
-  const reference = compositeReference(work, name);
   const cached = work.context.informers.peek(work.composites)?.get(name);
-  return work.memory.own.newest(reference, cached) ?? (await findCompositeLive(work, name));
+  if (cached === undefined) return findCompositeLive(work, name);
+  return work.memory.own.newest(compositeReference(work, name), cached);
 }
 
 /** A composite as the server has it now. */

@@ -59,7 +59,8 @@ async function findClaim(
   const reference = { apiVersion: apiVersionOf(claims), kind: claims.kind, name, namespace };
   const cache = context.informers.peek(claims);
   if (cache === undefined) return findLive(context, reference, signal);
-  return memory.own.newest(reference, cache.get(name, namespace));
+  const cached = cache.get(name, namespace);
+  return cached && memory.own.newest(reference, cached);
 }
 
 async function reconcile(work: ClaimWork): Promise<Outcome | undefined> {

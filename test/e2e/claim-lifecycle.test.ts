@@ -1,0 +1,293 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { at, type ClaimWorld, claimWorld, ready } from "../harness/claims.ts";
+import { conditionsOf, messageOf } from "../harness/definitions.ts";
+import { type CrashPoint, faultyClient } from "../harness/faulty-client.ts";
+import { needs } from "../harness/needs.ts";
+
+const API = "example.org/v1";
+const nameOf = (object: LiveObject | undefined): string => object?.metadata.name ?? "";
+
+// How a claim comes to its composite, to its secret, and to its end.
+describe("a claim", needs("api-server"), () => {
+  let server: TestApiServer;
+  let world: ClaimWorld;
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    world = await claimWorld(server, { defaultCompositeDeletePolicy: "Background" });
+  });
+  beforeEach(() => {
+    world.events.length = 0;
+    world.writes();
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+
+  const bound = (name: string): JsonObject => ({ resourceRef: { apiVersion: API, kind: "XThing", name } });
+  const createComposite = (name: string, spec: JsonObject = {}): Promise<LiveObject> =>
+    world.client.create({ apiVersion: API, kind: "XThing", metadata: { name }, spec });
+  const remove = (name: string): Promise<unknown> =>
+    world.client.delete({ apiVersion: API, kind: "Thing", name, namespace: "default" });
+  const hold = (name: string, finalizers: string[] | null): Promise<unknown> =>
+    world.patchComposite(name, { metadata: { finalizers } });
+
+  describe("binding", () => {
+    test("is bound to the composite that it names, if that is nobody's", async () => {
+      const { metadata } = await createComposite("static", { region: "eu", size: 7 });
+      await world.createClaim("static", { ...bound("static"), region: "us" });
+      await world.reconcileClaim("static");
+      const composite = await world.composite("static");
+      expect(composite?.metadata.uid).toBe(metadata.uid);
+      expect(composite?.["spec"]).toMatchObject({ region: "us", claimRef: { name: "static", namespace: "default" } });
+      expect(conditionsOf(await world.claim("static"))["Synced"]).toBe("True ReconcileSuccess");
+    });
+
+    test("waits for a composite that it names and that is not there, and does not make it", async () => {
+      await world.createClaim("early", bound("late"));
+      await world.reconcileClaim("early");
+      expect(conditionsOf(await world.claim("early"))).toEqual({ Synced: "False CompositeNotFound" });
+      expect(await world.composite("late")).toBeUndefined();
+      await createComposite("late");
+      await world.reconcileClaim("early");
+      expect(conditionsOf(await world.claim("early"))["Synced"]).toBe("True ReconcileSuccess");
+    });
+
+    test("does not take the composite of another claim, and lets go without harming it", async () => {
+      await world.createClaim("owner", { size: 5 });
+      await world.reconcileClaim("owner");
+      const before = await world.compositeOf("owner");
+      await world.createClaim("thief", { ...bound(nameOf(before)), size: 6 });
+      await world.reconcileClaim("thief");
+      const thief = await world.claim("thief");
+      expect(conditionsOf(thief)).toEqual({ Synced: "False CompositeOfAnother" });
+      expect(messageOf(thief, "Synced")).toContain(nameOf(before));
+      expect(world.events.at(-1)).toMatchObject({ type: "Warning", reason: "CompositeOfAnother" });
+      world.writes();
+      await world.reconcileClaim("thief");
+      expect(world.writes()).toEqual([]);
+      await remove("thief");
+      await world.reconcileClaim("thief");
+      expect(await world.claim("thief")).toBeUndefined();
+      expect((await world.compositeOf("owner"))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+    });
+
+    test("is one of two that ask for a composite at the same time", async () => {
+      await createComposite("contested");
+      const names = ["first", "second"];
+      for (const name of names) await world.createClaim(name, bound("contested"));
+      const reconcilers = names.map(() => world.reconciler());
+      for (let round = 0; round < 3; round++) {
+        const looks = names.map((name, index) =>
+          world.look(reconcilers[index] ?? world.reconciler(), `default/${name}`),
+        );
+        await Promise.all(looks);
+      }
+      const states = await Promise.all(names.map(async (name) => conditionsOf(await world.claim(name))["Synced"]));
+      expect(states.toSorted()).toEqual(["False CompositeOfAnother", "True ReconcileSuccess"]);
+    });
+
+    test("with a reference to another kind says so", async () => {
+      await world.createClaim("kind", { resourceRef: { apiVersion: "v1", kind: "Namespace", name: "default" } });
+      await world.reconcileClaim("kind");
+      const claim = await world.claim("kind");
+      expect(conditionsOf(claim)).toEqual({ Synced: "False InvalidResourceRef" });
+      expect(messageOf(claim, "Synced")).toContain("spec.resourceRef");
+      await remove("kind");
+      await world.reconcileClaim("kind");
+      expect(await world.claim("kind")).toBeUndefined();
+    });
+
+    test("gets its composite again, under the same name, when that was taken away", async () => {
+      await world.createClaim("again", { size: 4 });
+      await world.reconcileClaim("again");
+      const before = await world.compositeOf("again");
+      await world.client.delete({ apiVersion: API, kind: "XThing", name: nameOf(before) });
+      await world.reconcileClaim("again");
+      const after = await world.compositeOf("again");
+      expect(nameOf(after)).toBe(nameOf(before));
+      expect(after?.["spec"]).toMatchObject({ size: 4 });
+    });
+
+    test("does not bind itself to a composite that a stale cache does not show, and another has", async () => {
+      await world.createClaim("stale");
+      await world.reconcileClaim("stale");
+      const name = nameOf(await world.compositeOf("stale"));
+      await world.patchComposite(name, { spec: { claimRef: { name: "other" } } });
+      const kind = await world.client.kind(API, "XThing");
+      world.cache(kind, []);
+      await world.reconciler()("default/stale", AbortSignal.timeout(10_000));
+      world.cache(kind, undefined);
+      expect(at(await world.composite(name), "spec", "claimRef")["name"]).toBe("other");
+      expect(conditionsOf(await world.claim("stale"))["Synced"]).toBe("False CompositeOfAnother");
+    });
+
+    test.each<CrashPoint>(["before", "after-commit", "after-reply"])(
+      "has one composite wherever its controller crashed %s a write",
+      async (point) => {
+        const name = `crash-${point}`;
+        await world.createClaim(name, { size: 2 });
+        for (let write = 1; write <= 4; write++) {
+          const faulty = faultyClient(world.context.client, ({ number }) =>
+            number === write ? { kind: "crash", point } : undefined,
+          );
+          const reconcile = world.reconciler({ client: faulty.client });
+          await Promise.race([reconcile(`default/${name}`, AbortSignal.timeout(10_000)), faulty.crashed]);
+          await faulty.drained();
+        }
+        await world.reconcileClaim(name);
+        const composites = await world.compositesOf(name);
+        expect(composites.map(nameOf)).toEqual([nameOf(await world.compositeOf(name))]);
+        await remove(name);
+        for (let write = 1; write <= 3; write++) {
+          const faulty = faultyClient(world.context.client, ({ number }) =>
+            number === write ? { kind: "crash", point } : undefined,
+          );
+          const reconcile = world.reconciler({ client: faulty.client });
+          await Promise.race([reconcile(`default/${name}`, AbortSignal.timeout(10_000)), faulty.crashed]);
+          await faulty.drained();
+        }
+        await world.reconcileClaim(name);
+        expect(await world.claim(name)).toBeUndefined();
+        expect(await world.compositesOf(name)).toEqual([]);
+      },
+    );
+  });
+
+  describe("deletion", () => {
+    test("goes at once with Background, and its composite after it", async () => {
+      await world.createClaim("background");
+      await world.reconcileClaim("background");
+      const name = nameOf(await world.compositeOf("background"));
+      await hold(name, ["example.org/hold"]);
+      await remove("background");
+      await world.reconcileClaim("background");
+      expect(await world.claim("background")).toBeUndefined();
+      expect((await world.composite(name))?.metadata["deletionTimestamp"]).toBeDefined();
+      await hold(name, null);
+    });
+
+    test("waits for its composite with Foreground, and says so", async () => {
+      await world.createClaim("foreground", { compositeDeletePolicy: "Foreground" });
+      await world.reconcileClaim("foreground");
+      const name = nameOf(await world.compositeOf("foreground"));
+      await hold(name, ["example.org/hold"]);
+      await remove("foreground");
+      await world.lookAt("foreground");
+      await world.lookAt("foreground");
+      const claim = await world.claim("foreground");
+      expect(conditionsOf(claim)["Ready"]).toBe("False Deleting");
+      expect(messageOf(claim, "Ready")).toContain(name);
+      expect((await world.composite(name))?.metadata["finalizers"]).toContain("foregroundDeletion");
+      await hold(name, null);
+      while ((await world.composite(name)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 50));
+      await world.reconcileClaim("foreground");
+      expect(await world.claim("foreground")).toBeUndefined();
+    });
+
+    test("does not delete a composite that it was made for and that no longer says whose it is", async () => {
+      await world.createClaim("lost");
+      await world.reconcileClaim("lost");
+      const name = nameOf(await world.compositeOf("lost"));
+      await world.patchComposite(name, { spec: { claimRef: null } });
+      await remove("lost");
+      await world.reconcileClaim("lost");
+      expect(conditionsOf(await world.claim("lost"))["Synced"]).toBe("False CompositeOfAnother");
+      expect((await world.composite(name))?.metadata["deletionTimestamp"]).toBeUndefined();
+    });
+
+    test("leaves a composite that it was never bound to", async () => {
+      await createComposite("unbound");
+      await world.createClaim("unbound", bound("unbound"), { finalizers: ["finalizer.apiextensions.crossplane.io"] });
+      await remove("unbound");
+      await world.reconcileClaim("unbound");
+      expect(await world.claim("unbound")).toBeUndefined();
+      expect((await world.composite("unbound"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    });
+  });
+
+  describe("connection secret", () => {
+    const secret = (name: string): Promise<LiveObject | undefined> => world.find("v1", "Secret", name, "default");
+    const withSecret = async (name: string, spec: JsonObject = {}): Promise<LiveObject> => {
+      await world.createClaim(name, { writeConnectionSecretToRef: { name: `${name}-details` }, ...spec });
+      await world.reconcileClaim(name);
+      const composite = await world.compositeOf(name);
+      await world.patchComposite(nameOf(composite), {
+        spec: { writeConnectionSecretToRef: { name: `${name}-source`, namespace: "kube-system" } },
+      });
+      return world.setStatus(nameOf(composite), ready());
+    };
+    const publish = (name: string, composite: LiveObject, data: JsonObject, owned = true): Promise<LiveObject> => {
+      const { uid } = composite.metadata;
+      const owner = { apiVersion: API, kind: "XThing", name: nameOf(composite), uid, controller: true };
+      return world.client.apply({
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: `${name}-source`, namespace: "kube-system", ...(owned && { ownerReferences: [owner] }) },
+        type: "connection.crossplane.io/v1alpha1",
+        data,
+      });
+    };
+
+    test("is copied when the composite is ready, kept up to date, and not written again", async () => {
+      const composite = await withSecret("secret");
+      await publish("secret", composite, { user: "YQ==", password: "Yg==" });
+      await world.reconcileClaim("secret");
+      const copy = await secret("secret-details");
+      expect(copy).toMatchObject({
+        type: "connection.crossplane.io/v1alpha1",
+        data: { user: "YQ==", password: "Yg==" },
+        metadata: { ownerReferences: [{ kind: "Thing", name: "secret", controller: true }] },
+      });
+      const claim = await world.claim("secret");
+      expect(conditionsOf(claim)["Ready"]).toBe("True Available");
+      expect(at(claim, "status", "connectionDetails")["lastPublishedTime"]).toMatch(/Z$/);
+      world.writes();
+      await world.reconcileClaim("secret");
+      expect(world.writes()).toEqual([]);
+      await publish("secret", composite, { user: "Yw==" });
+      await world.reconcileClaim("secret");
+      expect((await secret("secret-details"))?.["data"]).toEqual({ user: "Yw==" });
+      await world.client.delete({ apiVersion: "v1", kind: "Secret", name: "secret-details", namespace: "default" });
+      await world.reconcileClaim("secret");
+      expect((await secret("secret-details"))?.["data"]).toEqual({ user: "Yw==" });
+      expect(JSON.stringify(world.events)).not.toMatch(/YQ==|Yg==|Yw==/);
+    });
+
+    test("is not copied from a secret that the composite does not control", async () => {
+      const composite = await withSecret("foreign");
+      await publish("foreign", composite, { root: "YQ==" }, false);
+      await world.reconcileClaim("foreign");
+      expect(await secret("foreign-details")).toBeUndefined();
+      expect(conditionsOf(await world.claim("foreign"))["Synced"]).toBe("False SecretOfAnother");
+    });
+
+    test("does not overwrite a secret that is not the claim's", async () => {
+      const theirs = { apiVersion: "v1", kind: "Secret", metadata: { name: "victim-details", namespace: "default" } };
+      const before = await world.client.create({ ...theirs, data: { mine: "YQ==" } });
+      const composite = await withSecret("victim");
+      await publish("victim", composite, { root: "Yg==" });
+      await world.reconcileClaim("victim");
+      expect((await secret("victim-details"))?.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+      const claim = await world.claim("victim");
+      expect(conditionsOf(claim)["Synced"]).toBe("False SecretOfAnother");
+      expect(messageOf(claim, "Synced")).not.toContain("Yg==");
+      await world.client.delete({ apiVersion: "v1", kind: "Secret", name: "victim-details", namespace: "default" });
+      await world.reconcileClaim("victim");
+      expect(conditionsOf(await world.claim("victim"))).toMatchObject({
+        Synced: "True ReconcileSuccess",
+        Ready: "True Available",
+      });
+    });
+
+    test("that is not there yet is waited for", async () => {
+      await withSecret("waiting");
+      await world.reconcileClaim("waiting");
+      expect(conditionsOf(await world.claim("waiting"))["Synced"]).toBe("False SecretNotFound");
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { at, type ClaimWorld, claimWorld, ready } from "../harness/claims.ts";
+import { conditionsOf } from "../harness/definitions.ts";
+import { needs } from "../harness/needs.ts";
+
+const nameOf = (object: LiveObject | undefined): string => object?.metadata.name ?? "";
+
+// What goes from a claim to its composite, and what comes back.
+describe("a claim", needs("api-server"), () => {
+  let server: TestApiServer;
+  let world: ClaimWorld;
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    world = await claimWorld(server);
+  });
+  beforeEach(() => {
+    world.events.length = 0;
+    world.writes();
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+
+  test("gets a composite with its spec and labels in three writes; then nothing is written", async () => {
+    await world.createClaim(
+      "one",
+      { size: 3, region: "eu" },
+      { labels: { team: "a" }, annotations: { "example.org/x": "y" } },
+    );
+    await world.lookAt("one");
+    expect(world.writes()).toEqual([
+      "patch things.example.org",
+      "apply xthings.example.org",
+      "patch things.example.org",
+    ]);
+    const claim = await world.claim("one");
+    const composite = await world.compositeOf("one");
+    expect(composite?.metadata).toMatchObject({
+      labels: { team: "a", "crossplane.io/claim-name": "one", "crossplane.io/claim-namespace": "default" },
+      annotations: { "example.org/x": "y" },
+    });
+    expect(nameOf(composite)).toMatch(/^one-[0-9a-f]{12}$/);
+    expect(composite?.["spec"]).toEqual({
+      size: 3,
+      region: "eu",
+      claimRef: { apiVersion: "example.org/v1", kind: "Thing", namespace: "default", name: "one" },
+    });
+    expect(claim?.["spec"]).toMatchObject({
+      compositeDeletePolicy: "Background",
+      resourceRef: { apiVersion: "example.org/v1", kind: "XThing", name: nameOf(composite) },
+    });
+    expect(claim?.metadata["finalizers"]).toEqual(["finalizer.apiextensions.crossplane.io"]);
+    expect(conditionsOf(claim)).toEqual({ Synced: "True ReconcileSuccess", Ready: "False Waiting" });
+    await world.reconcileClaim("one");
+    // A new process does not know what the last one wrote.
+    await world.reconciler()("default/one", AbortSignal.timeout(10_000));
+    expect(world.writes()).toEqual([]);
+  });
+
+  test("shows its composite's status, and is ready when it is", async () => {
+    await world.createClaim("status");
+    await world.reconcileClaim("status");
+    const name = nameOf(await world.compositeOf("status"));
+    await world.setStatus(name, { address: "10.0.0.1", count: 2 });
+    await world.reconcileClaim("status");
+    expect((await world.claim("status"))?.["status"]).toMatchObject({ address: "10.0.0.1", count: 2 });
+    await world.setStatus(name, ready({ count: null }));
+    await world.reconcileClaim("status");
+    const claim = await world.claim("status");
+    expect(conditionsOf(claim)).toEqual({ Synced: "True ReconcileSuccess", Ready: "True Available" });
+    expect(at(claim, "status")["count"]).toBeUndefined();
+    world.writes();
+    await world.reconcileClaim("status");
+    expect(world.writes()).toEqual([]);
+  });
+
+  test("changes its composite when it changes, and takes away what it takes away", async () => {
+    await world.createClaim("change", { size: 3, options: { a: "1", b: "2" } }, { labels: { team: "a" } });
+    await world.reconcileClaim("change");
+    await world.patchClaim("change", {
+      metadata: { labels: { team: null, stage: "prod" } },
+      spec: { size: 4, options: { b: null } },
+    });
+    await world.reconcileClaim("change");
+    const composite = await world.compositeOf("change");
+    expect(composite?.["spec"]).toMatchObject({ size: 4, options: { a: "1" } });
+    expect(at(composite, "spec", "options")).toEqual({ a: "1" });
+    expect(composite?.metadata.labels).toMatchObject({ stage: "prod" });
+    expect(composite?.metadata.labels?.["team"]).toBeUndefined();
+  });
+
+  test("leaves what others gave its composite, and shows what it does not say itself", async () => {
+    await world.createClaim("both", { size: 3 });
+    await world.reconcileClaim("both");
+    const name = nameOf(await world.compositeOf("both"));
+    const selected = {
+      compositionRef: { name: "c" },
+      compositionRevisionRef: { name: "c-1" },
+      compositionUpdatePolicy: "Automatic",
+    };
+    await world.patchComposite(name, {
+      spec: { ...selected, address: "a", resourceRefs: [{ apiVersion: "v1", kind: "Secret", name: "s" }] },
+    });
+    await world.reconcileClaim("both");
+    expect((await world.claim("both"))?.["spec"]).toMatchObject({ ...selected, address: "a", size: 3 });
+    expect(at(await world.claim("both"), "spec")["resourceRefs"]).toBeUndefined();
+    // It follows, and does not hold its composite to what it was.
+    await world.patchComposite(name, { spec: { address: "b", compositionRevisionRef: { name: "c-2" } } });
+    await world.reconcileClaim("both");
+    expect((await world.composite(name))?.["spec"]).toMatchObject({
+      address: "b",
+      compositionRevisionRef: { name: "c-2" },
+    });
+    expect((await world.claim("both"))?.["spec"]).toMatchObject({
+      address: "b",
+      compositionRevisionRef: { name: "c-2" },
+    });
+    await world.patchComposite(name, { spec: { address: null } });
+    await world.reconcileClaim("both");
+    expect(at(await world.claim("both"), "spec")["address"]).toBeUndefined();
+    world.writes();
+    await world.reconcileClaim("both");
+    expect(world.writes()).toEqual([]);
+    // What its author writes from now on is the author's.
+    await world.patchClaim("both", { spec: { address: "mine", compositionRef: { name: "d" } } });
+    await world.reconcileClaim("both");
+    expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "mine", compositionRef: { name: "d" } });
+  });
+
+  test("chooses the revision with the policy Manual, and shows it with Automatic", async () => {
+    await world.createClaim("revision", { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "r-1" } });
+    await world.reconcileClaim("revision");
+    const name = nameOf(await world.compositeOf("revision"));
+    expect((await world.composite(name))?.["spec"]).toMatchObject({
+      compositionUpdatePolicy: "Manual",
+      compositionRevisionRef: { name: "r-1" },
+    });
+    await world.patchClaim("revision", { spec: { compositionUpdatePolicy: "Automatic" } });
+    await world.reconcileClaim("revision");
+    await world.patchComposite(name, { spec: { compositionRevisionRef: { name: "r-2" } } });
+    await world.reconcileClaim("revision");
+    expect((await world.composite(name))?.["spec"]).toMatchObject({ compositionRevisionRef: { name: "r-2" } });
+    expect((await world.claim("revision"))?.["spec"]).toMatchObject({ compositionRevisionRef: { name: "r-2" } });
+  });
+
+  test("cannot smuggle in what is its composite's own, whatever its schema allows", async () => {
+    const theirs: JsonObject = {
+      resourceRefs: [{ apiVersion: "v1", kind: "Secret", name: "s" }],
+      claimRef: { name: "x" },
+    };
+    await world.createClaim(
+      "smuggle",
+      { free: theirs, writeConnectionSecretToRef: { name: "mine" } },
+      {
+        labels: { "crossplane.io/composite": "another", "crossplane.io/claim-name": "another" },
+        annotations: {
+          "crossplane.io/composition-resource-name": "a",
+          "crossplane.io/paused": "false",
+          "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        },
+      },
+    );
+    await world.reconcileClaim("smuggle");
+    const composite = await world.compositeOf("smuggle");
+    // Within a field of its own it may say what it likes.
+    expect(composite?.["spec"]).toMatchObject({ free: theirs, claimRef: { name: "smuggle" } });
+    expect(at(composite, "spec")["writeConnectionSecretToRef"]).toBeUndefined();
+    expect(composite?.metadata.labels).toEqual({
+      "crossplane.io/claim-name": "smuggle",
+      "crossplane.io/claim-namespace": "default",
+    });
+    expect(composite?.metadata.annotations).toBeUndefined();
+  });
+
+  test("gives its external name to its composite, which keeps the one that it has", async () => {
+    const key = "crossplane.io/external-name";
+    await world.createClaim("named", {}, { annotations: { [key]: "first" } });
+    await world.reconcileClaim("named");
+    const name = nameOf(await world.compositeOf("named"));
+    expect((await world.composite(name))?.metadata.annotations).toEqual({ [key]: "first" });
+    await world.patchClaim("named", { metadata: { annotations: { [key]: "second" } } });
+    await world.reconcileClaim("named");
+    expect((await world.composite(name))?.metadata.annotations).toEqual({ [key]: "first" });
+    expect((await world.claim("named"))?.metadata.annotations).toEqual({ [key]: "first" });
+    await world.patchComposite(name, { metadata: { annotations: { [key]: "third" } } });
+    await world.reconcileClaim("named");
+    expect((await world.claim("named"))?.metadata.annotations).toEqual({ [key]: "third" });
+    expect((await world.composite(name))?.metadata.annotations).toEqual({ [key]: "third" });
+  });
+
+  test("is left alone while it is paused", async () => {
+    const paused = { "crossplane.io/paused": "true" };
+    await world.createClaim("paused", { size: 3 }, { annotations: paused });
+    await world.reconcileClaim("paused");
+    expect(conditionsOf(await world.claim("paused"))).toEqual({ Synced: "False ReconcilePaused" });
+    expect(await world.compositesOf("paused")).toEqual([]);
+    world.writes();
+    await world.reconcileClaim("paused");
+    expect(world.writes()).toEqual([]);
+    await world.patchClaim("paused", { metadata: { annotations: { "crossplane.io/paused": null } } });
+    await world.reconcileClaim("paused");
+    expect(conditionsOf(await world.claim("paused"))["Synced"]).toBe("True ReconcileSuccess");
+    expect(await world.compositesOf("paused")).toHaveLength(1);
+  });
+});

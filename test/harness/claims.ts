@@ -1,0 +1,80 @@
+import { documentOf } from "@xfn/composition";
+import { parseDefinition } from "@xfn/composition/definition";
+import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import type { TestApiServer } from "./api-server.ts";
+import { type DefinitionWorld, definitionWorld, thingDefinition } from "./definitions.ts";
+
+/** Claims `Thing` of composites `XThing`, reconciled by hand; nobody reconciles the composites. */
+export interface ClaimWorld extends DefinitionWorld {
+  /** Makes a claim in the namespace default. */
+  createClaim(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
+  /** Reconciles until there is nothing more to do at once. */
+  reconcileClaim(name: string): Promise<Outcome | undefined>;
+  /** Reconciles once. */
+  lookAt(name: string): Promise<Outcome | undefined>;
+  claim(name: string): Promise<LiveObject | undefined>;
+  /** The composite that a claim is bound to. */
+  compositeOf(name: string): Promise<LiveObject | undefined>;
+  composite(name: string): Promise<LiveObject | undefined>;
+  /** Composites that say they are this claim's. */
+  compositesOf(name: string): Promise<LiveObject[]>;
+  patchClaim(name: string, body: JsonObject): Promise<LiveObject>;
+  patchComposite(name: string, body: JsonObject): Promise<LiveObject>;
+  setStatus(composite: string, status: JsonObject): Promise<LiveObject>;
+  reconciler(context?: Partial<Context>): Reconcile;
+}
+
+const API = "example.org/v1";
+
+/** @param definition more of the definition's spec */
+export async function claimWorld(server: TestApiServer, definition: JsonObject = {}): Promise<ClaimWorld> {
+  const world = await definitionWorld(server);
+  const { client } = world;
+  const object = thingDefinition(definition);
+  await client.create(object);
+  await world.settle(definitionReconciler(world.context), "xthings.example.org");
+  const parsed = parseDefinition(documentOf(object));
+  const reconciler = (context: Partial<Context> = {}): Reconcile =>
+    claimReconciler({ ...world.context, ...context }, parsed);
+  const reconcile = reconciler();
+  const claimNamed = (name: string) => ({ apiVersion: API, kind: "Thing", name, namespace: "default" });
+  const compositeNamed = (name: string) => ({ apiVersion: API, kind: "XThing", name });
+  const claim = (name: string): Promise<LiveObject | undefined> => world.find(API, "Thing", name, "default");
+  const composite = (name: string): Promise<LiveObject | undefined> => world.find(API, "XThing", name);
+  return {
+    ...world,
+    reconciler,
+    claim,
+    composite,
+    createClaim: (name, spec = {}, metadata = {}) =>
+      client.create({ apiVersion: API, kind: "Thing", metadata: { ...metadata, name, namespace: "default" }, spec }),
+    reconcileClaim: (name) => world.settle(reconcile, `default/${name}`),
+    lookAt: (name) => world.look(reconcile, `default/${name}`),
+    async compositeOf(name) {
+      const reference = at(await claim(name), "spec", "resourceRef");
+      return typeof reference["name"] === "string" ? composite(reference["name"]) : undefined;
+    },
+    async compositesOf(name) {
+      const { items } = await client.list(await client.kind(API, "XThing"));
+      return items.filter((one) => at(one, "spec", "claimRef")["name"] === name);
+    },
+    patchClaim: (name, body) => client.patch(claimNamed(name), "merge", body),
+    patchComposite: (name, body) => client.patch(compositeNamed(name), "merge", body),
+    setStatus: (name, status) => client.patch(compositeNamed(name), "merge", { status }, { subresource: "status" }),
+  };
+}
+
+/** An object within an object; empty if there is none. */
+export function at(object: JsonObject | undefined, ...path: readonly string[]): JsonObject {
+  let value: unknown = object;
+  for (const step of path) value = isObject(value) ? value[step] : undefined;
+  return isObject(value) ? value : {};
+}
+
+/** The status of a composite that is ready. */
+export function ready(more: JsonObject = {}): JsonObject {
+  const time = { lastTransitionTime: "2026-01-01T00:00:00Z" };
+  return { ...more, conditions: [{ type: "Ready", status: "True", reason: "Available", ...time }] };
+}
