@@ -201,7 +201,9 @@ describe("a composite resource", needs("api-server"), () => {
     world.events.length = 0;
     await world.reconcile("stripped");
     await world.reconcile("stripped");
-    expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "stripped-a"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(
+      (await world.find(WIDGET.apiVersion, WIDGET.kind, "stripped-a"))?.metadata["deletionTimestamp"],
+    ).toBeUndefined();
     expect(((await world.xr("stripped"))["spec"] as JsonObject)["resourceRefs"]).toHaveLength(1);
     expect(world.events.filter(({ type }) => type === "Warning")).toHaveLength(2);
     expect(world.requests()).toEqual([]);

@@ -33,6 +33,8 @@ export interface CompositeWorld {
   readonly logged: string[];
   /** Requests of the reconciler since the last call: `apply widgets`. Watches and lists of informers are not among them. */
   requests(): string[];
+  /** Those of them that may change something. */
+  writes(): string[];
   /** Which Composition there is. */
   compose(spec: JsonObject): void;
   /** Makes an XR and waits until the reconciler's cache has it. */
@@ -252,16 +254,18 @@ export async function compositeWorld(
     },
   });
   let number = 0;
+  const requests = (): string[] =>
+    sent
+      .splice(0)
+      .filter(({ verb }) => verb !== "discover")
+      .map(({ verb, resource }) => `${verb} ${resource}`);
   return {
     client: own,
     definition,
     events,
     logged,
-    requests: () =>
-      sent
-        .splice(0)
-        .filter(({ verb }) => verb !== "discover")
-        .map(({ verb, resource }) => `${verb} ${resource}`),
+    requests,
+    writes: () => requests().filter((one) => !/^(get|list) /.test(one)),
     compose(spec) {
       number++;
       const document = {

@@ -17,6 +17,7 @@ import { writeStatus } from "./composite-status.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { type CompositeMemory, emptyMemory } from "./memory.ts";
 import { referenceTo } from "./references.ts";
+import { pullSecretReader } from "./pull-auth.ts";
 import { readLive, tell, type Work } from "./work.ts";
 
 /** Polls are spread over this part of the interval, so that XRs that were made at once do not stay together. */
@@ -34,6 +35,7 @@ const MAX_CONFLICT_MS = 5_000;
 export function compositeReconciler(context: Context, definition: Definition): Reconcile {
   const kind = compositeKindOf(definition);
   const memories = new Map<string, CompositeMemory>();
+  const pullSecrets = pullSecretReader();
 
   const memoryOf = (key: string, uid: string | undefined): CompositeMemory | undefined => {
     const memory = memories.get(key);
@@ -54,7 +56,7 @@ export function compositeReconciler(context: Context, definition: Definition): R
     if (found === undefined || memory === undefined) return undefined;
     memory.own.begin();
     const xr = memory.own.newest(reference, found) ?? found;
-    const work: Work = { context, definition, memory, signal, xr, said: new Set() };
+    const work: Work = { context, definition, memory, pullSecrets, signal, xr, said: new Set() };
     try {
       const outcome = await reconcileComposite(work);
       memory.conflicts = 0;

@@ -1,10 +1,11 @@
 import type { CompositionFunction, ImagePullSecret } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/pipeline";
 import { findLive, objectAt } from "../read-objects.ts";
 import { CompositeError } from "./composite-error.ts";
 import { dockerAuths } from "./docker-auths.ts";
+import { objectKey } from "./references.ts";
 import { tell, type Work } from "./work.ts";
 
 /** Kubernetes, "Pull an Image from a Private Registry": the types of pull secrets, each with its key. */
@@ -12,6 +13,31 @@ const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
   ["kubernetes.io/dockercfg", ".dockercfg"],
 ]);
+
+/** Many XRs run the same functions, one after the other; a Secret that changes is seen after this time. */
+const FRESH_MS = 10_000;
+
+/** Reads pull secrets and service accounts, each at most once in a while. */
+export interface PullSecretReader {
+  read(work: Work, reference: ObjectReference): Promise<LiveObject | undefined>;
+}
+
+/** Remembers what it has read for some seconds, also that there is nothing. */
+export function pullSecretReader(): PullSecretReader {
+  const known = new Map<string, { object: LiveObject | undefined; at: number }>();
+  return {
+    async read({ context, signal }, reference) {
+      const key = objectKey(reference);
+      const now = context.now();
+      for (const [other, { at }] of known) if (now - at > FRESH_MS) known.delete(other);
+      const found = known.get(key);
+      if (found !== undefined) return found.object;
+      const object = await findLive(context, reference, signal);
+      known.set(key, { object, at: now });
+      return object;
+    },
+  };
+}
 
 /**
  * Credentials for a step's image: of the step's pull secrets, in their order, then of those of the controller's own service
@@ -32,7 +58,7 @@ export async function pullAuth(work: Work, step: CompositionFunction): Promise<R
           `read from; use ${context.namespace}, or allow it with --pull-secret-namespaces`,
       );
     }
-    const secret = await findLive(context, { apiVersion: "v1", kind: "Secret", ...place }, work.signal);
+    const secret = await work.pullSecrets.read(work, { apiVersion: "v1", kind: "Secret", ...place });
     if (secret === undefined) {
       const message = `step ${JSON.stringify(step.name)}: there is no pull secret ${place.namespace}/${name}`;
       tell(work, "Warning", "ComposeResources", message);
@@ -44,10 +70,10 @@ export async function pullAuth(work: Work, step: CompositionFunction): Promise<R
   return undefined;
 }
 
-async function accountSecrets({ context, signal }: Work): Promise<ImagePullSecret[]> {
-  const { serviceAccount: name, namespace } = context;
+async function accountSecrets(work: Work): Promise<ImagePullSecret[]> {
+  const { serviceAccount: name, namespace } = work.context;
   if (name === undefined) return [];
-  const account = await findLive(context, { apiVersion: "v1", kind: "ServiceAccount", name, namespace }, signal);
+  const account = await work.pullSecrets.read(work, { apiVersion: "v1", kind: "ServiceAccount", name, namespace });
   const list = account?.["imagePullSecrets"];
   return (Array.isArray(list) ? list : []).flatMap((one) => {
     const secret = isObject(one) ? one["name"] : undefined;

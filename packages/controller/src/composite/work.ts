@@ -4,12 +4,14 @@ import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } fr
 import type { Context } from "../context.ts";
 import { type Applied, type ApplyChangedOptions } from "./apply-changed.ts";
 import type { CompositeMemory } from "./memory.ts";
+import type { PullSecretReader } from "./pull-auth.ts";
 
 /** One reconcile of one XR: what it works with, and what it has to tell. */
 export interface Work {
   readonly context: Context;
   readonly definition: Definition;
   readonly memory: CompositeMemory;
+  readonly pullSecrets: PullSecretReader;
   readonly signal: AbortSignal;
   /** The XR as it is known to be: newer after each write. */
   xr: LiveObject;

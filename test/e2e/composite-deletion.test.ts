@@ -1,0 +1,135 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type CompositeWorld, compositeWorld, installKinds } from "../harness/composites.ts";
+import { needs } from "../harness/needs.ts";
+
+// The end of a composite resource, on a real API server with its garbage collector.
+
+const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
+const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
+
+describe("a composite resource that is deleted", needs("api-server"), () => {
+  let server: TestApiServer;
+  let world: CompositeWorld;
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    await installKinds(server);
+    await server.kubectl(["create", "namespace", "xfn-system"]);
+    world = await compositeWorld(server);
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+
+  const named = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
+  const find = (name: string): Promise<LiveObject | undefined> => world.find(WIDGET.apiVersion, WIDGET.kind, name);
+  const findXr = (name: string): Promise<LiveObject | undefined> => world.find(XR.apiVersion, XR.kind, name);
+  /** An XR with one widget of its name, which something holds. */
+  const composed = async (name: string, spec: JsonObject = {}): Promise<void> => {
+    world.compose({ resources: [{ name: "a", base: { ...WIDGET, spec: { size: 1 } }, patches: named }] });
+    await world.create(name, { ...spec, name });
+    await world.reconcile(name);
+  };
+  const hold = (name: string, finalizers: string[] | null): Promise<unknown> =>
+    world.client.patch({ ...WIDGET, name }, "merge", { metadata: { finalizers } });
+
+  test("in the background: the deletion of all that it has made has begun when it goes", async () => {
+    await composed("background", { writeConnectionSecretToRef: { name: "background", namespace: "xfn-system" } });
+    await world.client.patch(
+      { ...WIDGET, name: "background" },
+      "merge",
+      { status: { conditions: [{ type: "Ready", status: "True" }] } },
+      { subresource: "status" },
+    );
+    await world.reconcile("background");
+    expect(await world.find("v1", "Secret", "background")).toBeDefined();
+    await hold("background", ["example.org/slow"]);
+    await world.client.delete({ ...XR, name: "background" });
+    await world.reconcile("background");
+    expect(await findXr("background")).toBeUndefined();
+    expect((await find("background"))?.metadata["deletionTimestamp"]).toBeDefined();
+    expect(await world.find("v1", "Secret", "background")).toBeUndefined();
+    await hold("background", null);
+    expect(await find("background")).toBeUndefined();
+    // Once more, for what is not there any more.
+    expect(await world.reconcile("background")).toBeUndefined();
+  });
+
+  test("in the foreground: it stays, and tells, until all that it has made is gone", async () => {
+    await composed("foreground");
+    await hold("foreground", ["example.org/slow"]);
+    await world.client.delete({ ...XR, name: "foreground" }, { propagationPolicy: "Foreground" });
+    const outcome = await world.reconcile("foreground");
+    expect(outcome?.requeueAfterMs).toBeGreaterThan(0);
+    const xr = await findXr("foreground");
+    expect(xr?.metadata["finalizers"]).toContain("composite.apiextensions.crossplane.io");
+    const conditions = (xr?.["status"] as JsonObject)["conditions"] as JsonObject[];
+    expect(conditions.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "Deleting" });
+    await world.reconcile("foreground");
+    expect(world.writes()).toEqual([]);
+    await hold("foreground", null);
+    await world.reconcile("foreground");
+    expect((await findXr("foreground"))?.metadata["finalizers"] ?? []).not.toContain(
+      "composite.apiextensions.crossplane.io",
+    );
+  });
+
+  test("with the policy Orphan it leaves what it has made", async () => {
+    await composed("orphan");
+    await world.client.delete({ ...XR, name: "orphan" }, { propagationPolicy: "Orphan" });
+    await world.reconcile("orphan");
+    expect(world.writes()).toEqual(["patch xdatabases.example.org"]);
+    expect((await find("orphan"))?.metadata["deletionTimestamp"]).toBeUndefined();
+  });
+
+  test("what it does not control stays, although it refers to it", async () => {
+    await composed("forger");
+    await world.client.create({ ...WIDGET, metadata: { name: "users" }, spec: {} });
+    await world.client.patch({ ...XR, name: "forger" }, "merge", {
+      spec: {
+        resourceRefs: [
+          { ...WIDGET, name: "forger" },
+          { ...WIDGET, name: "users" },
+          { apiVersion: "nowhere.example.org/v1", kind: "Gone", name: "x" },
+          { ...WIDGET, name: "never-was" },
+        ],
+      },
+    });
+    await world.client.delete({ ...XR, name: "forger" });
+    await world.reconcile("forger");
+    expect((await find("users"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(await find("forger")).toBeUndefined();
+    expect(await findXr("forger")).toBeUndefined();
+  });
+
+  test("a name that was given to somebody else meanwhile is theirs: nothing of it is deleted", async () => {
+    await composed("reused");
+    const { uid } = (await world.xr("reused")).metadata;
+    await world.client.delete({ ...WIDGET, name: "reused" });
+    await world.client.create({ ...WIDGET, metadata: { name: "reused" }, spec: { size: 9 } });
+    await world.client.delete({ ...XR, name: "reused" });
+    await world.reconcile("reused");
+    expect(uid).toBeDefined();
+    expect(await findXr("reused")).toBeUndefined();
+    expect((await find("reused"))?.["spec"]).toEqual({ size: 9 });
+  });
+
+  test("one that never had a finalizer, or is paused, is left to others", async () => {
+    await world.create("bare", {}, { finalizers: ["example.org/theirs"] });
+    await world.client.delete({ ...XR, name: "bare" });
+    await world.reconcile("bare");
+    expect(world.requests()).toEqual([]);
+    await composed("resting");
+    await world.client.patch({ ...XR, name: "resting" }, "merge", {
+      metadata: { annotations: { "crossplane.io/paused": "true" } },
+    });
+    await world.client.delete({ ...XR, name: "resting" });
+    await world.reconcile("resting");
+    expect(await find("resting")).toBeDefined();
+    expect(await findXr("resting")).toBeDefined();
+  });
+});

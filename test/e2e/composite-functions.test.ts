@@ -1,0 +1,406 @@
+import { type FunctionIO, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { printJson } from "@xfn/functionio/document";
+import type { FunctionRunner, RunOptions } from "@xfn/pipeline";
+import { inProcessRunner } from "@xfn/pipeline/in-process";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type CompositeWorld, compositeWorld, installKinds } from "../harness/composites.ts";
+import { needs } from "../harness/needs.ts";
+import { runnerOf } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// What functions desire, on a real API server.
+
+const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
+const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
+
+/** What the function does now. */
+let desired: (io: FunctionIO) => void = () => {};
+let given: FunctionIO | undefined;
+let options: RunOptions | undefined;
+
+const runner: FunctionRunner = inProcessRunner({
+  fn: (bytes, how) => {
+    const io = parseFunctionIO(bytes);
+    given = structuredClone(io);
+    options = how;
+    desired(io);
+    return Buffer.from(printFunctionIO(io));
+  },
+});
+
+const FUNCTION = { name: "step", type: "Container", container: { image: "fn" } };
+
+describe("functions of a composite resource", needs("api-server"), () => {
+  let server: TestApiServer;
+  let world: CompositeWorld;
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    await installKinds(server);
+    await server.kubectl(["create", "namespace", "xfn-system"]);
+    await server.kubectl(["create", "namespace", "foreign"]);
+    world = await compositeWorld(server, { runner, pullSecretNamespaces: ["allowed"], serviceAccount: "xfn" });
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+  beforeEach(() => {
+    world.compose({ functions: [FUNCTION] });
+    world.events.length = 0;
+    world.logged.length = 0;
+    desired = () => {};
+  });
+
+  const widget = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
+    ...WIDGET,
+    metadata: { name, ...metadata },
+    spec,
+  });
+  const wants =
+    (resources: Record<string, JsonObject | null>, composite?: JsonObject) =>
+    (io: FunctionIO): void => {
+      io.desired = {
+        ...(composite && { composite: { resource: composite } }),
+        resources: Object.entries(resources).map(([name, resource]) => ({ name, resource })),
+      };
+    };
+  const find = (name: string) => world.find(WIDGET.apiVersion, WIDGET.kind, name);
+  const condition = async (name: string, type: string): Promise<JsonObject> => {
+    const { status } = await world.xr(name);
+    const list = ((status as JsonObject | undefined)?.["conditions"] ?? []) as JsonObject[];
+    return list.find((one) => one["type"] === type) ?? {};
+  };
+  const references = async (name: string): Promise<unknown> =>
+    ((await world.xr(name))["spec"] as JsonObject)["resourceRefs"];
+
+  test("status, spec, labels and annotations of the XR that a function sets are there, and go when it says so no longer", async () => {
+    await world.create("status", { size: 1 });
+    const first = {
+      metadata: { labels: { team: "a" }, annotations: { note: "x" } },
+      spec: { region: "eu" },
+      status: { endpoint: "db:5432", users: ["a"], conditions: [{ type: "Migrated", status: "True", reason: "Done" }] },
+    };
+    desired = wants({}, first);
+    await world.reconcile("status");
+    const xr = await world.xr("status");
+    expect(xr["spec"]).toMatchObject({ size: 1, region: "eu" });
+    expect(xr["status"]).toMatchObject({ endpoint: "db:5432", users: ["a"] });
+    expect(xr.metadata).toMatchObject({ labels: { team: "a" }, annotations: { note: "x" } });
+    expect(await condition("status", "Migrated")).toMatchObject({ status: "True" });
+    await world.reconcile("status");
+    expect(world.writes()).toEqual([]);
+
+    desired = wants({}, { metadata: {}, spec: {}, status: { endpoint: "db:5433" } });
+    await world.reconcile("status");
+    const later = await world.xr("status");
+    expect(later["spec"]).not.toHaveProperty("region");
+    expect(later["status"]).toMatchObject({ endpoint: "db:5433" });
+    expect(later["status"]).not.toHaveProperty("users");
+    expect(later.metadata.labels).not.toHaveProperty("team");
+    // Nothing desired of the XR: it stays as it is.
+    desired = wants({});
+    await world.reconcile("status");
+    expect(world.writes()).toEqual([]);
+  });
+
+  test("a function that returns the XR as it was given takes nothing over: a user can take a field away", async () => {
+    await world.create("echo", { size: 1, extra: { deep: 1 } });
+    desired = (io) => {
+      io.desired = { composite: { resource: structuredClone(given?.observed.composite?.resource ?? {}) } };
+    };
+    await world.reconcile("echo");
+    await world.reconcile("echo");
+    await world.client.patch({ ...XR, name: "echo" }, "merge", { spec: { extra: null } });
+    await world.reconcile("echo");
+    expect((await world.xr("echo"))["spec"]).not.toHaveProperty("extra");
+    await world.reconcile("echo");
+    expect(world.writes()).toEqual([]);
+  });
+
+  test("present is applied, null is deleted, absent is left alone, and told when a step dropped it", async () => {
+    await world.create("states");
+    desired = wants({ a: widget("states-a", { size: 1 }), b: widget("states-b"), c: widget("states-c") });
+    await world.reconcile("states");
+    desired = wants({ a: widget("states-a", { size: 2 }), b: null });
+    await world.reconcile("states");
+    await world.reconcile("states");
+    expect((await find("states-a"))?.["spec"]).toEqual({ size: 2 });
+    expect(await find("states-b")).toBeUndefined();
+    expect(await find("states-c")).toBeDefined();
+    expect(await references("states")).toMatchObject([{ name: "states-a" }, { name: "states-c" }]);
+    world.compose({ functions: [FUNCTION], undesiredResources: "Delete" });
+    await world.reconcile("states");
+    await world.reconcile("states");
+    expect(await find("states-c")).toBeUndefined();
+    expect(await references("states")).toMatchObject([{ name: "states-a" }]);
+  });
+
+  test("a run that ends fatally, fails or returns nonsense changes and deletes nothing, and is told; then all goes on", async () => {
+    world.compose({ functions: [FUNCTION], undesiredResources: "Delete" });
+    await world.create("fatal");
+    desired = wants({ a: widget("fatal-a"), b: widget("fatal-b") }, { status: { users: "kept" } });
+    await world.reconcile("fatal");
+    const before = await world.xr("fatal");
+    const problems: [string, (io: FunctionIO) => void][] = [
+      [
+        "FatalResult",
+        (io) => {
+          io.desired = {};
+          io.results = [
+            { severity: "Warning", message: "careful" },
+            { severity: "Fatal", message: "stop here" },
+          ];
+        },
+      ],
+      [
+        "RunFailed",
+        () => {
+          throw new Error("boom");
+        },
+      ],
+      ["InvalidDesired", wants({ x: { metadata: {} } })],
+    ];
+    for (const [reason, problem] of problems) {
+      desired = problem;
+      await expect(world.reconcile("fatal")).rejects.toThrow(expect.objectContaining({ code: reason }));
+      expect(world.writes()).toEqual(["apply xdatabases.example.org"]);
+      expect(await condition("fatal", "Synced")).toMatchObject({ status: "False", reason });
+      await expect(world.reconcile("fatal")).rejects.toThrow();
+      expect(world.writes()).toEqual([]);
+    }
+    expect(world.events.map(({ type, message }) => `${type} ${message}`)).toContain(
+      'Warning Pipeline step "step": careful',
+    );
+    const after = await world.xr("fatal");
+    expect(after["spec"]).toEqual(before["spec"]);
+    expect(after["status"]).toMatchObject({ users: "kept" });
+    expect(await find("fatal-a")).toBeDefined();
+    desired = wants({ a: widget("fatal-a") }, { status: { users: "kept" } });
+    await world.reconcile("fatal");
+    expect(await condition("fatal", "Synced")).toMatchObject({ status: "True" });
+    expect(await find("fatal-b")).toBeUndefined();
+  });
+
+  test("one name for an entry for ever: a function that changes it, or a crash before it was seen, makes no second object", async () => {
+    await world.create("named");
+    desired = wants({ a: widget("named-1") });
+    await world.reconcile("named");
+    desired = wants({ a: widget("named-2", { size: 2 }) });
+    world.restart();
+    await world.reconcile("named");
+    expect(await find("named-2")).toBeUndefined();
+    expect((await find("named-1"))?.["spec"]).toEqual({ size: 2 });
+    desired = wants({ a: { ...WIDGET, metadata: { generateName: "gen-" }, spec: {} }, b: { ...WIDGET, spec: {} } });
+    await world.create("generated");
+    await world.reconcile("generated");
+    world.restart();
+    await world.reconcile("generated");
+    const { items } = await world.client.list(await world.client.kind(WIDGET.apiVersion, WIDGET.kind), {
+      labelSelector: "crossplane.io/composite=generated",
+    });
+    expect(items.map(({ metadata }) => metadata.name.replace(/[0-9a-f]{12}$/, "")).toSorted()).toEqual([
+      "gen-",
+      "generated-",
+    ]);
+  });
+
+  test("owners, finalizers and the identity of what a function desires are ours to set", async () => {
+    await world.create("identity");
+    const uid = (await world.xr("identity")).metadata.uid;
+    desired = wants({
+      a: widget(
+        "identity-a",
+        {},
+        {
+          finalizers: ["evil/forever"],
+          ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "other", controller: true }],
+          labels: { "crossplane.io/composite": "other" },
+          annotations: { "crossplane.io/composition-resource-name": "z" },
+        },
+      ),
+    });
+    await world.reconcile("identity");
+    const { metadata } = (await find("identity-a")) ?? {};
+    expect(metadata?.["finalizers"]).toBeUndefined();
+    expect(metadata?.["ownerReferences"]).toMatchObject([{ uid, controller: true }]);
+    expect(metadata?.labels).toEqual({ "crossplane.io/composite": "identity" });
+    expect(metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "a" });
+    expect(world.events.map(({ message }) => message).join("\n")).toContain("evil/forever");
+  });
+
+  test("an object that a function renames from one entry to another is neither deleted nor made again", async () => {
+    world.compose({ functions: [FUNCTION], undesiredResources: "Delete" });
+    await world.create("renamed");
+    desired = wants({ a: widget("renamed-a") });
+    await world.reconcile("renamed");
+    const before = await find("renamed-a");
+    desired = wants({ b: widget("renamed-a") });
+    await world.reconcile("renamed");
+    await world.reconcile("renamed");
+    const after = await find("renamed-a");
+    expect(after?.metadata.uid).toBe(before?.metadata.uid);
+    expect(after?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(after?.metadata.annotations?.["crossplane.io/composition-resource-name"]).toBe("b");
+    desired = wants({ b: widget("renamed-a"), c: widget("renamed-a") });
+    await expect(world.reconcile("renamed")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+  });
+
+  test("functions see what exists with its connection details; the XR publishes what its definition lets through", async () => {
+    const place = { name: "conn", namespace: "xfn-system" };
+    await world.create("secrets", { writeConnectionSecretToRef: place });
+    const widgetSecret = { name: "widget-conn", namespace: "xfn-system" };
+    await world.client.create({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: widgetSecret,
+      stringData: { user: "ada", password: "hunter2", extra: "never" },
+    });
+    const connectionDetails = ["user", "password", "extra"].map((key) => ({ fromConnectionSecretKey: key }));
+    desired = (io) => {
+      const resource = widget("secrets-a", { writeConnectionSecretToRef: widgetSecret });
+      io.desired = { resources: [{ name: "a", resource, connectionDetails, readinessChecks: [{ type: "None" }] }] };
+    };
+    await world.reconcile("secrets");
+    await world.reconcile("secrets");
+    expect(given?.observed.resources?.[0]).toMatchObject({
+      name: "a",
+      connectionDetails: [
+        { name: "extra", value: "never" },
+        { name: "password", value: "hunter2" },
+        { name: "user", value: "ada" },
+      ],
+    });
+    expect(given?.observed.resources?.[0]?.resource.metadata).not.toHaveProperty("managedFields");
+    const read = () => world.find("v1", "Secret", "conn", "xfn-system");
+    const secret = await read();
+    expect(secret).toMatchObject({
+      type: "connection.crossplane.io/v1alpha1",
+      data: { user: Buffer.from("ada").toString("base64"), password: Buffer.from("hunter2").toString("base64") },
+    });
+    expect(secret?.["data"]).not.toHaveProperty("extra");
+    expect(secret?.metadata["ownerReferences"]).toMatchObject([{ name: "secrets", controller: true }]);
+    expect((await world.xr("secrets"))["status"]).toHaveProperty("connectionDetails.lastPublishedTime");
+    await world.reconcile("secrets");
+    expect(world.writes()).toEqual([]);
+    expect(given?.observed.composite?.connectionDetails).toEqual([
+      { name: "password", value: "hunter2" },
+      { name: "user", value: "ada" },
+    ]);
+    // Taken away, it is made again.
+    await world.client.delete({ apiVersion: "v1", kind: "Secret", ...place });
+    await world.reconcile("secrets");
+    expect((await read())?.["data"]).toHaveProperty("password");
+    // A key that is published no longer goes; another's stays.
+    await world.client.patch({ apiVersion: "v1", kind: "Secret", ...place }, "merge", { data: { theirs: "eA==" } });
+    connectionDetails.splice(0, 1);
+    await world.reconcile("secrets");
+    expect(Object.keys((await read())?.["data"] as JsonObject).toSorted()).toEqual(["password", "theirs"]);
+    const told = JSON.stringify([world.events, world.logged, await world.xr("secrets")]);
+    expect(told).not.toContain("hunter2");
+    expect(told).not.toContain(Buffer.from("hunter2").toString("base64"));
+  });
+
+  test("a connection secret of somebody else is refused, and stays as it is", async () => {
+    const place = { name: "taken", namespace: "xfn-system" };
+    await world.client.create({ apiVersion: "v1", kind: "Secret", metadata: place, stringData: { a: "b" } });
+    await world.create("taker", { writeConnectionSecretToRef: place });
+    desired = wants({}, { status: { set: true } });
+    await expect(world.reconcile("taker")).rejects.toThrow(expect.objectContaining({ code: "NotControllable" }));
+    expect(await condition("taker", "Synced")).toMatchObject({ status: "False", reason: "NotControllable" });
+    expect((await world.find("v1", "Secret", "taken"))?.["data"]).toEqual({ a: "Yg==" });
+    expect(given?.observed.composite).not.toHaveProperty("connectionDetails");
+  });
+
+  test("what a server says of a Secret that it refuses is not repeated", async () => {
+    await world.create("quoted");
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "q", namespace: "xfn-system" } };
+    desired = wants({ a: { ...secret, data: { "bad key": Buffer.from("hunter2").toString("base64") } } });
+    await expect(world.reconcile("quoted")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+    desired = wants({ a: { ...secret, data: { key: "hunter2!" } } });
+    const error: unknown = await world.reconcile("quoted").catch((thrown: unknown) => thrown);
+    const told = JSON.stringify([world.events, world.logged, await world.xr("quoted"), String(error)]);
+    expect(told).toContain("cannot apply composed resource");
+    expect(told).not.toContain("hunter2");
+    expect((error as Error).cause).toBeUndefined();
+  });
+
+  test("pull secrets of our own and of allowed namespaces, and of our service account, go to the runner; others are refused", async () => {
+    await server.kubectl(["create", "namespace", "allowed"]);
+    const pull = async (namespace: string, name: string, password: string): Promise<void> => {
+      const config = { auths: { "registry.example.org": { username: "ada", password } } };
+      await world.client.create({
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name, namespace },
+        type: "kubernetes.io/dockerconfigjson",
+        stringData: { ".dockerconfigjson": JSON.stringify(config) },
+      });
+    };
+    await pull("xfn-system", "own", "p1");
+    await pull("allowed", "other", "p2");
+    await pull("foreign", "stolen", "p3");
+    await world.create("pulls");
+    const image = "registry.example.org/fn:v1";
+    const pulling = inProcessRunner({ [image]: (bytes, how) => ((options = how), bytes) });
+    const context = { runner: pulling };
+    const auth = async (imagePullSecrets: JsonObject[]): Promise<unknown> => {
+      world.compose({ functions: [{ ...FUNCTION, container: { image, imagePullSecrets } }] });
+      options = undefined;
+      await world.reconcile("pulls", context);
+      return (options as RunOptions | undefined)?.auth;
+    };
+    expect(await auth([{ name: "own" }])).toEqual({ username: "ada", password: "p1" });
+    expect(await auth([{ name: "other", namespace: "allowed" }])).toEqual({ username: "ada", password: "p2" });
+    expect(await auth([{ name: "missing" }])).toBeUndefined();
+    expect(world.events.map(({ message }) => message).join("\n")).toContain("xfn-system/missing");
+    await expect(auth([{ name: "stolen", namespace: "foreign" }])).rejects.toThrow("--pull-secret-namespaces");
+    expect(options).toBeUndefined();
+    await world.client.create({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "xfn", namespace: "xfn-system" },
+      imagePullSecrets: [{ name: "own" }],
+    });
+    world.restart();
+    expect(await auth([])).toEqual({ username: "ada", password: "p1" });
+    expect(JSON.stringify([world.events, world.logged])).not.toMatch(/p1|p2|p3/);
+  });
+
+  describe("in containers", needs("crun"), () => {
+    test("a function in an image composes, and one that fails is told with its step", async () => {
+      await using workspace = await Workspace.create();
+      const answer: JsonObject = {
+        apiVersion: "apiextensions.crossplane.io/v1alpha1",
+        kind: "FunctionIO",
+        desired: {
+          composite: { resource: { status: { from: "a container" } } },
+          resources: [{ name: "a", resource: widget("containers-a", { size: 7 }) }],
+        },
+      };
+      const script = `#!/bin/sh\ngrep -q refuse && exit 3\ncat <<'END'\n${printJson(answer)}\nEND\n`;
+      await workspace.write("fn/function", script, { mode: 0o755 });
+      const built = await workspace.xfn(["build", workspace.path("fn"), "-t", "test/composes"]);
+      expect(built.stderr, built.stdout).toBeDefined();
+      expect(built.code).toBe(0);
+      const containers = { runner: await runnerOf(workspace) };
+      try {
+        world.compose({ functions: [{ ...FUNCTION, container: { image: "test/composes" } }] });
+        await world.create("containers");
+        await world.reconcile("containers", containers);
+        expect((await find("containers-a"))?.["spec"]).toEqual({ size: 7 });
+        expect((await world.xr("containers"))["status"]).toMatchObject({ from: "a container" });
+        await world.reconcile("containers", containers);
+        expect(world.writes()).toEqual([]);
+        await world.client.patch({ ...XR, name: "containers" }, "merge", { spec: { please: "refuse" } });
+        await expect(world.reconcile("containers", containers)).rejects.toThrow();
+        expect(await condition("containers", "Synced")).toMatchObject({ status: "False", reason: "RunFailed" });
+        expect((await condition("containers", "Synced"))["message"]).toContain("step step");
+        expect((await find("containers-a"))?.["spec"]).toEqual({ size: 7 });
+      } finally {
+        await containers.runner.close();
+      }
+    });
+  });
+});
