@@ -44,7 +44,7 @@ describe("a composite resource", needs("api-server"), () => {
   };
   const conditions = async (name: string): Promise<Record<string, string>> => {
     const { status } = await world.xr(name);
-    const list = ((status as JsonObject)["conditions"] ?? []) as JsonObject[];
+    const list = ((status as JsonObject)["conditions"] ?? []) as Record<string, string>[];
     return Object.fromEntries(list.map((one) => [one["type"], `${one["status"]} ${one["reason"]}`]));
   };
 
@@ -244,10 +244,12 @@ describe("a composite resource", needs("api-server"), () => {
   });
 
   test("what the schema refuses is told with the field, and the rest is made", async () => {
-    world.compose({ resources: [template("a", { size: 5000 }), template("b")] });
+    const none = { readinessChecks: [{ type: "None" }] };
+    world.compose({ resources: [template("a", { size: 5000 }, none), template("b", {}, none)] });
     await world.create("invalid");
     await expect(world.reconcile("invalid")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
     expect((await synced("invalid"))["message"]).toMatch(/"a".*spec\.size/);
+    expect(await conditions("invalid")).toMatchObject({ Ready: "False Creating" });
     expect(await widgets("invalid")).toHaveLength(1);
   });
 

@@ -200,9 +200,9 @@ function merged(base: JsonObject, overlay: JsonObject): JsonObject {
 }
 
 function sameExceptVersion(a: LiveObject, b: LiveObject): boolean {
-  const plain = ({ metadata: { resourceVersion: _, ...metadata }, ...rest }: LiveObject): JsonValue => ({
-    ...rest,
-    metadata,
+  const plain = (object: LiveObject): JsonValue => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: "" },
   });
   return JSON.stringify(sorted(plain(a))) === JSON.stringify(sorted(plain(b)));
 }

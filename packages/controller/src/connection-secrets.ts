@@ -47,7 +47,7 @@ export function secretPlaceOf(xr: LiveObject): SecretPlace | undefined {
 export async function publishConnectionSecret(client: Client, options: PublishOptions): Promise<boolean> {
   const { owner, place, observed, signal } = options;
   requireControllable(observed, owner, place);
-  const data: JsonObject = Object.create(null);
+  const data = Object.create(null) as JsonObject;
   for (const [name, value] of options.details) {
     if (!SECRET_KEY.test(name)) {
       throw new CompositeError(
@@ -86,7 +86,7 @@ function requireControllable(observed: LiveObject | undefined, owner: LiveObject
   if (controller === undefined && observed["type"] === SECRET_TYPE_CONNECTION) return;
   const whose =
     controller === undefined
-      ? `is of type ${String(observed["type"])}`
+      ? `is of type ${textAt(observed, "type") ?? "Opaque"}`
       : `belongs to ${controller.kind} ${controller.name}`;
   throw new CompositeError(
     "NotControllable",

@@ -92,10 +92,16 @@ function pinned(
 /** What `managedFields` never names. */
 const IDENTITY: readonly string[] = ["name", "namespace", "uid", "resourceVersion"];
 
-function withoutIdentity({ apiVersion: _, kind: __, metadata, ...rest }: KubernetesObject): JsonObject {
-  const kept = Object.entries(metadata ?? {}).filter(([field]) => !IDENTITY.includes(field));
-  const fields = rest as JsonObject;
-  return kept.length === 0 ? fields : { ...fields, metadata: Object.fromEntries(kept) };
+function withoutIdentity(intent: KubernetesObject): JsonObject {
+  const fields = without(intent, ["apiVersion", "kind", "metadata"]);
+  const metadata = without(intent.metadata ?? {}, IDENTITY);
+  return Object.keys(metadata).length === 0 ? fields : { ...fields, metadata };
+}
+
+function without(object: JsonObject, names: readonly string[]): JsonObject {
+  const rest = Object.create(null) as JsonObject;
+  for (const name of Object.keys(object)) if (!names.includes(name)) rest[name] = object[name] ?? null;
+  return rest;
 }
 
 function ownedText(object: LiveObject, options: ApplyChangedOptions): string | undefined {
@@ -113,7 +119,7 @@ function digest(value: JsonValue): string {
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
-  const copy: JsonObject = Object.create(null);
+  const copy = Object.create(null) as JsonObject;
   for (const key of Object.keys(value).toSorted()) copy[key] = sorted(value[key] ?? null);
   return copy;
 }

@@ -37,9 +37,9 @@ export async function applicable(
   const { finalizers, namespace, generateName: _, ...metadata } = resource.metadata ?? {};
   // A finalizer is the promise of a controller to take it off again, and functions promise nothing.
   const has = observed?.metadata["finalizers"];
-  const asked = (Array.isArray(finalizers) ? finalizers : []).filter(
-    (one) => !Array.isArray(has) || !has.includes(one),
-  );
+  const asked = (Array.isArray(finalizers) ? finalizers : [])
+    .filter((one) => typeof one === "string")
+    .filter((one) => !Array.isArray(has) || !has.includes(one));
   if (asked.length > 0) {
     const title = `composed resource ${JSON.stringify(name)}`;
     tell(work, "Warning", "ComposeResources", `${title}: asked for the finalizers ${asked.join(", ")}; it gets none`);

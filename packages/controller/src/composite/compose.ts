@@ -59,19 +59,22 @@ export async function composeResources(work: Work): Promise<Outcome> {
     );
   }
   const failures: CompositeError[] = [];
-  const attempt = async <T>(doing: () => T | Promise<T>): Promise<T | undefined> => {
+  const failed = new Set<string>();
+  const attempt = async <T>(doing: () => T | Promise<T>, entry?: string): Promise<T | undefined> => {
     try {
       return await doing();
     } catch (error) {
       if (!(error instanceof CompositeError)) throw error;
       failures.push(error);
+      if (entry !== undefined) failed.add(entry);
       return undefined;
     }
   };
   const resources = new Map<string, Applicable>();
   for (const one of run.composed) {
-    const found = await attempt(() => applicable(work, one, observed.entries.get(one.name)));
-    if (found !== undefined) await attempt(() => addOnce(resources, found));
+    const { name } = one;
+    const found = await attempt(() => applicable(work, one, observed.entries.get(name)), name);
+    if (found !== undefined) await attempt(() => addOnce(resources, found), name);
   }
   const wanted = run.desired.composite?.resource;
   await recordReferences(work, {
@@ -84,12 +87,14 @@ export async function composeResources(work: Work): Promise<Outcome> {
   const now = new Map(entries.map((one) => [one.name, one]));
   for (const resource of resources.values()) {
     const { entry } = resource;
-    const object = await attempt(() => applyComposed(work, resource));
+    const object = await attempt(() => applyComposed(work, resource), entry);
     if (object !== undefined)
       now.set(entry, { ...now.get(entry), name: entry, resource: withoutManagedFields(object) });
   }
   // As they are after they were applied: some are ready as soon as they exist.
-  const { unready, connectionDetails, warnings } = run.judge?.([...now.values()]) ?? { ...run, warnings: [] };
+  const { connectionDetails, warnings, ...judged } = run.judge?.([...now.values()]) ?? { ...run, warnings: [] };
+  // Without checks it would count as ready, and it is not even as it should be.
+  const unready = [...new Set([...judged.unready, ...failed])].toSorted();
   for (const message of warnings) tellResult(work, { severity: "Warning", message });
   if (failures.length === 0) {
     for (const object of toDelete(run, observed, resources)) await attempt(() => deleteComposed(work, object));

@@ -106,7 +106,7 @@ function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonO
  * of that became ours, nobody could ever take a field of it away again.
  */
 function changed(wanted: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
-  const result: JsonObject = Object.create(null);
+  const result = Object.create(null) as JsonObject;
   for (const key of Object.keys(wanted)) {
     const value = wanted[key] as JsonValue;
     const there = Object.hasOwn(live, key) ? live[key] : undefined;
@@ -141,7 +141,7 @@ function picked(object: JsonObject, fields: readonly string[]): JsonObject {
 }
 
 function filtered(object: JsonObject, keep: (field: string) => boolean): JsonObject {
-  const result: JsonObject = Object.create(null);
+  const result = Object.create(null) as JsonObject;
   for (const field of Object.keys(object)) if (keep(field)) result[field] = object[field] as JsonValue;
   return result;
 }

@@ -16,7 +16,6 @@ import { CompositeError, explain, type Failure } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { type CompositeMemory, emptyMemory } from "./memory.ts";
-import { referenceTo } from "./references.ts";
 import { pullSecretReader } from "./pull-auth.ts";
 import { readLive, tell, type Work } from "./work.ts";
 

@@ -43,7 +43,7 @@ export function project(value: JsonValue, fields: JsonObject): JsonValue {
     });
   }
   if (!isObject(value)) return value;
-  const part: JsonObject = Object.create(null);
+  const part = Object.create(null) as JsonObject;
   for (const name of names) {
     const key = name.slice(2);
     const field = name.startsWith("f:") && Object.hasOwn(value, key) ? value[key] : undefined;

@@ -34,10 +34,10 @@ export function recordOf(references: Iterable<ObjectReference>): JsonObject[] {
   const byKey = new Map<string, ObjectReference>();
   for (const reference of references) byKey.set(objectKey(reference), reference);
   return [...byKey.values()]
+    .toSorted((a, b) => compare(textOf(a), textOf(b)))
     .map(({ apiVersion, kind, name, namespace }): JsonObject => {
       return { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
-    })
-    .toSorted((a, b) => compare(textOf(a), textOf(b)));
+    });
 }
 
 /** An object in words. */
@@ -45,7 +45,7 @@ export function describeReference({ kind, namespace, name }: ObjectReference): s
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-function textOf({ apiVersion, kind, name, namespace = "" }: JsonObject): string {
+function textOf({ apiVersion, kind, name, namespace = "" }: ObjectReference): string {
   return [apiVersion, kind, namespace, name].join("\0");
 }
 
