@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import type { Client, LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { at, type ClaimWorld, claimWorld, ready } from "../harness/claims.ts";
@@ -126,6 +126,25 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("stale"))["Synced"]).toBe("False CompositeOfAnother");
     });
 
+    test("leaves what somebody else creates under its composite's name in the very moment", async () => {
+      await world.createClaim("race", { size: 2 });
+      await world.patchClaim("race", { metadata: { labels: { a: "b" } } });
+      const claimRef = { apiVersion: API, kind: "Thing", namespace: "other", name: "other" };
+      const { client } = world.context;
+      const racing: Client = {
+        ...client,
+        apply: async (object, options) => {
+          if (object.kind === "XThing") await createComposite(nameOf(object as LiveObject), { claimRef });
+          return client.apply(object, options);
+        },
+      };
+      const looked = world.reconciler({ client: racing })("default/race", AbortSignal.timeout(10_000));
+      await expect(looked).rejects.toMatchObject({ code: "Conflict" });
+      expect((await world.compositeOf("race"))?.["spec"]).toEqual({ size: 1, claimRef });
+      await world.reconcileClaim("race");
+      expect(conditionsOf(await world.claim("race"))["Synced"]).toBe("False CompositeOfAnother");
+    });
+
     test.each<CrashPoint>(["before", "after-commit", "after-reply"])(
       "has one composite wherever its controller crashed %s a write",
       async (point) => {
@@ -198,6 +217,27 @@ describe("a claim", needs("api-server"), () => {
       await world.reconcileClaim("lost");
       expect(conditionsOf(await world.claim("lost"))["Synced"]).toBe("False CompositeOfAnother");
       expect((await world.composite(name))?.metadata["deletionTimestamp"]).toBeUndefined();
+    });
+
+    test("does not delete another composite that takes the name in the very moment", async () => {
+      await world.createClaim("swap");
+      await world.reconcileClaim("swap");
+      const before = await world.compositeOf("swap");
+      await remove("swap");
+      const { client } = world.context;
+      const swapping: Client = {
+        ...client,
+        delete: async (reference, options) => {
+          await world.client.delete({ apiVersion: API, kind: "XThing", name: nameOf(before) });
+          await createComposite(nameOf(before));
+          return client.delete(reference, options);
+        },
+      };
+      await world.reconciler({ client: swapping })("default/swap", AbortSignal.timeout(10_000));
+      const after = await world.composite(nameOf(before));
+      expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+      expect(after?.metadata["deletionTimestamp"]).toBeUndefined();
+      expect(await world.claim("swap")).toBeUndefined();
     });
 
     test("leaves a composite that it was never bound to", async () => {
@@ -287,7 +327,20 @@ describe("a claim", needs("api-server"), () => {
     test("that is not there yet is waited for", async () => {
       await withSecret("waiting");
       await world.reconcileClaim("waiting");
-      expect(conditionsOf(await world.claim("waiting"))["Synced"]).toBe("False SecretNotFound");
+      expect(conditionsOf(await world.claim("waiting"))).toEqual({
+        Synced: "False SecretNotFound",
+        Ready: "False Waiting",
+      });
+    });
+
+    test("that the composite cannot have is told of", async () => {
+      await world.createClaim("none", { writeConnectionSecretToRef: { name: "none-details" } });
+      await world.reconcileClaim("none");
+      await world.setStatus(nameOf(await world.compositeOf("none")), ready());
+      await world.reconcileClaim("none");
+      expect(conditionsOf(await world.claim("none"))["Ready"]).toBe("True Available");
+      await world.reconcileClaim("none");
+      expect(world.events.filter(({ reason }) => reason === "NoConnectionSecret")).toHaveLength(1);
     });
   });
 });

@@ -150,12 +150,13 @@ const THING_SCHEMA: JsonObject = {
   properties: {
     spec: {
       type: "object",
+      // Anything: what a claim must not say of its composite is not left to schemas.
+      "x-kubernetes-preserve-unknown-fields": true,
       properties: {
         size: { type: "integer", default: 1 },
         region: { type: "string" },
         address: { type: "string" },
         options: { type: "object", properties: { a: { type: "string" }, b: { type: "string" } } },
-        free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
       },
     },
     status: { type: "object", properties: { address: { type: "string" }, count: { type: "integer" } } },
@@ -165,7 +166,7 @@ const THING_SCHEMA: JsonObject = {
 /** The conditions of an object: `{ Ready: "True Available" }`. */
 export function conditionsOf(object: LiveObject | undefined): Record<string, string> {
   const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
-  return Object.fromEntries(conditions.map((one) => [String(one["type"]), `${one["status"]} ${one["reason"]}`]));
+  return Object.fromEntries(conditions.map((one) => [String(one["type"]), [one["status"], one["reason"]].join(" ")]));
 }
 
 /** The message of one condition; "" if there is none. */

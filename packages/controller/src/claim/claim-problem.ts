@@ -9,7 +9,9 @@ export type ClaimProblemReason =
   /** The connection secret is not the composite's, or the one in the claim's namespace is another's. */
   | "SecretOfAnother"
   /** The composite's connection secret is not there. */
-  | "SecretNotFound";
+  | "SecretNotFound"
+  /** The server does not take the copy. */
+  | "SecretRefused";
 
 /** Something that a person has to mend, or that is waited for. The message says what to do. */
 export class ClaimProblem extends Error {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { canonicalJson } from "../canonical-json.ts";
 import { controllerOf, textAt } from "../engine/owner.ts";
 import { SECRET_TYPE_CONNECTION } from "../names.ts";
@@ -39,7 +39,7 @@ export async function copySecret(work: ClaimWork, composite: LiveObject): Promis
   if (existing === undefined) {
     const metadata = { name: wanted, namespace: claim.metadata.namespace ?? "", ownerReferences: [ownerOf(work)] };
     const secret = { ...SECRET, metadata, type: SECRET_TYPE_CONNECTION, data };
-    await context.client.create(secret, { fieldManager: CLAIM_MANAGER, signal });
+    await written(wanted, context.client.create(secret, { fieldManager: CLAIM_MANAGER, signal }));
     return true;
   }
   const owner = controllerOf(existing);
@@ -55,8 +55,19 @@ export async function copySecret(work: ClaimWork, composite: LiveObject): Promis
   const owners = existing.metadata["ownerReferences"];
   const ownerReferences = isOurs ? (owners ?? []) : [...(Array.isArray(owners) ? owners : []), ownerOf(work)];
   const secret = { ...existing, ...SECRET, metadata: { ...existing.metadata, ownerReferences }, data };
-  await context.client.update(secret, { fieldManager: CLAIM_MANAGER, signal });
+  await written(wanted, context.client.update(secret, { fieldManager: CLAIM_MANAGER, signal }));
   return true;
+}
+
+/** What a server says of a secret that it refuses may quote values of it: it is not repeated. */
+async function written(name: string, request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!isApiError(error, "Invalid", "Forbidden")) throw error;
+    const why = error.code === "Forbidden" ? "by its access rules or a quota" : "as invalid";
+    throw new ClaimProblem("SecretRefused", `the server refuses the secret ${name} ${why} (${String(error.status)})`);
+  }
 }
 
 function ownerOf({ claim, claims }: ClaimWork): JsonObject {

@@ -108,13 +108,44 @@ async function synchronize(work: ClaimWork): Promise<Outcome | undefined> {
     await setClaimStatus(work, composite, [SYNCED, waiting(composite)], false);
     return undefined;
   }
-  const published = await copySecret(work, composite);
-  if (published) {
-    const message = "copied the composite's connection secret";
-    context.events.record(work.claim, { type: "Normal", reason: "PropagateConnectionSecret", message });
+  return publish(work, composite);
+}
+
+/** Copies the connection secret, and says that the claim is ready when all of it is there. */
+async function publish(work: ClaimWork, composite: LiveObject): Promise<Outcome | undefined> {
+  const { context, claim } = work;
+  try {
+    const published = await copySecret(work, composite);
+    if (published) {
+      const message = "copied the composite's connection secret";
+      context.events.record(claim, { type: "Normal", reason: "PropagateConnectionSecret", message });
+    }
+    if (!says(claim, AVAILABLE) && isSecretMissing(claim, composite)) {
+      const message =
+        "the composite has no connection secret to copy: its Composition says no writeConnectionSecretsToNamespace";
+      context.events.record(claim, { type: "Warning", reason: "NoConnectionSecret", message });
+    }
+    await setClaimStatus(work, composite, [SYNCED, AVAILABLE], published);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ClaimProblem)) throw error;
+    const { code, message } = error;
+    const synced: Condition = { type: "Synced", status: "False", reason: code, message };
+    const waits: Condition = {
+      type: "Ready",
+      status: "False",
+      reason: "Waiting",
+      message: "waits for its connection secret",
+    };
+    if (!says(claim, synced)) context.events.record(claim, { type: "Warning", reason: code, message });
+    await setClaimStatus(work, composite, [synced, waits], false);
+    return { requeueAfterMs: PROBLEM_MS };
   }
-  await setClaimStatus(work, composite, [SYNCED, AVAILABLE], published);
-  return undefined;
+}
+
+function isSecretMissing(claim: LiveObject, composite: LiveObject): boolean {
+  const wants = textAt(claim, "spec", "writeConnectionSecretToRef", "name") !== undefined;
+  return wants && textAt(composite, "spec", "writeConnectionSecretToRef", "name") === undefined;
 }
 
 /** What the composite has and the claim does not say: of its spec, and its external name. */

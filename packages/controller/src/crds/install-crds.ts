@@ -3,6 +3,7 @@ import type { KubernetesObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
+import { textAt } from "../engine/owner.ts";
 import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
 
 /** The field manager of the CRDs that are installed at start. */
@@ -65,7 +66,7 @@ async function install(client: Client, desired: KubernetesObject, signal: AbortS
       const names = conditionOf(object, "NamesAccepted");
       throw new InstallError(
         "NotEstablished",
-        `the CustomResourceDefinition ${reference.name} is not established: ${String(names?.["message"] ?? "no reason given")}`,
+        `the CustomResourceDefinition ${reference.name} is not established: ${textAt(names, "message") ?? "no reason given"}`,
       );
     }
     await sleep(LOOK_AGAIN_MS, undefined, signal && { signal });

@@ -4,7 +4,7 @@ import type { AppliedMemory } from "../composite/apply-changed.ts";
 import { ownedFields } from "../composite/owned-fields.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
-import { controllerOf } from "../engine/owner.ts";
+import { controllerOf, textAt } from "../engine/owner.ts";
 import { DEFINITIONS } from "../kinds.ts";
 import { findLive, textsAt } from "../read-objects.ts";
 
@@ -85,7 +85,7 @@ function stateOf(crd: LiveObject): CrdState {
   if (conditionOf(crd, "Established")?.["status"] === "True") return { is: "established", crd };
   const names = conditionOf(crd, "NamesAccepted");
   if (names?.["status"] === "False") {
-    const message = `the names of the CustomResourceDefinition ${name} are not accepted: ${String(names["message"])}`;
+    const message = `the names of the CustomResourceDefinition ${name} are not accepted: ${textAt(names, "message") ?? "no reason given"}`;
     return { is: "refused", reason: "NamesNotAccepted", message };
   }
   return { is: "pending", message: `the CustomResourceDefinition ${name} is not established yet` };

@@ -8,7 +8,7 @@ import { DEFINITIONS } from "../kinds.ts";
 import { ANNOTATION_PAUSED, FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
 import { apiVersionOf, findLive } from "../read-objects.ts";
 import { type CrdState, ensureCrd } from "./definition-crd.ts";
-import { keepRoles } from "./definition-roles.ts";
+import { type DefinitionMemory, keepRoles } from "./definition-roles.ts";
 import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
 import { checkLiveDefinition } from "./read-definition.ts";
 import { terminateDefinition } from "./terminate-definition.ts";
@@ -25,7 +25,7 @@ const REFUSED_MS = 10_000;
  * then the CRDs. The key is the definition's name.
  */
 export function definitionReconciler(context: Context): Reconcile {
-  const memories = new Map<string, AppliedMemory>();
+  const memories = new Map<string, DefinitionMemory>();
   return async (name, signal) => {
     const reference = { apiVersion: apiVersionOf(DEFINITIONS), kind: DEFINITIONS.kind, name };
     const object = await findLive(context, reference, signal);
@@ -34,9 +34,9 @@ export function definitionReconciler(context: Context): Reconcile {
     if (object.metadata["deletionTimestamp"] !== undefined) return terminateDefinition(context, object, signal);
     const checked = checkLiveDefinition(object);
     if ("definition" in checked) {
-      const applied = memories.get(name) ?? new AppliedMemory();
-      memories.set(name, applied);
-      return define(context, applied, object, checked.definition, signal);
+      const memory = memories.get(name) ?? { applied: new AppliedMemory(), told: new Set() };
+      memories.set(name, memory);
+      return define(context, memory, object, checked.definition, signal);
     }
     const condition = {
       type: "Established",
@@ -52,7 +52,7 @@ export function definitionReconciler(context: Context): Reconcile {
 
 async function define(
   context: Context,
-  applied: AppliedMemory,
+  memory: DefinitionMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
@@ -64,11 +64,10 @@ async function define(
   const missing = ours.filter((finalizer) => !finalizersOf(object).includes(finalizer));
   const current = await setFinalizers(context, object, [...finalizersOf(object), ...missing], signal);
 
-  const composites = await ensureCrd(context, applied, current, compositeCrd(object), signal);
-  const claims = offers ? await ensureCrd(context, applied, current, claimCrd(object), signal) : undefined;
+  const composites = await ensureCrd(context, memory.applied, current, compositeCrd(object), signal);
+  const claims = offers ? await ensureCrd(context, memory.applied, current, claimCrd(object), signal) : undefined;
   const established = composites.is === "established";
-  // Without its roles the controller itself may not be able to reconcile them.
-  if (established) await keepRoles(context, applied, current, definition, signal);
+  if (established) await keepRoles(context, memory, current, definition, signal);
 
   const conditions = [
     conditionFor("Established", "WatchingCompositeResource", composites),
