@@ -1,5 +1,5 @@
 import { DocumentError, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { parseJsonDocument, printJson } from "@xfn/functionio/document";
+import { parseTrustedJson, printJson } from "@xfn/functionio/document";
 import type { ClusterAccess } from "./access.ts";
 import { ApiError } from "./api-error.ts";
 import { messageOf } from "./dial.ts";
@@ -143,7 +143,7 @@ export function requester(options: RequesterOptions): Requester {
 /** Reads an answer's JSON. @throws {ApiError} ServerError */
 export function parseAnswer(what: string, bytes: Uint8Array): JsonValue {
   try {
-    return parseJsonDocument(bytes, { limits: { maxBytes: bytes.length } });
+    return parseTrustedJson(bytes, { limits: { maxBytes: bytes.length } });
   } catch (cause) {
     if (!(cause instanceof DocumentError)) throw cause;
     throw new ApiError("ServerError", `${what}: the answer is not JSON: ${cause.message}`, { cause });

@@ -1,0 +1,287 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import {
+  type ConnectedClient,
+  type ConnectOptions,
+  connect,
+  electLeader,
+  isApiError,
+  type LiveObject,
+  loadKubeconfig,
+  type ResourceKind,
+  recordEvents,
+  startInformers,
+} from "@xfn/kubernetes";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { needs } from "../harness/needs.ts";
+
+const GADGET = { apiVersion: "test.example.org/v1", kind: "Gadget" };
+const CONFIG_MAP: ResourceKind = {
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  namespaced: true,
+};
+// More than the server takes to come back on a busy machine.
+const LONG = { timeout: 30_000 };
+
+const CRD: KubernetesObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "gadgets.test.example.org" },
+  spec: {
+    group: "test.example.org",
+    scope: "Namespaced",
+    names: { plural: "gadgets", singular: "gadget", kind: "Gadget", listKind: "GadgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                "x-kubernetes-preserve-unknown-fields": true,
+                properties: { size: { type: "integer", format: "int64" } },
+              },
+              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+describe("a client of a real API server", needs("api-server"), () => {
+  let server: TestApiServer;
+  const clients: ConnectedClient[] = [];
+  const clientOf = async (user = "admin", options: Partial<ConnectOptions> = {}): Promise<ConnectedClient> => {
+    const { kubeconfig } = user === "admin" ? server.admin : server.user(user);
+    const access = await loadKubeconfig({ path: kubeconfig });
+    const client = await connect({ access, fieldManager: "e2e", ...options });
+    clients.push(client);
+    return client;
+  };
+  let client: ConnectedClient;
+  beforeAll(async () => {
+    server = await startApiServer({ users: ["nobody"] });
+    client = await clientOf();
+  });
+  afterAll(async () => {
+    for (const one of clients) await one.close();
+    await server.stop();
+  });
+
+  const gadget = (name: string, spec: JsonObject, more: JsonObject = {}): KubernetesObject => ({
+    ...GADGET,
+    metadata: { name, namespace: "default", ...more },
+    spec,
+  });
+
+  test("a kind is served as soon as its definition is, and a client that asked before finds it", async () => {
+    await expect(client.kind(GADGET.apiVersion, GADGET.kind)).rejects.toMatchObject({ code: "KindNotServed" });
+    await client.apply(CRD);
+    await expect
+      .poll(() => client.kind(GADGET.apiVersion, GADGET.kind).catch((error: unknown) => error), LONG)
+      .toEqual({ group: "test.example.org", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true });
+  });
+
+  test("an object comes back as it was written: unknown fields and integers of 64 bits", async () => {
+    const spec = { size: 9007199254740993n, unknown: { deep: [1, "two", null, { three: 3.5 }] } };
+    const created = await client.create(gadget("exact", spec));
+    expect(created["spec"]).toEqual(spec);
+    expect((await client.get({ ...GADGET, name: "exact", namespace: "default" }))["spec"]).toEqual(spec);
+    const status = { big: 9223372036854775807n };
+    const updated = await client.update({ ...created, status }, { subresource: "status" });
+    expect(updated["status"]).toEqual(status);
+  });
+
+  test("what is no longer applied goes, and what another manager has stays", async () => {
+    await client.apply(gadget("applied", { a: 1, b: 2 }), { fieldManager: "one" });
+    await client.apply(gadget("applied", { c: 3 }), { fieldManager: "two" });
+    const after = await client.apply(gadget("applied", { a: 1 }), { fieldManager: "one" });
+    expect(after["spec"]).toEqual({ a: 1, c: 3 });
+    await expect(
+      client.apply(gadget("applied", { c: 4 }), { fieldManager: "one", force: false }),
+    ).rejects.toMatchObject({ code: "Conflict", causes: [{ field: ".spec.c" }] });
+    const reference = { ...GADGET, name: "applied", namespace: "default" };
+    expect((await client.patch(reference, "merge", { spec: { c: null } }))["spec"]).toEqual({ a: 1 });
+    const json = [{ op: "add", path: "/spec/d", value: 4 }];
+    expect((await client.patch(reference, "json", json, { dryRun: true }))["spec"]).toEqual({ a: 1, d: 4 });
+    expect((await client.get(reference))["spec"]).toEqual({ a: 1 });
+  });
+
+  test("errors are what they are called", async () => {
+    const reference = { ...GADGET, name: "errors", namespace: "default" };
+    const live = await client.create(gadget("errors", {}));
+    const changed = await client.update({ ...live, spec: { a: 1 } });
+    const codeOf = async (promise: Promise<unknown>): Promise<string> =>
+      promise.then(
+        () => "none",
+        (error: unknown) => (isApiError(error) ? error.code : String(error)),
+      );
+    expect(await codeOf(client.create(gadget("errors", {})))).toBe("AlreadyExists");
+    expect(await codeOf(client.update({ ...live, spec: { a: 2 } }))).toBe("Conflict");
+    expect(await codeOf(client.delete(reference, { preconditions: { uid: "another" } }))).toBe("Conflict");
+    expect(await codeOf(client.get({ ...reference, name: "none" }))).toBe("NotFound");
+    expect(await codeOf(client.apply({ ...gadget("x", {}), metadata: { name: "x", namespace: "none" } }))).toBe(
+      "NotFound",
+    );
+    expect(await codeOf(client.create(gadget("errors-2", { size: "no number" })))).toBe("Invalid");
+    // A field that the schema of a built-in kind does not have.
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x", namespace: "default" }, dota: {} };
+    expect(await codeOf(client.apply(map))).toBe("Invalid");
+    expect(await codeOf(client.get({ apiVersion: "v1", kind: "Nothing", name: "x" }))).toBe("KindNotServed");
+    const nobody = await clientOf("nobody");
+    expect(await codeOf(nobody.list(CONFIG_MAP))).toBe("Forbidden");
+    const access = await loadKubeconfig({ path: server.admin.kubeconfig });
+    const stranger = await clientOf("admin", {
+      access: { ...access, headers: () => ({ authorization: "Bearer wrong" }) },
+    });
+    expect(await codeOf(stranger.list(CONFIG_MAP))).toBe("Unauthorized");
+    const { uid, resourceVersion } = changed.metadata;
+    expect(await client.delete(reference, { preconditions: { uid, resourceVersion } })).toBeUndefined();
+  });
+
+  test("an object with a finalizer is told as still there after its deletion", async () => {
+    await client.create(gadget("held", {}, { finalizers: ["example.org/hold"] }));
+    const reference = { ...GADGET, name: "held", namespace: "default" };
+    const held = await client.delete(reference);
+    expect(held?.metadata["deletionTimestamp"]).toEqual(expect.any(String));
+    await client.patch(reference, "merge", { metadata: { finalizers: null } });
+    await expect(client.get(reference)).rejects.toMatchObject({ code: "NotFound" });
+  });
+
+  test("a list has all pages and what its selector says", async () => {
+    const names = Array.from({ length: 25 }, (_, at) => `listed-${String(at).padStart(2, "0")}`);
+    const labels = { list: "yes" };
+    await Promise.all(names.map((name) => client.apply(gadget(name, {}, { labels }))));
+    const kind = await client.kind(GADGET.apiVersion, GADGET.kind);
+    const { items, resourceVersion } = await client.list(kind, { labelSelector: "list=yes", pageSize: 10 });
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(items[0]).toMatchObject(GADGET);
+    expect(Number(resourceVersion)).toBeGreaterThan(0);
+  });
+
+  test("through kubectl proxy it speaks HTTP/1.1 without TLS, watches too", async () => {
+    const proxy = spawn(server.binaries.kubectl, ["--kubeconfig", server.admin.kubeconfig, "proxy", "--port=0"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const [line] = (await once(createInterface(proxy.stdout), "line")) as [string];
+      const plain = await clientOf("admin", {
+        access: {
+          server: `http://${/127\.0\.0\.1:\d+/.exec(line)?.[0]}`,
+          headers: () => ({}),
+          refresh: async () => false,
+          tls: async () => ({}),
+        },
+      });
+      const { resourceVersion } = await plain.list(CONFIG_MAP);
+      const stop = new AbortController();
+      const watch = plain.watch(CONFIG_MAP, { resourceVersion, signal: stop.signal })[Symbol.asyncIterator]();
+      const first = watch.next();
+      const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "proxied", namespace: "default" } };
+      await plain.apply(map);
+      expect(await first).toMatchObject({ value: { type: "ADDED", object: map } });
+      stop.abort();
+    } finally {
+      proxy.kill();
+      await once(proxy, "exit");
+    }
+  });
+
+  test("of two who stand, the second leads when the first lets go", async () => {
+    const stand = (identity: string) =>
+      electLeader({ client, namespace: "default", name: "election", identity, leaseMs: 3_000 });
+    const first = await stand("first");
+    const second = stand("second");
+    const reference = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "default", name: "election" };
+    // Renewed at least once.
+    await expect
+      .poll(async () => Number((await client.get(reference)).metadata["resourceVersion"]), LONG)
+      .toBeGreaterThan(Number((await client.get(reference)).metadata["resourceVersion"]));
+    expect((await client.get(reference))["spec"]).toMatchObject({ holderIdentity: "first" });
+    await first.release();
+    const lease = await second;
+    expect((await client.get(reference))["spec"]).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
+    await lease.release();
+  });
+
+  test("kubectl describe shows events with their counts", async () => {
+    const object = await client.apply(gadget("eventful", {}));
+    const events = recordEvents(client, "e2e-recorder", { onDrop: (reason) => expect.unreachable(reason) });
+    for (let at = 0; at < 3; at++) events.record(object, { type: "Warning", reason: "Tried", message: "it was tried" });
+    await events.flush();
+    events.record(object, { type: "Warning", reason: "Tried", message: "it was tried" });
+    await events.flush();
+    const text = await server.kubectl(["describe", "gadget", "eventful"]);
+    expect(text).toMatch(/Warning\s+Tried\s.*\(x4 over .*\)\s+e2e-recorder\s+it was tried/);
+  });
+
+  test("informers go on through a crash of the server, and neither lose nor repeat anything", async () => {
+    const kind = await client.kind(GADGET.apiVersion, GADGET.kind);
+    const informers = startInformers(client);
+    const { informer } = informers.acquire(kind, { labelSelector: "crash=yes" });
+    const events: string[] = [];
+    informer.subscribe({
+      added: ({ metadata }) => events.push(`added ${metadata.name}`),
+      updated: ({ metadata }) => events.push(`updated ${metadata.name}`),
+      deleted: ({ metadata }) => events.push(`deleted ${metadata.name}`),
+    });
+    await informer.whenSynced();
+    const labels = { crash: "yes" };
+    await client.apply(gadget("before", {}, { labels }));
+    await client.apply(gadget("goes", {}, { labels }));
+    await expect.poll(() => events, LONG).toEqual(["added before", "added goes"]);
+    const { resourceVersion } = await client.list(CONFIG_MAP);
+    await server.kill();
+    await server.restart();
+    // The new server knows of nothing that was before it.
+    const watch = async (): Promise<void> => {
+      for await (const _ of client.watch(CONFIG_MAP, { resourceVersion }));
+    };
+    await expect(watch()).rejects.toMatchObject({ code: "Expired" });
+    await client.apply(gadget("after", {}, { labels }));
+    await client.apply(gadget("before", { changed: true }, { labels }));
+    await client.delete({ ...GADGET, name: "goes", namespace: "default" });
+    const expected = ["added before", "added goes", "added after", "updated before", "deleted goes"];
+    await expect.poll(() => [...events].sort(), LONG).toEqual([...expected].sort());
+    const live = (await client.list(kind, { labelSelector: "crash=yes" })).items;
+    const byName = (objects: readonly LiveObject[]): LiveObject[] =>
+      objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    expect(byName(informer.cache.list())).toEqual(byName(live));
+    await informers.stop();
+  });
+
+  test("requests while the server restarts wait for it, or say that it is away", async () => {
+    const restart = server.restart({ downMs: 500 });
+    const reference = { ...GADGET, name: "before", namespace: "default" };
+    const answers: string[] = [];
+    let over = false;
+    void restart.finally(() => {
+      over = true;
+    });
+    while (!over) {
+      try {
+        answers.push((await client.get(reference)).metadata.name);
+      } catch (error) {
+        if (!isApiError(error)) throw error;
+        answers.push(error.code);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await restart;
+    expect(["before"]).toContain((await client.get(reference)).metadata.name);
+    for (const answer of answers) expect(["before", "Unreachable", "Busy", "Timeout"]).toContain(answer);
+  });
+});
