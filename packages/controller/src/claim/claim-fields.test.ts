@@ -1,0 +1,76 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { CLAIM_MANAGER, completedSpec, wantedSpec } from "./claim-fields.ts";
+
+const claim = (spec: JsonObject, copied: JsonObject = {}, others: JsonObject = {}): LiveObject => ({
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: {
+    name: "a",
+    namespace: "b",
+    uid: "c",
+    resourceVersion: "1",
+    managedFields: [
+      { manager: CLAIM_MANAGER, operation: "Update", fieldsV1: { "f:spec": copied } },
+      { manager: "kubectl", operation: "Update", fieldsV1: { "f:spec": others } },
+      { manager: "kubectl", operation: "Update", subresource: "status", fieldsV1: { "f:spec": copied } },
+    ],
+  },
+  spec,
+});
+const composite = (spec: JsonObject): LiveObject => ({ ...claim(spec), kind: "XThing" });
+
+test("what was copied from the composite does not go back, what the author said does", () => {
+  const spec = { a: 1, b: 2, c: { d: 3, e: 4 } };
+  expect(wantedSpec(claim(spec, { "f:b": {}, "f:c": { "f:e": {} } }))).toEqual({ a: 1, c: { d: 3 } });
+});
+
+test("a field that the author has as well is the author's", () => {
+  expect(wantedSpec(claim({ a: 1 }, { "f:a": {} }, { "f:a": {} }))).toEqual({ a: 1 });
+});
+
+test("an object of which everything was copied is not left over empty", () => {
+  expect(wantedSpec(claim({ c: { d: 1 } }, { "f:c": { ".": {}, "f:d": {} } }))).toEqual({});
+});
+
+test("lists are taken whole: who has which item is not told apart", () => {
+  const list = [{ name: "x" }];
+  expect(wantedSpec(claim({ list }, { "f:list": { 'k:{"name":"x"}': { ".": {}, "f:name": {} } } }))).toEqual({});
+  const theirs = { "f:list": { 'k:{"name":"x"}': {} } };
+  expect(wantedSpec(claim({ list }, theirs, theirs))).toEqual({ list });
+});
+
+test("fields of the machinery never cross, in either direction", () => {
+  const own = {
+    claimRef: {},
+    resourceRef: {},
+    resourceRefs: [],
+    compositeDeletePolicy: "Foreground",
+    writeConnectionSecretToRef: {},
+  };
+  expect(wantedSpec(claim({ ...own, a: 1 }))).toEqual({ a: 1 });
+  expect(completedSpec(claim({}), composite({ ...own, a: 1 }))).toEqual({ a: 1 });
+  expect(completedSpec(claim({ resourceRef: { name: "x" } }, { "f:resourceRef": {} }), composite({}))).toEqual({
+    resourceRef: { name: "x" },
+  });
+});
+
+test("what the composite has is added, follows it, and goes with it; what the author said stays", () => {
+  const copied = { "f:b": {}, "f:c": { "f:e": {} } };
+  const before = claim({ a: 1, b: 2, c: { d: 3, e: 4 } }, copied);
+  expect(completedSpec(before, composite({ a: 9, b: 9, c: { d: 9, e: 9, f: 9 }, g: 9 }))).toEqual({
+    a: 1,
+    b: 9,
+    c: { d: 3, e: 9, f: 9 },
+    g: 9,
+  });
+  expect(completedSpec(before, composite({}))).toEqual({ a: 1, c: { d: 3 } });
+});
+
+test("a field named __proto__ is data", () => {
+  const spec = JSON.parse('{"__proto__":{"a":1}}') as JsonObject;
+  expect(Object.hasOwn(wantedSpec(claim(spec)), "__proto__")).toBe(true);
+  expect(Object.hasOwn(completedSpec(claim({}), composite(spec)), "__proto__")).toBe(true);
+  expect(Object.hasOwn(Object.prototype, "a")).toBe(false);
+});
