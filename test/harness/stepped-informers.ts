@@ -27,12 +27,19 @@ interface Held {
   listed: boolean;
 }
 
-export function steppedInformers(client: Client): SteppedInformers {
+/** @param known the objects of a kind, where somebody watches it already: they are not listed then */
+export function steppedInformers(
+  client: Client,
+  known: (kind: ResourceKind) => readonly LiveObject[] | undefined = () => undefined,
+): SteppedInformers {
   const held = new Map<string, Held>();
   let distortion: ((object: LiveObject) => LiveObject | undefined) | undefined;
 
   const refreshOne = async (one: Held): Promise<void> => {
-    const items = await listOrNone(client, one.informer.kind, one.labelSelector);
+    const { kind } = one.informer;
+    const items =
+      (one.labelSelector === undefined ? known(kind) : undefined) ??
+      (await listOrNone(client, kind, one.labelSelector));
     const seen = new Map<string, LiveObject>();
     for (const item of items) {
       const shown = distortion === undefined ? item : distortion(item);

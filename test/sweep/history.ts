@@ -1,5 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@xfn/functionio";
-import { type Client, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import {
+  type Client,
+  isApiError,
+  type LiveObject,
+  type ObjectReference,
+  type ResourceKind,
+  type WriteOptions,
+} from "@xfn/kubernetes";
 import { at, controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
 
 /** One change of one object, in the order in which the server stored all of them. */
@@ -11,62 +19,138 @@ export interface Change {
 
 /** Records what happens to objects of some kinds. */
 export interface History extends AsyncDisposable {
-  /** Objects as they are, once all that has been stored by now has been seen. */
-  current(): Promise<readonly LiveObject[]>;
+  /** As the one that was given; what it stores is waited for by `caughtUp`. */
+  readonly client: Client;
+  /** Resolves when all that was stored through the client by now has been seen. */
+  caughtUp(): Promise<void>;
+  /** The objects of one of the kinds, as far as has been seen; undefined for another kind. */
+  objects(kind: ResourceKind): readonly LiveObject[] | undefined;
+  /** All objects of all the kinds. */
+  all(): readonly LiveObject[];
   /** All changes since the last call of `forget` of objects with this in their names. */
   of(id: string): readonly Change[];
   /** Forgets changes of such objects. */
   forget(id: string): void;
 }
 
+interface Track {
+  readonly objects: Map<string, LiveObject>;
+  /** The latest version that has been seen, of whatever object. */
+  version: bigint;
+}
+
+// A watch brings news within milliseconds.
+const NEWS_MS = 10_000;
+
 /** Watches these kinds from now on. The server's resource versions are one sequence for all of them. */
-export async function recordHistory(client: Client, kinds: readonly ResourceKind[]): Promise<History> {
+export async function recordHistory(inner: Client, kinds: readonly ResourceKind[]): Promise<History> {
   const stopped = new AbortController();
   const { signal } = stopped;
   let changes: Change[] = [];
-  const tracks = await Promise.all(
-    kinds.map(async (kind) => {
-      const { items, resourceVersion } = await client.list(kind);
-      const objects = new Map(items.map((item) => [item.metadata.uid, item]));
-      const follow = async (): Promise<void> => {
-        let from = resourceVersion;
-        while (!signal.aborted) {
-          try {
-            for await (const { type, object } of client.watch(kind, { resourceVersion: from, signal })) {
-              from = object.metadata.resourceVersion;
-              if (type === "BOOKMARK") continue;
-              if (type === "DELETED") objects.delete(object.metadata.uid);
-              else objects.set(object.metadata.uid, object);
-              changes.push({ version: BigInt(object.metadata.resourceVersion), type, object });
-            }
-          } catch (error) {
-            if (!signal.aborted && !isApiError(error, "Unreachable", "Busy", "Timeout")) throw error;
-          }
+  let news = Promise.withResolvers<void>();
+  const tracks = new Map<string, Track>();
+  // What is still to be seen: versions that a kind is to come to, and objects that are to go.
+  const stored = new Map<string, bigint>();
+  const removed = new Map<string, { track: Track; uid: string }>();
+
+  const follow = async (kind: ResourceKind, track: Track, start: string): Promise<void> => {
+    let from = start;
+    while (!signal.aborted) {
+      try {
+        for await (const { type, object } of inner.watch(kind, { resourceVersion: from, signal })) {
+          from = object.metadata.resourceVersion;
+          track.version = BigInt(from);
+          if (type === "DELETED") track.objects.delete(object.metadata.uid);
+          else if (type !== "BOOKMARK") track.objects.set(object.metadata.uid, object);
+          if (type !== "BOOKMARK") changes.push({ version: track.version, type, object });
+          news.resolve();
+          news = Promise.withResolvers<void>();
         }
-      };
-      return { kind, objects, following: follow() };
-    }),
-  );
-  const caughtUp = async ({ kind, objects }: (typeof tracks)[number]): Promise<readonly LiveObject[]> => {
-    for (;;) {
-      const { items } = await client.list(kind, { signal });
-      const isSeen = ({ metadata }: LiveObject): boolean =>
-        objects.get(metadata.uid)?.metadata.resourceVersion === metadata.resourceVersion;
-      if (items.length === objects.size && items.every(isSeen)) return items;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      } catch (error) {
+        if (!signal.aborted && !isApiError(error, "Unreachable", "Busy", "Timeout")) throw error;
+      }
     }
   };
+  const following = kinds.map(async (kind) => {
+    const { items, resourceVersion } = await inner.list(kind);
+    const track = {
+      objects: new Map(items.map((item) => [item.metadata.uid, item])),
+      version: BigInt(resourceVersion),
+    };
+    tracks.set(groupKind(kind.group, kind.kind), track);
+    return { following: follow(kind, track, resourceVersion) };
+  });
+  const followed = await Promise.all(following);
+
+  const note = (object: LiveObject, options: WriteOptions | undefined): LiveObject => {
+    const kind = kindOfObject(object.apiVersion, object.kind);
+    const version = BigInt(object.metadata.resourceVersion);
+    if (options?.dryRun !== true && tracks.has(kind) && version > (stored.get(kind) ?? 0n)) stored.set(kind, version);
+    return object;
+  };
+  const noteRemoval = (reference: ObjectReference): void => {
+    const track = tracks.get(kindOfObject(reference.apiVersion, reference.kind));
+    if (track === undefined) return;
+    for (const { metadata } of track.objects.values()) {
+      if (metadata.name !== reference.name || (metadata.namespace ?? "") !== (reference.namespace ?? "")) continue;
+      removed.set(metadata.uid, { track, uid: metadata.uid });
+    }
+  };
+  const isCaughtUp = (): boolean => {
+    for (const [uid, { track }] of removed) if (!track.objects.has(uid)) removed.delete(uid);
+    for (const [kind, version] of stored) if ((tracks.get(kind)?.version ?? version) < version) return false;
+    return removed.size === 0;
+  };
+  const client: Client = {
+    ...inner,
+    create: async (object, options) => note(await inner.create(object, options), options),
+    update: async (object, options) => note(await inner.update(object, options), options),
+    apply: async (object, options) => note(await inner.apply(object, options), options),
+    patch: async (reference, type, body, options) => note(await inner.patch(reference, type, body, options), options),
+    delete: async (reference, options) => {
+      const left = await inner.delete(reference, options);
+      if (left === undefined || !hasFinalizers(left)) noteRemoval(reference);
+      else note(left, undefined);
+      return left;
+    },
+  };
   return {
-    current: async () => (await Promise.all(tracks.map(caughtUp))).flat(),
+    client,
+    caughtUp: async () => {
+      const end = Date.now() + NEWS_MS;
+      while (!isCaughtUp()) {
+        if (Date.now() > end) throw new Error(`no news of ${[...stored.keys(), ...removed.keys()].join(", ")}`);
+        await Promise.race([news.promise, sleep(NEWS_MS, undefined, { ref: false })]);
+      }
+    },
+    objects: ({ group, kind }) => {
+      const track = tracks.get(groupKind(group, kind));
+      return track === undefined ? undefined : [...track.objects.values()];
+    },
+    all: () => [...tracks.values()].flatMap(({ objects }) => [...objects.values()]),
     of: (id) => changes.filter(({ object }) => isOf(object, id)).toSorted((a, b) => (a.version < b.version ? -1 : 1)),
     forget: (id) => {
       changes = changes.filter(({ object }) => !isOf(object, id));
     },
     [Symbol.asyncDispose]: async () => {
       stopped.abort();
-      await Promise.allSettled(tracks.map(({ following }) => following));
+      await Promise.allSettled(followed.map((one) => one.following));
     },
   };
+}
+
+function groupKind(group: string, kind: string): string {
+  return `${group}/${kind}`;
+}
+
+function kindOfObject(apiVersion: string, kind: string): string {
+  const slash = apiVersion.indexOf("/");
+  return groupKind(slash === -1 ? "" : apiVersion.slice(0, slash), kind);
+}
+
+function hasFinalizers(object: LiveObject): boolean {
+  const finalizers = at(object, "metadata", "finalizers");
+  return Array.isArray(finalizers) && finalizers.length > 0;
 }
 
 /** Whether an object belongs to the run with this id. */

@@ -31,6 +31,8 @@ export interface LifeOptions {
   readonly client: Client;
   readonly runner: FunctionRunner;
   readonly faultAt: (write: Write) => WriteFault | undefined;
+  /** What it may know of a kind without asking. */
+  readonly known: (kind: ResourceKind) => readonly LiveObject[] | undefined;
   /** Which objects are this controller's to look at: several runs share a server. */
   readonly isOurs: (object: LiveObject) => boolean;
 }
@@ -47,7 +49,7 @@ interface Job {
 /** Starts a controller that knows nothing yet. Each reconcile is called by hand, one after the other: the same in each run. */
 export function startLife(options: LifeOptions): Life {
   const faulty = faultyClient(options.client, options.faultAt);
-  const informers = steppedInformers(faulty.client);
+  const informers = steppedInformers(faulty.client, options.known);
   const { signal } = new AbortController();
   const watched = new Map<string, () => void>();
   const context: Context = {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { installCrds } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
-import { type Client, type ConnectedClient, connect, isApiError, loadKubeconfig } from "@xfn/kubernetes";
+import { type Client, connect, isApiError, loadKubeconfig } from "@xfn/kubernetes";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { CHECKOUT } from "../harness/places.ts";
 import { functions } from "./functions.ts";
@@ -16,7 +16,6 @@ import type { Place } from "./run-scenario.ts";
 /** A server with the kinds that scenarios use. */
 export interface SweepPlace extends Place, AsyncDisposable {
   readonly server: TestApiServer;
-  readonly client: ConnectedClient;
 }
 
 const READY_MS = 30_000;
@@ -43,7 +42,7 @@ export async function openPlace(): Promise<SweepPlace> {
     const history = await recordHistory(client, WATCHED);
     return {
       server,
-      client,
+      client: history.client,
       history,
       runner: functions,
       [Symbol.asyncDispose]: async () => {
@@ -59,7 +58,13 @@ export async function openPlace(): Promise<SweepPlace> {
 
 // As the controller does it, which a scenario looks at for itself.
 async function defined(client: Client): Promise<void> {
-  const life = startLife({ client, runner: functions(), faultAt: () => undefined, isOurs: () => true });
+  const life = startLife({
+    client,
+    runner: functions(),
+    faultAt: () => undefined,
+    isOurs: () => true,
+    known: () => undefined,
+  });
   const end = Date.now() + READY_MS;
   for (;;) {
     await life.informers.refresh();

@@ -3,7 +3,9 @@ import type { Client, LiveObject } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
 import { type History, isOf, violations } from "./history.ts";
+import { NOPS } from "./kinds.ts";
 import { type Life, startLife } from "./life.ts";
+import { objectsAt, textAt } from "./objects.ts";
 import { provide } from "./provider.ts";
 import type { Random } from "./random.ts";
 import type { Actor, Scenario } from "./scenario.ts";
@@ -29,6 +31,7 @@ export interface Told {
 
 /** Where runs happen. */
 export interface Place {
+  /** That of the history. */
   readonly client: Client;
   /** Of each run another one. */
   readonly runner: () => FunctionRunner;
@@ -68,6 +71,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       client,
       runner,
       isOurs,
+      known: history.objects,
       faultAt: (write) => {
         const numbered = { ...write, number: earlier + write.number };
         writes.push(numbered);
@@ -84,6 +88,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
     for (let passes = 0; passes < MAX_PASSES; passes++) {
       const { disorder } = faults;
       const isCalm = quiet > 0 || disorder === undefined;
+      await history.caughtUp();
       await life.informers.refresh(isCalm ? undefined : () => disorder() > STALE);
       const { crashed, writes: written, failures, soon } = await life.pass(isCalm ? undefined : disorder);
       if (crashed) {
@@ -92,8 +97,11 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
         quiet = 0;
         continue;
       }
-      const provided = await provide(client, isOurs);
-      quiet = written === 0 && provided === 0 ? quiet + 1 : 0;
+      await history.caughtUp();
+      const provided = await provide(client, (history.objects(NOPS) ?? []).filter(isOurs));
+      await history.caughtUp();
+      const isQuiet = written === 0 && provided === 0 && !isCollected(history.all().filter(isOurs));
+      quiet = isQuiet ? quiet + 1 : 0;
       // Twice: what the first look saw may have been an older state.
       if (quiet >= 2 && failures.length === 0 && !soon) return [];
       if (quiet >= STUCK_PASSES && !soon) return failures;
@@ -113,10 +121,10 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
     for (const failure of failures)
       if (!(scenario.mayFail?.test(failure) ?? false)) problems.push(`${step.name}: ${failure}`);
     if (asks) await step.expect(actor);
-    const objects = (await history.current()).filter(isOurs);
-    snapshots.push(snapshot(objects, id));
+    snapshots.push(snapshot(history.all().filter(isOurs), id));
   }
   const before = writes.length;
+  await history.caughtUp();
   await life.informers.refresh();
   await life.pass();
   for (const write of writes.slice(before))
@@ -129,7 +137,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
 
 // What a scenario leaves: another one's controllers do not look at it, but caches and lists would grow.
 async function cleanUp(client: Client, history: History, isOurs: (object: LiveObject) => boolean): Promise<void> {
-  for (const object of (await history.current()).filter(isOurs)) {
+  for (const object of history.all().filter(isOurs)) {
     const { apiVersion, kind, metadata } = object;
     const reference = { apiVersion, kind, name: metadata.name, namespace: metadata.namespace };
     const gone = (): undefined => undefined;
@@ -137,4 +145,14 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
       await client.patch(reference, "merge", { metadata: { finalizers: null } }).catch(gone);
     await client.delete(reference).catch(gone);
   }
+  await history.caughtUp();
+}
+
+/** Whether the garbage collector still has something to do: an object whose owners are all gone. */
+function isCollected(objects: readonly LiveObject[]): boolean {
+  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  return objects.some((object) => {
+    const owners = objectsAt(object, "metadata", "ownerReferences");
+    return owners.length > 0 && owners.every((owner) => !uids.has(textAt(owner, "uid") ?? ""));
+  });
 }

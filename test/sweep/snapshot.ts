@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { LiveObject } from "@xfn/kubernetes";
-import { controllerOf, entryOf, textAt } from "./objects.ts";
+import { controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
 
 /** All objects of a run at one moment, each as text, by a name that two runs share; without what two good runs may differ in. */
 export type Snapshot = ReadonlyMap<string, string>;
@@ -28,7 +28,8 @@ export function snapshot(objects: readonly LiveObject[], id: string): Snapshot {
   };
   const entries = objects.map((object) => {
     const { namespace = "", name } = object.metadata;
-    return [`${object.kind} ${replace(`${namespace}/${name}`)}`, replace(printJson(sorted(object), 1))] as const;
+    const text = replace(printJson(sorted(object), 1));
+    return [`${object.kind} ${replace(`${namespace}/${name}`)}`, printJson(withSortedReferences(text), 1)] as const;
   });
   return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -69,7 +70,7 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
   for (const object of objects) {
     const { uid, name } = object.metadata;
     names.set(uid, `(uid of ${object.kind} ${nameOf(object)})`);
-    if (nameOf(object) !== name) names.set(name, nameOf(object));
+    if (nameOf(object) !== name.replaceAll(id, "ID")) names.set(name, nameOf(object));
     const hash = textAt(object, "metadata", "labels", "crossplane.io/composition-hash");
     if (hash !== undefined) names.set(hash, `(hash of ${nameOf(object)})`);
   }
@@ -77,12 +78,21 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
   return [...names].toSorted(([a], [b]) => b.length - a.length);
 }
 
+// Their order is that of names which are made of UIDs.
+function withSortedReferences(text: string): JsonValue {
+  const object = JSON.parse(text) as JsonObject;
+  const references = objectsAt(object, "spec", "resourceRefs");
+  if (references.length > 0 && isObject(object["spec"]))
+    object["spec"]["resourceRefs"] = references.toSorted((a, b) => (printJson(a) < printJson(b) ? -1 : 1));
+  return object;
+}
+
 function numberOf(revision: JsonObject): JsonValue | undefined {
   const { spec } = revision;
   return isObject(spec) ? spec["revision"] : undefined;
 }
 
-// Keys in one order; lists stay as they are, but for references, whose order says nothing.
+// Keys in one order; lists stay as they are.
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
