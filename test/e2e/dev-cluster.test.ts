@@ -1,0 +1,170 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { builtBinaries, findBinaries } from "@xfn/cli/dev";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { needs } from "../harness/needs.ts";
+import { XFN_MAIN } from "../harness/places.ts";
+import { type Started, Workspace } from "../harness/workspace.ts";
+
+// `xfn dev cluster`, and the API server that tests start: what it can, and that nothing of it stays.
+
+/** Resolves when a program has printed this on stdout. */
+async function printed(started: Started, pattern: RegExp): Promise<RegExpExecArray> {
+  let text = "";
+  return await new Promise((resolve, reject) => {
+    started.child.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString("utf8");
+      const found = pattern.exec(text);
+      if (found !== null) resolve(found);
+    });
+    void started.finished.then(({ stderr }) => reject(new Error(`it has ended: ${stderr}`)));
+  });
+}
+
+/** Processes that know a folder by their command lines. */
+async function processesIn(folder: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const commands = await Promise.all(
+    pids.map(async (pid) => (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ")),
+  );
+  return commands.filter((command) => command.includes(folder));
+}
+
+/** The binaries where the workspace's user finds them: its cache is another one. */
+function binariesOf(workspace: Workspace): Record<string, string> {
+  const { binaries } = findBinaries();
+  return {
+    KUBEBUILDER_ASSETS: dirname(binaries?.["kube-apiserver"] ?? ""),
+    PATH: `${workspace.environment()["PATH"]}`,
+  };
+}
+
+describe("xfn dev cluster", () => {
+  test("says what it does, with an example", () => {
+    const { status, stdout } = spawnSync(process.execPath, [XFN_MAIN, "dev", "cluster", "--help"], {
+      encoding: "utf8",
+    });
+    expect(status).toBe(0);
+    expect(stdout).toContain("$ xfn dev cluster --data-dir ./cluster");
+  });
+
+  test("names the variable and Go where there are neither binaries nor Go", async () => {
+    await using workspace = await Workspace.create();
+    const { code, stdout, stderr } = await workspace.xfn(["dev", "cluster"], { env: { PATH: "/nonexistent" } });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/no API server binaries \(.*kube-apiserver.*\).*KUBEBUILDER_ASSETS.*Go/s);
+  });
+
+  test("refuses names of users that no kubeconfig can have", async () => {
+    await using workspace = await Workspace.create();
+    const { code, stderr } = await workspace.xfn(["dev", "cluster", "--users", "ada,../x"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--users");
+  });
+});
+
+describe("xfn dev cluster", needs("api-server"), () => {
+  test("serves kubectl until Ctrl-C, keeps its objects in --data-dir, and leaves no process", async () => {
+    await using workspace = await Workspace.create();
+    const env = binariesOf(workspace);
+    const kubectl = (kubeconfig: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
+      workspace.start([findBinaries().binaries?.kubectl ?? "kubectl", "--kubeconfig", kubeconfig, ...args]).finished;
+    const start = async (): Promise<{ cluster: Started; kubeconfig: string }> => {
+      const cluster = workspace.startXfn(["dev", "cluster", "--data-dir", "cluster", "--users", "ada"], { env });
+      const [, kubeconfig = ""] = await printed(cluster, /^export KUBECONFIG=(.*)\n# as ada: .*\n/);
+      return { cluster, kubeconfig };
+    };
+
+    const first = await start();
+    expect(first.kubeconfig).toBe(workspace.path("cluster/kubeconfig"));
+    expect((await kubectl(first.kubeconfig, "create", "configmap", "kept")).stdout).toContain("created");
+    // Who is not admin may do what RBAC says: nothing, as yet.
+    expect((await kubectl(`${first.kubeconfig}-ada`, "get", "configmaps")).stderr).toContain("Forbidden");
+    // A second one would wait for the first one's etcd without a word.
+    const second = await workspace.xfn(["dev", "cluster", "--data-dir", "cluster"], { env });
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain("in use by process");
+    first.cluster.child.kill("SIGINT");
+    expect(await first.cluster.finished).toMatchObject({ code: 0 });
+    expect(await processesIn(workspace.root)).toEqual([]);
+
+    const again = await start();
+    expect((await kubectl(again.kubeconfig, "get", "configmap", "kept", "-o", "name")).stdout).toBe("configmap/kept\n");
+    // However it ends, its programs end with it.
+    again.cluster.child.kill("SIGKILL");
+    await again.cluster.finished;
+    await expect.poll(() => processesIn(workspace.root), { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+describe("the tests' API server", needs("api-server"), () => {
+  let server: TestApiServer;
+  beforeAll(async () => {
+    server = await startApiServer({ users: ["ada"] });
+  });
+  afterAll(async () => {
+    await server.stop();
+    expect(existsSync(server.folder)).toBe(false);
+    expect(await processesIn(server.folder)).toEqual([]);
+  });
+
+  test("collects garbage of a new kind once its controller manager has started again", async () => {
+    const crd = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "widgets.example.org" },
+      spec: {
+        group: "example.org",
+        scope: "Namespaced",
+        names: { kind: "Widget", plural: "widgets" },
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+      },
+    };
+    await server.apply(crd);
+    await server.kubectl(["wait", "crd/widgets.example.org", "--for", "condition=Established"]);
+    await server.restartControllerManager();
+    const metadata = { name: "owner", namespace: "default" };
+    await server.apply({ apiVersion: "example.org/v1", kind: "Widget", metadata });
+    const uid = await server.kubectl(["get", "widget", "owner", "-o", "jsonpath={.metadata.uid}"]);
+    const owner = { apiVersion: "example.org/v1", kind: "Widget", name: "owner", uid };
+    const owned = { name: "owned", namespace: "default", ownerReferences: [owner] };
+    await server.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: owned });
+    await server.kubectl(["delete", "widget", "owner"]);
+    await server.kubectl(["wait", "configmap/owned", "--for", "delete", "--timeout", "30s"]);
+  });
+
+  test("users may do what RBAC grants them", async () => {
+    await expect(server.kubectl(["get", "secrets"], { as: "ada" })).rejects.toThrow("Forbidden");
+    await server.kubectl(["create", "clusterrolebinding", "ada", "--clusterrole", "view", "--user", "ada"]);
+    await expect
+      .poll(() => server.kubectl(["auth", "can-i", "list", "pods"], { as: "ada" }).catch(String))
+      .toBe("yes\n");
+    await expect(server.kubectl(["get", "secrets"], { as: "ada" })).rejects.toThrow("Forbidden");
+  });
+
+  test("is there again, with what it held, after a restart and after a crash", async () => {
+    const { endpoint } = server;
+    await server.kubectl(["create", "configmap", "before"]);
+    await server.restart();
+    await server.kubectl(["get", "configmap", "before"]);
+    await server.kill();
+    await expect(server.kubectl(["get", "configmap", "before", "--request-timeout", "2s"])).rejects.toThrow();
+    await server.restart();
+    await server.kubectl(["get", "configmap", "before"]);
+    expect(server.endpoint).toBe(endpoint);
+  });
+
+  test("its tokens and keys are its owner's alone", async () => {
+    expect((await stat(server.folder)).mode & 0o077).toBe(0);
+    for (const name of ["tokens.csv", "sa.key", "kubeconfig"])
+      expect((await stat(join(server.folder, name))).mode & 0o077).toBe(0);
+  });
+});
+
+test("binaries of another version are kept elsewhere", () => {
+  expect(builtBinaries({ XDG_CACHE_HOME: "/cache" })).toMatch(/^\/cache\/xfn\/api-server\/[0-9a-f]{16}$/);
+});
