@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type RunningController, startController } from "../harness/controller-program.ts";
+import { needs } from "../harness/needs.ts";
+import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// The PostgreSQL instance of seed 000 on a server: the controller, its runner beside it on a socket, and functions in containers.
+
+const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
+
+const definitions = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: cloudsqlinstances.database.gcp.example.org }
+spec:
+  group: database.gcp.example.org
+  scope: Cluster
+  names: { kind: CloudSQLInstance, plural: cloudsqlinstances }
+  versions:
+    - name: v1beta1
+      served: true
+      storage: true
+      subresources: { status: {} }
+      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: { name: xpostgresqlinstances.database.example.org }
+spec:
+  group: database.example.org
+  names: { kind: XPostgreSQLInstance, plural: xpostgresqlinstances }
+  connectionSecretKeys: [uri]
+  versions:
+    - name: v1alpha1
+      served: true
+      referenceable: true
+      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
+`;
+
+const instance = `
+apiVersion: database.example.org/v1alpha1
+kind: XPostgreSQLInstance
+metadata: { name: my-db }
+spec:
+  parameters: { storageGB: 20 }
+  compositionRef: { name: cloudsql }
+  writeConnectionSecretToRef: { namespace: crossplane-system, name: my-db }
+`;
+
+const FUNCTION = `
+const io = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+const { resource } = io.observed.composite;
+const { version } = io.config.spec;
+io.desired = io.desired ?? {};
+io.desired.composite = {
+  resource: { apiVersion: resource.apiVersion, kind: resource.kind, status: { version } },
+  connectionDetails: [{ name: "uri", value: "postgresql://secret@db.example.org:5432" }],
+};
+io.desired.resources = [...(io.desired.resources ?? []), {
+  name: "replica",
+  resource: {
+    apiVersion: "database.gcp.example.org/v1beta1", kind: "CloudSQLInstance",
+    spec: { forProvider: { databaseVersion: version, settings: { dataDiskSizeGb: resource.spec.parameters.storageGB } } },
+  },
+  readinessChecks: [{ type: "None" }],
+}];
+io.results = [{ severity: "Normal", message: "chose " + version }];
+process.stdout.write(JSON.stringify(io));
+`;
+
+const composition = (image: string, version: string): string => `
+apiVersion: apiextensions.crossplane.io/v2alpha1
+kind: Composition
+metadata: { name: cloudsql }
+spec:
+  compositeTypeRef: { apiVersion: database.example.org/v1alpha1, kind: XPostgreSQLInstance }
+  resources:
+    - name: primary
+      base: { apiVersion: database.gcp.example.org/v1beta1, kind: CloudSQLInstance, spec: { forProvider: { tier: small } } }
+      patches:
+        - { fromFieldPath: spec.parameters.storageGB, toFieldPath: spec.forProvider.settings.dataDiskSizeGb }
+      readinessChecks: [{ type: None }]
+  functions:
+    - name: my-cool-function
+      type: Container
+      container: { image: "${image}", imagePullPolicy: Never, timeout: 30s }
+      config:
+        apiVersion: database.example.org/v1alpha1
+        kind: Config
+        metadata: { name: cloudsql }
+        spec: { version: ${version} }
+`;
+
+describe("an XR that is composed by templates and a function", needs("api-server", "crun"), () => {
+  let workspace: Workspace;
+  let runner: RunningServer;
+  let server: TestApiServer;
+  let controller: RunningController;
+  let image: string;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    image = await buildFunction(workspace);
+    const socket = `unix:${workspace.path("runner.sock")}`;
+    runner = await startRunnerServer(workspace, ["--address", socket]);
+    server = await startApiServer();
+    await server.kubectl(["create", "namespace", "crossplane-system"]);
+    await apply(definitionsOf(0));
+    controller = await startController(server.admin.kubeconfig, {
+      args: ["--enable-composition-functions", "--runner", socket],
+    });
+    await apply(definitionsOf(1));
+    await server.kubectl(["wait", "xrd", "--all", "--for=condition=Established", "--timeout=60s"]);
+    await apply(composition(image, "POSTGRES_9_6"));
+  });
+  afterAll(async () => {
+    await controller?.[Symbol.asyncDispose]();
+    await server?.stop();
+    await runner?.[Symbol.asyncDispose]();
+    await workspace?.[Symbol.asyncDispose]();
+  });
+
+  const apply = (yaml: string): Promise<string> => server.kubectl(["apply", "-f", "-"], { input: yaml });
+  const get = async (...args: readonly string[]): Promise<string> => (await server.kubectl(["get", ...args])).trim();
+  const message = (): Promise<string> =>
+    get("xpostgresqlinstance", "my-db", "-o", "jsonpath={.status.conditions[*].message}");
+
+  test("has what both say, the status and the secret that the function gave it, and its results as events", async () => {
+    await expect.poll(() => apply(instance).then(() => "", String), { timeout: 30_000 }).toBe("");
+    await server.kubectl(["wait", "xpostgresqlinstance/my-db", "--for=condition=Ready", "--timeout=60s"]);
+    const path = "jsonpath={.items[*].spec.forProvider}";
+    const rows = (await get("cloudsqlinstances", "-o", path)).split(" ").map((row) => JSON.parse(row) as object);
+    expect(rows).toHaveLength(2);
+    expect(rows).toContainEqual({ tier: "small", settings: { dataDiskSizeGb: 20 } });
+    expect(rows).toContainEqual({ databaseVersion: "POSTGRES_9_6", settings: { dataDiskSizeGb: 20 } });
+    expect(await get("xpostgresqlinstance", "my-db", "-o", "jsonpath={.status.version}")).toBe("POSTGRES_9_6");
+    const secret = await get("-n", "crossplane-system", "secret", "my-db", "-o", "jsonpath={.data.uri}");
+    expect(Buffer.from(secret, "base64").toString()).toBe("postgresql://secret@db.example.org:5432");
+    await expect
+      .poll(() => get("events", "-A", "-o", "jsonpath={.items[*].message}"), { timeout: 30_000 })
+      .toContain("chose POSTGRES_9_6");
+    const everything = JSON.stringify(controller.log()) + (await get("events", "-A", "-o", "json"));
+    expect(everything).not.toContain("secret@db");
+  });
+
+  test("keeps what it has while the runner is away, says so, and goes on by itself when it is back", async () => {
+    const before = await get("cloudsqlinstances", "-o", "name");
+    await runner[Symbol.asyncDispose]();
+    await apply(composition(image, "POSTGRES_11"));
+    await server.kubectl(["wait", "xpostgresqlinstance/my-db", "--for=condition=Synced=False", "--timeout=60s"]);
+    expect(await message()).toContain("my-cool-function");
+    expect(await get("cloudsqlinstances", "-o", "name")).toBe(before);
+    runner = await startRunnerServer(workspace, ["--address", `unix:${workspace.path("runner.sock")}`]);
+    await server.kubectl([
+      "wait",
+      "xpostgresqlinstance/my-db",
+      "--for=jsonpath={.status.version}=POSTGRES_11",
+      "--timeout=60s",
+    ]);
+    await server.kubectl(["wait", "xpostgresqlinstance/my-db", "--for=condition=Synced", "--timeout=60s"]);
+    expect(await get("cloudsqlinstances", "-o", "name")).toBe(before);
+  });
+
+  test("goes with all that it has, without a runner", async () => {
+    await runner[Symbol.asyncDispose]();
+    await server.kubectl(["delete", "xpostgresqlinstance/my-db", "--timeout=60s"]);
+    expect(await get("cloudsqlinstances", "-o", "name")).toBe("");
+    expect(await get("-n", "crossplane-system", "secrets", "-o", "name")).toBe("");
+  });
+});
+
+function definitionsOf(index: number): string {
+  return definitions.split("\n---\n")[index] ?? "";
+}
+
+async function buildFunction(workspace: Workspace): Promise<string> {
+  await workspace.write("function/function", `#!/usr/bin/env node\n${FUNCTION}`, { mode: 0o755 });
+  const built = await workspace.xfn(["build", workspace.path("function"), "-t", "test/cloudsql"]);
+  if (built.code !== 0) throw new Error(`cannot build the function: ${built.stderr}`);
+  return "test/cloudsql";
+}
