@@ -78,17 +78,22 @@ describe("a claim", needs("api-server"), () => {
 
     test("is one of two that ask for a composite at the same time", async () => {
       await createComposite("contested");
-      const names = ["first", "second"];
-      for (const name of names) await world.createClaim(name, bound("contested"));
-      const reconcilers = names.map(() => world.reconciler());
-      for (let round = 0; round < 3; round++) {
-        const looks = names.map((name, index) =>
-          world.look(reconcilers[index] ?? world.reconciler(), `default/${name}`),
-        );
-        await Promise.all(looks);
-      }
-      const states = await Promise.all(names.map(async (name) => conditionsOf(await world.claim(name))["Synced"]));
-      expect(states.toSorted()).toEqual(["False CompositeOfAnother", "True ReconcileSuccess"]);
+      for (const name of ["first", "second"]) await world.createClaim(name, bound("contested"));
+      const { client } = world.context;
+      // Between the moment in which the first finds it free and the one in which it takes it, the second does.
+      const racing: Client = {
+        ...client,
+        apply: async (object, options) => {
+          await world.lookAt("second");
+          return client.apply(object, options);
+        },
+      };
+      const looked = world.reconciler({ client: racing })("default/first", AbortSignal.timeout(10_000));
+      await expect(looked).rejects.toMatchObject({ code: "Conflict" });
+      expect(at(await world.composite("contested"), "spec", "claimRef")["name"]).toBe("second");
+      await world.reconcileClaim("first");
+      expect(conditionsOf(await world.claim("first"))["Synced"]).toBe("False CompositeOfAnother");
+      expect(conditionsOf(await world.claim("second"))["Synced"]).toBe("True ReconcileSuccess");
     });
 
     test("with a reference to another kind says so", async () => {
@@ -235,6 +240,7 @@ describe("a claim", needs("api-server"), () => {
       };
       await world.reconciler({ client: swapping })("default/swap", AbortSignal.timeout(10_000));
       const after = await world.composite(nameOf(before));
+      expect(after?.metadata.uid).toMatch(/-/);
       expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
       expect(after?.metadata["deletionTimestamp"]).toBeUndefined();
       expect(await world.claim("swap")).toBeUndefined();
