@@ -95,7 +95,7 @@ export interface Client {
   ): Promise<LiveObject>;
   /** The object as it is afterwards, where the server still has it. */
   delete(reference: ObjectReference, options?: DeleteOptions): Promise<LiveObject | undefined>;
-  /** How a kind is served. Looked up once and kept; a kind that is not known is looked up again, at most every few seconds. */
+  /** How a kind is served. Looked up once and kept; a kind that is not known is looked up again, at most twice a second. */
   kind(apiVersion: string, kind: string, options?: RequestOptions): Promise<ResourceKind>;
   /** Forgets how kinds are served: a CRD came, changed or went. */
   forgetKinds(): void;

@@ -4,7 +4,7 @@ import type { ResourceKind } from "./client.ts";
 import { versionPath } from "./resource-path.ts";
 
 // A CRD that was just applied is served within a second or two; who waits for it asks all the time.
-const UNKNOWN_AGAIN_MS = 2_000;
+const UNKNOWN_AGAIN_MS = 500;
 // A kind may change its plural or scope only by being deleted first; who is not told of that learns it after this time.
 const FRESH_MS = 10 * 60_000;
 // Versions that something asked for: clusters with many CRDs have some hundreds. The oldest goes.

@@ -95,7 +95,9 @@ export function openSession(
       return active;
     },
     get hasRoom() {
-      return settled && !ending && active < (session.remoteSettings.maxConcurrentStreams ?? STREAMS_BEFORE_SETTINGS);
+      // Streams are told of its end before it says so itself.
+      if (!settled || ending || session.closed || session.destroyed) return false;
+      return active < (session.remoteSettings.maxConcurrentStreams ?? STREAMS_BEFORE_SETTINGS);
     },
     get ending() {
       return ending;
