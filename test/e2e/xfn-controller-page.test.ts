@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findBinaries } from "@xfn/cli/dev";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
+import { pretendCheckout } from "../harness/pretend-checkout.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// docs/controller.md from its first line to its last, as a reader does it: the commands of `console terminal` go on in terminals of
+// their own; those of `console` are run in one shell, one after the other, and what they print is compared with what the page shows
+// (`...` stands for anything). A command is tried again until it shows what it should: a reader looks again, too.
+
+const PATIENCE_MS = 60_000;
+
+const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
+const blocks = fencedBlocks(page).filter(({ language }) => language === "console");
+const terminals = blocks.filter(({ rest }) => rest === "terminal").map(({ text }) => consoleCommands(text));
+const commands = blocks.filter(({ rest }) => rest === "").flatMap(({ text }) => consoleCommands(text));
+
+describe("docs/controller.md", needs("api-server"), () => {
+  let workspace: Workspace;
+  let shell: Shell;
+  const running: ChildProcess[] = [];
+  let said = "";
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await pretendCheckout(workspace);
+    await workspace.write("xfn-controller", `#!/bin/sh\nexec '${process.execPath}' '${CONTROLLER_MAIN}' "$@"\n`, {
+      mode: 0o755,
+    });
+    const { binaries } = findBinaries();
+    const tools = [process.execPath, binaries?.kubectl ?? ""].map((path) => dirname(path));
+    // The binaries are where they are for the tests themselves, not in the workspace's own cache.
+    const env = {
+      ...workspace.environment(),
+      PATH: [...tools, process.env["PATH"]].join(":"),
+      ...(binaries === undefined ? {} : { KUBEBUILDER_ASSETS: dirname(binaries["kube-apiserver"]) }),
+      XFN_CONTROLLER_METRICS_ADDRESS: "off",
+    };
+    const cwd = workspace.path();
+    for (const lines of terminals) {
+      const child = spawn("sh", ["-c", lines.map(({ command }) => `${command} || exit`).join("\n")], {
+        cwd,
+        env,
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      running.push(child);
+      let output = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding("utf8").on("data", (text: string) => {
+          output += text;
+          said += text;
+        });
+      for (const end = Date.now() + PATIENCE_MS; !/\bready\b/.test(output); await sleep(50)) {
+        if (child.exitCode !== null || Date.now() > end) throw new Error(`a terminal did not get ready:\n${said}`);
+      }
+    }
+    shell = startShell(cwd, env);
+  });
+
+  afterAll(async () => {
+    await shell?.end();
+    for (const child of running.toReversed()) await endGroup(child);
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  test.each(commands)("$command", async ({ command, output }) => {
+    const expected = matching(output);
+    let shown = "";
+    for (const end = Date.now() + PATIENCE_MS; ; await sleep(200)) {
+      shown = await shell.run(command);
+      if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) break;
+    }
+    expect(shown, said).toMatch(expected);
+  });
+});
+
+/** A shell that keeps its variables from command to command. */
+interface Shell {
+  /** What a command printed. */
+  run(command: string): Promise<string>;
+  end(): Promise<void>;
+}
+
+function startShell(cwd: string, env: NodeJS.ProcessEnv): Shell {
+  const child = spawn("sh", [], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  let count = 0;
+  return {
+    async run(command) {
+      const mark = `--- ${++count} ---`;
+      output = "";
+      child.stdin.write(`${command}\necho '${mark}'\n`);
+      for (const end = Date.now() + 2 * PATIENCE_MS; !output.endsWith(`${mark}\n`); await sleep(20)) {
+        if (Date.now() > end) throw new Error(`${command} did not end:\n${output}`);
+      }
+      return output.slice(0, -mark.length - 1);
+    },
+    end: () => endGroup(child),
+  };
+}
+
+async function endGroup(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  process.kill(-child.pid, "SIGINT");
+  const killed = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), 15_000);
+  await ended;
+  clearTimeout(killed);
+}
+
+/** What the page shows, `...` standing for anything. */
+function matching(shown: string): RegExp {
+  const source = shown.trimEnd().split("...").map(RegExp.escape).join("[\\s\\S]*?");
+  return new RegExp(`^${source}\\s*$`);
+}
