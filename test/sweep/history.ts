@@ -8,6 +8,7 @@ import {
   type ResourceKind,
   type WriteOptions,
 } from "@xfn/kubernetes";
+import { isWatched } from "./kinds.ts";
 import { at, controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
 
 /** One change of one object, in the order in which the server stored all of them. */
@@ -177,8 +178,10 @@ export function violations(changes: readonly Change[]): string[] {
 
 function checkCreation(object: LiveObject, live: ReadonlyMap<string, LiveObject>, told: (what: string) => void): void {
   const entry = entryOf(object);
-  const uid = textAt(controllerOf(object), "uid");
+  const controller = controllerOf(object);
+  const uid = textAt(controller, "uid");
   if (entry === undefined || uid === undefined) return;
+  if (!isWatched(textAt(controller, "apiVersion"), textAt(controller, "kind"))) return;
   for (const other of live.values()) {
     if (entryOf(other) === entry && textAt(controllerOf(other), "uid") === uid)
       told(`is a second ${entry} beside ${other.metadata.name}`);

@@ -45,8 +45,10 @@ export const CRDS: ResourceKind = {
   namespaced: false,
 };
 
-/** Kinds of composites, of claims, and of what is composed: all that a scenario can bring about, but for definitions. */
+/** Kinds of all that a scenario can bring about. */
 export const WATCHED: readonly ResourceKind[] = [
+  DEFINITIONS,
+  CRDS,
   COMPOSITIONS,
   REVISIONS,
   XTHINGS,
@@ -57,9 +59,11 @@ export const WATCHED: readonly ResourceKind[] = [
   SECRETS,
 ];
 
-/** Kinds that have composed resources. */
-export const COMPOSITES: readonly ResourceKind[] = [XTHINGS, XGROUPS];
-
 export function apiVersionOf({ group, version }: ResourceKind): string {
   return group === "" ? version : `${group}/${version}`;
+}
+
+/** Whether objects that this names, such as an owner, are of a kind that is watched. */
+export function isWatched(apiVersion: string | undefined, kind: string | undefined): boolean {
+  return WATCHED.some((watched) => apiVersionOf(watched) === apiVersion && watched.kind === kind);
 }

@@ -3,7 +3,7 @@ import type { Client, LiveObject } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
 import { type History, isOf, violations } from "./history.ts";
-import { NOPS } from "./kinds.ts";
+import { isWatched, NOPS } from "./kinds.ts";
 import { type Life, startLife } from "./life.ts";
 import { objectsAt, textAt } from "./objects.ts";
 import { provide } from "./provider.ts";
@@ -41,6 +41,8 @@ export interface Place {
 // A scenario settles in five to fifteen looks; deletions wait for the garbage collector.
 const MAX_PASSES = 300;
 const WAIT_MS = 25;
+// What the first look saw may have been an older state; after disorder a cache may first have to be begun, in two looks.
+const QUIET_LOOKS = 2;
 // With as many looks without a write between them, something that fails will go on failing.
 const STUCK_PASSES = 12;
 // One cache in three stays as it was, in a run with disorder.
@@ -102,8 +104,8 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       await history.caughtUp();
       const isQuiet = written === 0 && provided === 0 && !isCollected(history.all().filter(isOurs));
       quiet = isQuiet ? quiet + 1 : 0;
-      // Twice: what the first look saw may have been an older state.
-      if (quiet >= 2 && failures.length === 0 && !soon) return [];
+      if (quiet >= (disorder === undefined ? QUIET_LOOKS : QUIET_LOOKS + 2) && failures.length === 0 && !soon)
+        return [];
       if (quiet >= STUCK_PASSES && !soon) return failures;
       if (quiet > 1) await sleep(WAIT_MS);
     }
@@ -152,7 +154,9 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
 function isCollected(objects: readonly LiveObject[]): boolean {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return objects.some((object) => {
-    const owners = objectsAt(object, "metadata", "ownerReferences");
+    const owners = objectsAt(object, "metadata", "ownerReferences").filter((owner) =>
+      isWatched(textAt(owner, "apiVersion"), textAt(owner, "kind")),
+    );
     return owners.length > 0 && owners.every((owner) => !uids.has(textAt(owner, "uid") ?? ""));
   });
 }
