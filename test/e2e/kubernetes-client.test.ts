@@ -1,5 +1,8 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import {
@@ -16,7 +19,9 @@ import {
 } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
+import { CHECKOUT } from "../harness/places.ts";
 
 const GADGET = { apiVersion: "test.example.org/v1", kind: "Gadget" };
 const CONFIG_MAP: ResourceKind = {
@@ -72,14 +77,35 @@ describe("a client of a real API server", needs("api-server"), () => {
     return client;
   };
   let client: ConnectedClient;
+  let folder: string;
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "kubernetes-readme-"));
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
     server = await startApiServer({ users: ["nobody"] });
     client = await clientOf();
   });
   afterAll(async () => {
     for (const one of clients) await one.close();
     await server.stop();
+    rmSync(folder, { recursive: true });
   });
+
+  /** Starts an example of the README as it is, in a folder of its own. */
+  const runExample = (name: string): { child: ChildProcess; output: () => string } => {
+    const readme = readFileSync(join(CHECKOUT, "packages/kubernetes/README.md"), "utf8");
+    writeFileSync(join(folder, name), fencedBlocks(readme).find(({ rest }) => rest === name)?.text ?? "");
+    const child = spawn(process.execPath, [name], {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], KUBECONFIG: server.admin.kubeconfig },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let text = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    return { child, output: () => text };
+  };
 
   const gadget = (name: string, spec: JsonObject, more: JsonObject = {}): KubernetesObject => ({
     ...GADGET,
@@ -226,6 +252,29 @@ describe("a client of a real API server", needs("api-server"), () => {
     await events.flush();
     const text = await server.kubectl(["describe", "gadget", "eventful"]);
     expect(text).toMatch(/Warning\s+Tried\s.*\(x4 over .*\)\s+e2e-recorder\s+it was tried/);
+  });
+
+  test("the README's client runs as it is written", async () => {
+    const { child, output } = runExample("apply.ts");
+    await once(child, "close");
+    expect(output()).toBe("greeting [Object: null prototype] { text: 'hello' }\ngone\n");
+  });
+
+  test("the README's controller works, and stops when it is told to", async () => {
+    const { child, output } = runExample("controller.ts");
+    const closed = once(child, "close");
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "original", namespace: "default" } };
+    await client.apply({ ...map, metadata: { ...map.metadata, labels: { copy: "yes" } }, data: { a: "b" } });
+    const copy = { apiVersion: "v1", kind: "ConfigMap", name: "original-copy", namespace: "default" };
+    const dataOf = async (): Promise<unknown> => (await client.get(copy).catch(() => undefined))?.["data"];
+    await expect.poll(dataOf, LONG).toEqual({ a: "b" });
+    await client.patch({ ...copy, name: "original" }, "merge", { data: { a: "c" } });
+    await expect.poll(dataOf, LONG).toEqual({ a: "c" });
+    child.kill();
+    await closed;
+    expect(output()).toBe("working\nstopped\n");
+    const lease = await client.get({ ...copy, apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: "copier" });
+    expect(lease["spec"]).toMatchObject({ holderIdentity: "" });
   });
 
   test("requests and informers go on through a crash of the server, and informers neither lose nor repeat anything", async () => {

@@ -35,4 +35,5 @@ export {
   type WorkQueueOptions,
   workQueue,
 } from "./start-work-queue.ts";
+export { whileHeld } from "./while-held.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
