@@ -3,6 +3,24 @@ import { functionDetailTypes } from "./rules/connection-details.ts";
 import { keptSchema, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
+import {
+  booleanChecks,
+  compositeOptional,
+  detailsFirst,
+  entryNames,
+  failedTemplates,
+  firstFatal,
+  firstOfTwo,
+  functionsAllTheSame,
+  namedEntries,
+  namesFirst,
+  ourController,
+  renamedInPlace,
+  repairs,
+  statusPersisted,
+  undesiredKept,
+  unknownSeverity,
+} from "./rules/reconcile.ts";
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
@@ -16,6 +34,22 @@ export const rules: readonly Rule[] = [
   keptSchema,
   referenceNamespaces,
   laterFeatures,
+  entryNames,
+  detailsFirst,
+  firstFatal,
+  unknownSeverity,
+  compositeOptional,
+  ourController,
+  booleanChecks,
+  undesiredKept,
+  renamedInPlace,
+  namesFirst,
+  statusPersisted,
+  repairs,
+  namedEntries,
+  functionsAllTheSame,
+  firstOfTwo,
+  failedTemplates,
   sandbox,
   noCpuShares,
   limitsAboveZero,

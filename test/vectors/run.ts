@@ -16,7 +16,7 @@ import {
 export const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
   "connection-details": async () => (await import("./adapters/connection-details.ts")).connectionDetails,
   fieldpath: async () => (await import("./adapters/field-path.ts")).fieldPath,
-  "functionio-merge": async () => (await import("./adapters/validation.ts")).validation,
+  "functionio-merge": async () => (await import("./adapters/functionio-merge.ts")).functionioMerge,
   "image-spec": async () => (await import("./adapters/image-spec.ts")).imageSpec,
   patches: async () => (await import("./adapters/patches.ts")).patches,
   readiness: async () => (await import("./adapters/readiness.ts")).readiness,

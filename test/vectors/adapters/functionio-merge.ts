@@ -1,10 +1,22 @@
 import { checkComposition, documentOf } from "@xfn/composition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Adapter } from "../adapter.ts";
+import { recorded, type VectorCase } from "../vector-file.ts";
+import { reconciles } from "./reconcile.ts";
+
+/** Compositions: in the group `validation` their checks, else a reconcile of an XR. */
+export const functionioMerge: Adapter = {
+  run: (vector) => adapterOf(vector).run(vector),
+  expected: (vector) => adapterOf(vector).expected?.(vector) ?? recorded(vector),
+  normalize: (output, vector) => adapterOf(vector).normalize?.(output, vector) ?? output,
+};
+
+function adapterOf({ group }: VectorCase): Adapter {
+  return group === "validation" ? validation : reconciles;
+}
 
 /** Validation of a Composition's spec: whether it is valid, and which fields are not. */
-export const validation: Adapter = {
-  skip: (vector) => (vector.group === "validation" ? undefined : "full reconciles: xfn-controller is not there yet"),
+const validation: Adapter = {
   run: (vector) => {
     const { findings } = checkComposition(
       documentOf({

@@ -1,0 +1,337 @@
+import { documentOf, Float64 } from "@xfn/composition";
+import { type Definition, parseDefinition } from "@xfn/composition/definition";
+import { type Context, compositeReconciler } from "@xfn/controller";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { ApiError, type Cache, type LiveObject } from "@xfn/kubernetes";
+import type { FunctionRunner } from "@xfn/pipeline";
+import { memoryClient } from "../../harness/memory-client.ts";
+import type { Adapter } from "../adapter.ts";
+import { child, list } from "../rule.ts";
+import type { VectorCase } from "../vector-file.ts";
+
+// Full reconciles of one XR on a small API server. Compared is what the vectors' README calls essential: what functions were
+// given, what is there in the end, Synced and Ready, what was told and what was published. Not compared: the order of writes,
+// conflicts and retries, when it is looked again, and the texts of errors.
+
+const NOW = Date.parse("2023-09-01T00:00:00Z");
+
+/** What one pass comes to. */
+export interface Pass {
+  functionInputs: unknown[];
+  /** `Synced` and `Ready`. */
+  synced: unknown;
+  ready: unknown;
+  results: string[];
+  published: unknown;
+}
+
+/** What a case comes to. */
+export interface Reconciled {
+  passes: Pass[];
+  /** Without Secrets. */
+  objects: JsonObject[];
+}
+
+export const reconciles: Adapter = {
+  async run(vector) {
+    const server = child(vector, "server");
+    const initial = list(plain(server["objects"]) as JsonValue) as LiveObject[];
+    const xr = initial[0];
+    if (xr === undefined) throw new Error(`${vector.name}: has no XR`);
+    const secrets = secretsOf(server, xr);
+    const client = memoryClient([...initial, ...secrets]);
+    const fail = child(server, "fail");
+    client.beforeWrite = ({ verb, object }) => {
+      const exists = [...client.objects.values()].some((one) => titleOf(one) === object);
+      const asked = verb !== "apply" ? verb : exists ? "patch" : "create";
+      const found = Object.keys(fail).find((key) => isAbout(key, asked, object));
+      if (found !== undefined) throw new ApiError("Forbidden", String(fail[found]), { status: 403 });
+    };
+    const passes: Pass[] = [];
+    const remembered = compositionOf(vector, xr);
+    const recordedPasses = comparable(vector);
+    // Once more, uncounted: a reference goes when its object has gone.
+    for (const recordedPass of [...recordedPasses, recordedPasses.at(-1) ?? {}]) {
+      const inputs: JsonObject[] = [];
+      const results: string[] = [];
+      const context: Context = {
+        client,
+        informers: { acquire: unneeded, peek: (kind) => remembered.get(kind.kind), stop: async () => {} },
+        events: {
+          record: (_, { type, message }) => void results.push(`${type} ${message}`),
+          flush: async () => {},
+        },
+        log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+        runner: stub(list(recordedPass["functionOutputs"]), inputs),
+        namespace: "crossplane-system",
+        pullSecretNamespaces: [],
+        pollIntervalMs: 60_000,
+        now: () => NOW,
+      };
+      const reconcile = compositeReconciler(context, definitionOf(xr));
+      await reconcile(xr.metadata.name, new AbortController().signal).catch(() => undefined);
+      const now = client.objects.get(`${xr.apiVersion.split("/")[0]}/${xr.kind}//${xr.metadata.name}`);
+      passes.push({
+        functionInputs: inputs,
+        ...conditionsOf(child(now, "status")),
+        results,
+        published: publishedIn(client.writes.splice(0)),
+      });
+      // The reference's publishing is stubbed out: what it published, it does not see in the next pass.
+      for (const [key, { kind }] of client.objects) if (kind === "Secret") client.objects.delete(key);
+      for (const secret of memoryClient(secrets).objects) client.objects.set(...secret);
+    }
+    const objects = [...client.objects.values()].filter(({ kind }) => kind !== "Secret");
+    return { passes: passes.slice(0, -1), objects: objects as JsonObject[] };
+  },
+  expected: (vector) => {
+    const output = plain(vector["output"]) as JsonObject;
+    const passes = comparable(vector).map((pass): Pass => {
+      const events = list(pass["events"]);
+      const status = list(pass["writes"]).findLast(({ verb }) => verb === "updateStatus");
+      return {
+        functionInputs: list(pass["functionInputs"]),
+        ...conditionsOf(child(status, "status")),
+        results: events.map(({ type, message }) => `${String(type)} ${String(message)}`),
+        published: pass["connectionDetails"],
+      };
+    });
+    return { output: { passes, objects: list(output["finalObjects"]) } satisfies Reconciled };
+  },
+  normalize: (output) => {
+    const { passes, objects } = output as Reconciled;
+    return {
+      passes: passes.map((pass) => ({
+        ...pass,
+        // Of a reconcile that failed, readiness is not told there.
+        ready: pass.synced === "True" ? pass.ready : "",
+        published: pass.published ?? {},
+        functionInputs: pass.functionInputs.map((input) => normalInput(input as JsonObject)),
+        results: pass.results.map(normalResult).filter((one) => one !== undefined),
+      })),
+      objects: objects.map(normalObject).toSorted((a, b) => (show(a) < show(b) ? -1 : 1)),
+    };
+  },
+};
+
+/**
+ * The passes in which the reference ran what there is to run. Where it cannot tell what exists it leaves out the functions, or
+ * ends before them; then there is no answer of theirs to give to ours.
+ */
+function comparable(vector: VectorCase): JsonObject[] {
+  const functions = list(child(vector, "composition")["functions"]);
+  return list(child(vector, "output")["passes"]).filter(
+    (pass) =>
+      functions.length === 0 ||
+      list(pass["functionOutputs"]).length > 0 ||
+      list(pass["events"]).some(({ message }) => String(message).startsWith("refusing to use invalid Composition")),
+  );
+}
+
+function unneeded(): never {
+  throw new TypeError("no informer is needed here");
+}
+
+/** Numbers as documents have them. */
+function plain(value: unknown): unknown {
+  if (value instanceof Float64) return Number(value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, plain(field)]));
+}
+
+function definitionOf({ apiVersion, kind }: LiveObject): Definition {
+  const [group = "", version = ""] = apiVersion.split("/");
+  const plural = `${kind.toLowerCase()}s`;
+  return parseDefinition(
+    documentOf({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "CompositeResourceDefinition",
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        names: { kind, plural },
+        versions: [
+          { name: version, served: true, referenceable: true, schema: { openAPIV3Schema: { type: "object" } } },
+        ],
+      },
+    }),
+  );
+}
+
+/** The Composition and its revision, as caches have them. */
+function compositionOf(vector: VectorCase, { apiVersion, kind, spec }: LiveObject): Map<string, Cache> {
+  const { name } = child(isObject(spec) ? spec : {}, "compositionRef");
+  const object = (type: string, more: JsonObject, rest: JsonObject): LiveObject => ({
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: type,
+    metadata: { name: String(name), uid: "composition", resourceVersion: "1", ...more },
+    spec: { compositeTypeRef: { apiVersion, kind }, ...(plain(vector["composition"]) as JsonObject), ...rest },
+  });
+  const owner = {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    name: String(name),
+    uid: "composition",
+    controller: true,
+  };
+  const labels = { "crossplane.io/composition-name": String(name) };
+  const revision = object("CompositionRevision", { labels, ownerReferences: [owner] }, { revision: 1 });
+  const cacheOf = (one: LiveObject): Cache => ({ get: () => one, list: () => [one], byIndex: () => [] });
+  return new Map([
+    ["Composition", cacheOf(object("Composition", {}, {}))],
+    ["CompositionRevision", cacheOf(revision)],
+  ]);
+}
+
+/** Secrets as they would have been published; the XR's own is the XR's. */
+function secretsOf(server: JsonObject, xr: LiveObject): LiveObject[] {
+  return Object.entries(child(server, "secrets")).map(([place, data]) => {
+    const [namespace = "", name = ""] = place.split("/");
+    const own = child(child(xr, "spec"), "writeConnectionSecretToRef")["name"] === name;
+    const { apiVersion, kind, metadata } = xr;
+    const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true };
+    const encoded = Object.entries(isObject(data) ? data : {}).map(([key, value]) => [
+      key,
+      Buffer.from(String(value)).toString("base64"),
+    ]);
+    return {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        name,
+        namespace,
+        uid: `secret-${name}`,
+        resourceVersion: "1",
+        ...(own && { ownerReferences: [owner] }),
+      },
+      type: "connection.crossplane.io/v1alpha1",
+      data: Object.fromEntries(encoded),
+    };
+  });
+}
+
+/** `create Bucket/shop-00000` is also about a resource that would have been named so, and has another name here. */
+function isAbout(key: string, verb: string, object: string): boolean {
+  const [wantedVerb, wanted = ""] = key.split(" ");
+  if (wantedVerb !== verb) return false;
+  return wanted === object || (/-\d{5}$/.test(wanted) && wanted.split("/")[0] === object.split("/")[0]);
+}
+
+function stub(outputs: readonly JsonObject[], inputs: JsonObject[]): FunctionRunner {
+  return {
+    run: (_, bytes) => {
+      const output = outputs[inputs.length];
+      const input = JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonObject;
+      inputs.push(input);
+      if (output === undefined) return Promise.reject(new Error("the reference did not run this function"));
+      const { error } = output;
+      if (error !== undefined) return Promise.reject(new Error(String(error)));
+      // What the function returned of what it observed: what it was given.
+      const { observed = null } = input;
+      const { apiVersion = null, kind = null } = input;
+      const io = { ...(plain(output) as JsonObject), apiVersion, kind, observed };
+      return Promise.resolve(Buffer.from(JSON.stringify(io)));
+    },
+  };
+}
+
+function conditionsOf(status: JsonObject): { synced: unknown; ready: unknown } {
+  const of = (type: string): unknown =>
+    list(status["conditions"]).find((one) => one["type"] === type)?.["status"] ?? "none";
+  return { synced: of("Synced"), ready: of("Ready") };
+}
+
+function publishedIn(writes: ReturnType<typeof memoryClient>["writes"]): unknown {
+  const write = writes.findLast(({ object, verb }) => verb === "apply" && object.startsWith("Secret/"));
+  if (write === undefined) return undefined;
+  const data = Object.entries(child(write.body, "data"));
+  return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(String(value), "base64").toString()]));
+}
+
+function normalInput(input: JsonObject): unknown {
+  const observed = child(input, "observed");
+  const desired = child(input, "desired");
+  const xr = child(observed, "composite");
+  return {
+    config: input["config"] ?? null,
+    results: list(input["results"]),
+    observed: {
+      composite: normalObject(child(xr, "resource")),
+      connectionDetails: list(xr["connectionDetails"]),
+      resources: list(observed["resources"]).map((one) => ({
+        name: one["name"],
+        connectionDetails: list(one["connectionDetails"]),
+        resource: normalObject(child(one, "resource")),
+      })),
+    },
+    desired: list(desired["resources"]).map((one) => ({
+      ...one,
+      resource: isObject(one["resource"]) ? normalObject(one["resource"]) : one["resource"],
+    })),
+  };
+}
+
+// What only one of the two tells: that all is well or not, and what our pipeline finds suspicious.
+const OWN =
+  /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| has no annotation | has lost its controller reference| is for the entry /;
+
+function normalResult(result: string): string | undefined {
+  const text = result.replace(/^(\w+) Pipeline step "[^"]*": /, "$1 ");
+  if (OWN.test(text)) return undefined;
+  return /^Warning composed resource "[^"]*":/.exec(text)?.[0] ?? text;
+}
+
+/** What is the XR's own machinery, and what changes with each write, left out. */
+function normalXr(xr: JsonObject): JsonObject {
+  const { metadata, status, spec, ...rest } = xr;
+  // The reference's selection is stubbed out.
+  const { compositionRevisionRef: _revision, compositionUpdatePolicy: _policy, ...own } = isObject(spec) ? spec : {};
+  const { labels, annotations, name } = isObject(metadata) ? metadata : {};
+  const { conditions: _, connectionDetails: __, ...told } = isObject(status) ? status : {};
+  const references = list(own["resourceRefs"]).toSorted((a, b) => (show(a) < show(b) ? -1 : 1));
+  return {
+    ...rest,
+    spec: { ...own, resourceRefs: references },
+    metadata: { name: name ?? null, labels: labels ?? {}, annotations: annotations ?? {} },
+    status: told,
+  };
+}
+
+/** The reference numbers what has no name; here such a name is made of the XR's UID and the entry. */
+function normalObject(object: JsonObject): JsonObject {
+  const text = show(object).replace(/("name":"[^"]*-)(?:\d{5}|[0-9a-f]{12})"/g, '$1<generated>"');
+  const renamed = JSON.parse(text) as KubernetesObject;
+  return renamed.kind === "XApp" ? normalXr(renamed) : withoutGenerated(renamed);
+}
+
+function withoutGenerated({ metadata, ...rest }: JsonObject): JsonObject {
+  const {
+    managedFields: _,
+    resourceVersion: __,
+    uid: ___,
+    creationTimestamp: ____,
+    generateName: _____,
+    ...kept
+  } = isObject(metadata) ? metadata : {};
+  return { ...rest, metadata: kept };
+}
+
+function titleOf({ kind, metadata }: JsonObject): string {
+  const { namespace, name } = isObject(metadata) ? metadata : {};
+  return [kind, ...(namespace === undefined ? [] : [namespace]), name].join("/");
+}
+
+/** JSON with sorted keys. */
+function show(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) => {
+    if (typeof one === "bigint") return String(one);
+    if (one instanceof Float64) return Number(one);
+    if (!isObject(one)) return one;
+    return Object.fromEntries(
+      Object.keys(one)
+        .toSorted()
+        .map((key) => [key, one[key]]),
+    );
+  });
+}
