@@ -1,0 +1,133 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type RunningController, startController } from "../harness/controller-program.ts";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
+
+// deploy/ on a real API server: it is accepted, and with the roles that it gives, and no others, the controller can do its work.
+
+const DEPLOY = join(CHECKOUT, "deploy");
+const USER = "controller";
+const CLAIMS = "postgresqlinstances.database.example.org";
+
+test("deploy/crds.yaml is what xfn-controller crds prints", () => {
+  const printed = execFileSync(process.execPath, [CONTROLLER_MAIN, "crds"], {
+    encoding: "utf8",
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  expect(readFileSync(join(DEPLOY, "crds.yaml"), "utf8") === printed, "xfn-controller crds > deploy/crds.yaml").toBe(
+    true,
+  );
+});
+
+describe("deploy/", needs("api-server"), () => {
+  let server: TestApiServer;
+  let controller: RunningController | undefined;
+
+  beforeAll(async () => {
+    server = await startApiServer({ users: [USER] });
+    await server.kubectl(["apply", "-f", join(DEPLOY, "namespace.yaml")]);
+  });
+  afterAll(async () => {
+    await controller?.[Symbol.asyncDispose]();
+    await server?.stop();
+  });
+
+  const get = async (...args: readonly string[]): Promise<string> => (await server.kubectl(["get", ...args])).trim();
+  // kubectl says no with an exit code.
+  const may = async (user: string, verb: string, what: string): Promise<boolean> => {
+    const asked = server.kubectl(["auth", "can-i", verb, what, "-n", "default", "--as", user]);
+    return (await asked.catch(() => "no")).trim() === "yes";
+  };
+  const bind = async (role: string, kind: "ClusterRole" | "Role"): Promise<void> => {
+    const scope = kind === "Role" ? ["rolebinding", "-n", "crossplane-system"] : ["clusterrolebinding"];
+    const [type = "", ...more] = scope;
+    await server.kubectl([
+      "create",
+      type,
+      `test-${role}`,
+      ...more,
+      `--${kind.toLowerCase()}=${role}`,
+      `--user=${USER}`,
+    ]);
+  };
+
+  test("is accepted by the API server, pod security admission included", async () => {
+    const dryRun = await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", DEPLOY]);
+    for (const object of [
+      "deployment.apps/xfn-controller",
+      "clusterrole.rbac.authorization.k8s.io/xfn-controller",
+      "namespace/",
+    ])
+      expect(dryRun).toContain(object);
+    await server.kubectl(["apply", "--server-side", "-k", DEPLOY]);
+    // A Deployment is accepted with pods that nobody would accept: so the pod itself.
+    const template = JSON.parse(
+      await get("-n", "crossplane-system", "deployment", "xfn-controller", "-o", "jsonpath={.spec.template}"),
+    ) as object;
+    const pod = { apiVersion: "v1", kind: "Pod", ...template, metadata: { name: "x", namespace: "crossplane-system" } };
+    await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+  });
+
+  test("gives what the controller needs, with the roles of the example, and lets people claim", async () => {
+    await bind("xfn-controller", "ClusterRole");
+    await bind("xfn-controller", "Role");
+    await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/controller/roles.yaml")]);
+    await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/provider-nop/crd.yaml")]);
+    // Roles with the label are added up by a controller of Kubernetes.
+    await expect.poll(() => may(USER, "create", "nopresources.nop.crossplane.io"), { timeout: 30_000 }).toBe(true);
+    controller = await startController(server.user(USER).kubeconfig, {
+      args: ["--leader-election", "--namespace", "crossplane-system"],
+    });
+    for (const file of ["definition", "composition"])
+      await server.kubectl(["apply", "-f", join(CHECKOUT, `examples/controller/${file}.yaml`)]);
+    await server.kubectl(["wait", "xrd", "--all", "--for=condition=Offered", "--timeout=60s"]);
+    await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/controller/claims.yaml")]);
+    // The test is the provider.
+    await expect
+      .poll(async () => (await get("nopresources", "-o", "name")).split("\n"), { timeout: 30_000 })
+      .toHaveLength(2);
+    const secret = await get("nopresources", "-o", "jsonpath={.items[*].spec.writeConnectionSecretToRef.name}");
+    const literals = ["username=ada", "password=x"].map((pair) => `--from-literal=${pair}`);
+    await server.kubectl(["create", "secret", "generic", secret, "-n", "crossplane-system", ...literals]);
+    for (const name of (await get("nopresources", "-o", "name")).split("\n")) {
+      const status = {
+        status: {
+          conditions: [
+            { type: "Ready", status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:00Z" },
+          ],
+        },
+      };
+      await server.kubectl(["patch", name, "--subresource=status", "--type=merge", "-p", JSON.stringify(status)]);
+    }
+    await server.kubectl(["wait", "postgresqlinstance/shop", "--for=condition=Ready", "--timeout=60s"]);
+    expect(await get("secret", "shop-database", "-o", "jsonpath={.data.username}")).not.toBe("");
+    expect(await may("ada", "create", CLAIMS)).toBe(false);
+    await server.kubectl(["create", "rolebinding", "ada", "-n", "default", "--clusterrole=edit", "--user=ada"]);
+    await expect.poll(() => may("ada", "create", CLAIMS), { timeout: 30_000 }).toBe(true);
+    await server.kubectl(["delete", "-f", join(CHECKOUT, "examples/controller/claims.yaml"), "--timeout=60s"]);
+    await server.kubectl(["delete", "xrd", "--all", "--timeout=60s"]);
+    expect(await get("nopresources", "-o", "name")).toBe("");
+    // Nothing was refused to it.
+    const refused = controller.log().filter(({ code }) => code === "Forbidden");
+    expect(refused).toEqual([]);
+  });
+
+  test("gives no power over what nobody granted", async () => {
+    for (const [verb, what] of [
+      ["create", "pods"],
+      ["list", "secrets"],
+      ["get", "nodes"],
+      ["escalate", "clusterroles"],
+      ["bind", "clusterroles"],
+      ["impersonate", "users"],
+      ["create", "clusterrolebindings"],
+      ["create", "validatingwebhookconfigurations"],
+    ] as const)
+      expect(await may(USER, verb, what), `${verb} ${what}`).toBe(false);
+  });
+});
