@@ -22,7 +22,6 @@ export function objectCache(tell: InformerHandlers, onError: (error: unknown) =>
     const before = objects.get(key);
     if (before !== undefined) {
       if (before.metadata.uid !== object.metadata.uid) remove(key, before);
-      else if (isSeen(object, before)) return;
       else {
         objects.set(key, object);
         for (const index of indexes.values()) index.move(key, object);
@@ -62,13 +61,20 @@ export function objectCache(tell: InformerHandlers, onError: (error: unknown) =>
       const kept = new Set<string>();
       for (const item of items) kept.add(keyOf(item));
       for (const [key, last] of objects) if (!kept.has(key)) remove(key, last);
-      for (const item of items) put(keyOf(item), item);
+      for (const item of items) {
+        const key = keyOf(item);
+        // What a list says is so, though it be older: of a server that was restored from a backup.
+        if (objects.get(key)?.metadata.resourceVersion !== item.metadata.resourceVersion) put(key, item);
+      }
     },
     apply({ type, object }) {
       if (type === "BOOKMARK") return;
       const key = keyOf(object);
-      if (type !== "DELETED") return put(key, object);
       const before = objects.get(key);
+      if (type !== "DELETED") {
+        if (before === undefined || !isSeen(object, before)) put(key, object);
+        return;
+      }
       // One that is in the cache under its name, but is another, was made later.
       if (before !== undefined && before.metadata.uid === object.metadata.uid) remove(key, object);
     },

@@ -5,7 +5,12 @@ import type { HttpResponse } from "./transport.ts";
 export const MAX_BODY_BYTES: number = 256 * 1024 * 1024;
 
 /** Reads a body to its end. @throws {ApiError} Timeout, Unreachable, Invalid (too large) */
-export function readBody(what: string, response: HttpResponse, timeoutMs: number): Promise<Buffer> {
+export function readBody(
+  what: string,
+  response: HttpResponse,
+  timeoutMs: number,
+  maxBytes: number = MAX_BODY_BYTES,
+): Promise<Buffer> {
   const { body } = response;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -22,8 +27,8 @@ export function readBody(what: string, response: HttpResponse, timeoutMs: number
     let ended = false;
     body.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) {
-        fail(new ApiError("Invalid", `${what}: the answer is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`));
+      if (bytes > maxBytes) {
+        fail(new ApiError("Invalid", `${what}: the answer is larger than ${maxBytes / 1024 / 1024} MiB`));
       } else chunks.push(chunk);
     });
     body.once("end", () => {

@@ -92,6 +92,23 @@ test("after 410 a list tells what was missed: deletions, changes, and objects th
   );
 });
 
+test("a server that was restored from a backup is believed", async () => {
+  await run(
+    [
+      { list: [thing("a", 9)], version: "10" },
+      // Its versions are ahead of the server's: "Too large resource version".
+      { watch: [], last: "Timeout" },
+      { list: [thing("a", 5)], version: "6" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ informer, asked, events }) => {
+      await expect.poll(() => asked).toEqual(["list", "watch 10", "list", "watch 6"]);
+      expect(events).toEqual(["added a@9", "updated 9 to a@5"]);
+      expect(informer.cache.get("a", "default")?.metadata.resourceVersion).toBe("5");
+    },
+  );
+});
+
 test("events that were seen already, or are older, change nothing", async () => {
   await run(
     [

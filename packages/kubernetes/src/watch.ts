@@ -14,6 +14,7 @@ export async function* readWatch(
   response: HttpResponse,
   idleMs: number,
   signal: AbortSignal | undefined,
+  maxLineBytes: number = MAX_LINE_BYTES,
 ): AsyncGenerator<WatchEvent, void, void> {
   const { body } = response;
   // Bookmarks come every minute: a connection without any is dead, though its peer (a proxy) may answer pings.
@@ -42,8 +43,8 @@ export async function* readWatch(
       if (from < chunk.length) {
         parts.push(chunk.subarray(from));
         held += chunk.length - from;
-        if (held > MAX_LINE_BYTES) {
-          throw new ApiError("ServerError", `${what}: an event is larger than ${MAX_LINE_BYTES / 1024 / 1024} MiB`);
+        if (held > maxLineBytes) {
+          throw new ApiError("ServerError", `${what}: an event is larger than ${maxLineBytes / 1024 / 1024} MiB`);
         }
       }
     }
