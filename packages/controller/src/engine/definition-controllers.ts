@@ -219,5 +219,5 @@ function shapeOf(definition: Definition): string {
 }
 
 function generationOf({ metadata }: LiveObject): string {
-  return `${metadata.uid}/${String(metadata["generation"])}`;
+  return `${metadata.uid}/${JSON.stringify(Number(metadata["generation"]))}`;
 }

@@ -12,10 +12,11 @@ function world(slots: FairSlots): {
   return {
     got,
     take(name, source, standing = "good") {
-      void slots.take(source, standing).then((giveBack) => {
+      const taken = slots.take(source, standing);
+      void (async () => {
+        held.set(name, await taken);
         got.push(name);
-        held.set(name, giveBack);
-      });
+      })();
     },
     async giveBack(name) {
       await settled();

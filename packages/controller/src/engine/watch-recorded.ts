@@ -27,7 +27,8 @@ export async function watchRecorded(
     }
     if (wanted.length > 0) composed.watch(xr.metadata.uid, wanted);
   }
-  await Promise.all([...kinds.values()].map((kind) => kind && listed(composed, kind, signal)));
+  const found = [...kinds.values()].filter((kind) => kind !== undefined);
+  await Promise.all(found.map((kind) => listed(composed, kind, signal)));
 }
 
 function recordedKinds(xr: LiveObject): [apiVersion: string, kind: string][] {

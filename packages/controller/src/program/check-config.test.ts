@@ -55,11 +55,16 @@ test("variables have what a manifest says", () => {
 
 test("all that is wrong is told at once, with the flag that it is about", () => {
   const problems = problemsOf(
-    ...["--poll-interval", "10ms", "--lease-duration", "1s", "--namespace", "A b", "--concurrency", "0"],
-    ...["--kubeconfig", join(folder, "missing"), "--api-rate", "10", "--api-burst", "5"],
+    "--poll-interval=10ms",
+    "--lease-duration=1s",
+    "--namespace=A b",
+    "--concurrency=0",
+    `--kubeconfig=${join(folder, "missing")}`,
+    "--api-rate=10",
+    "--api-burst=5",
   );
   const flags = ["--poll-interval", "--lease-duration", "--namespace", "--concurrency", "--kubeconfig", "--api-burst"];
-  for (const flag of flags) expect(problems.join("\n")).toContain(`${flag}`);
+  for (const flag of flags) expect(problems.join("\n")).toContain(flag);
   expect(problems).toHaveLength(flags.length);
 });
 

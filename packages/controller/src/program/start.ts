@@ -182,13 +182,13 @@ async function reconcile(about: Work, signal: AbortSignal): Promise<void> {
     watcher: metrics.reconciled,
   });
   metrics.watch({ engine: engine.levels, leads: () => !signal.aborted });
-  engine.started.then(
-    () => {
-      now("ready");
-      log.info({}, "ready");
-    },
-    () => undefined,
-  );
+  const announce = async (): Promise<void> => {
+    await engine.started;
+    now("ready");
+    log.info({}, "ready");
+  };
+  // It never starts where it is stopped before.
+  announce().catch(() => undefined);
   await ended(signal);
   // Without the lease nothing may be written any more: what runs is not given time.
   const graceMs = about.signal.aborted ? config.shutdownGrace : 0;
