@@ -1,0 +1,362 @@
+import { documentOf } from "@xfn/composition";
+import { parseDefinition } from "@xfn/composition/definition";
+import { type Context, compositeReconciler } from "@xfn/controller";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { ApiError, type Cache, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { DEFINITION } from "../harness/composites.ts";
+import { type MemoryClient, memoryClient } from "../harness/memory-client.ts";
+
+// What a real API server cannot be made to do at will: caches that lie, writes in between, answers that are lost.
+
+const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
+const XR_UID = "xr-uid";
+
+const xr = (spec: JsonObject = {}, metadata: JsonObject = {}): LiveObject => ({
+  apiVersion: "example.org/v1",
+  kind: "XDatabase",
+  metadata: { name: "xr", uid: XR_UID, resourceVersion: "1", ...metadata },
+  spec,
+});
+const owner = (uid = XR_UID): JsonObject => ({
+  apiVersion: "example.org/v1",
+  kind: "XDatabase",
+  name: "xr",
+  uid,
+  controller: true,
+});
+const widget = (name: string, entry: string, metadata: JsonObject = {}): LiveObject => ({
+  ...WIDGET,
+  metadata: {
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "1",
+    annotations: { "crossplane.io/composition-resource-name": entry },
+    ownerReferences: [owner()],
+    ...metadata,
+  },
+  spec: {},
+});
+const named = (entry: string, name: string): JsonObject => ({
+  name: entry,
+  base: { ...WIDGET, spec: { size: 1 } },
+  patches: [
+    {
+      type: "CombineFromComposite",
+      combine: { strategy: "string", variables: [{ fromFieldPath: "kind" }], string: { fmt: `${name}%.0s` } },
+      toFieldPath: "metadata.name",
+    },
+  ],
+});
+const unnamed = (entry: string): JsonObject => ({ name: entry, base: { ...WIDGET, spec: { size: 1 } } });
+
+interface World {
+  client: MemoryClient;
+  events: string[];
+  compose(...resources: JsonObject[]): void;
+  /** What caches show; undefined: what the server has. */
+  seen: { xr?: LiveObject | undefined; composed?: readonly LiveObject[] | undefined };
+  reconcile(): Promise<Outcome | undefined>;
+  restart(): void;
+  titles(): string[];
+  now: number;
+}
+
+function world(objects: readonly LiveObject[], how: Partial<Context> = {}): World {
+  const client = memoryClient(objects, { unserved: ["Gadget"] });
+  let resources: JsonObject[] = [];
+  let number = 0;
+  const events: string[] = [];
+  const cacheOf = (list: readonly LiveObject[]): Cache => ({
+    get: (name) => list.find(({ metadata }) => metadata.name === name),
+    list: () => list,
+    byIndex: () => [],
+  });
+  let revision: LiveObject | undefined;
+  const live = (kind: string): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
+  const made: World = {
+    client,
+    events,
+    seen: {},
+    now: Date.parse("2026-01-01T00:00:00Z"),
+    compose(...given) {
+      resources = given;
+      number++;
+      revision = {
+        apiVersion: "apiextensions.crossplane.io/v1",
+        kind: "CompositionRevision",
+        metadata: {
+          name: `c-${number}`,
+          uid: `r-${number}`,
+          resourceVersion: "1",
+          labels: { "crossplane.io/composition-name": "c" },
+          ownerReferences: [
+            {
+              apiVersion: "apiextensions.crossplane.io/v1",
+              kind: "Composition",
+              name: "c",
+              uid: "c",
+              controller: true,
+            },
+          ],
+        },
+        spec: {
+          compositeTypeRef: { apiVersion: "example.org/v1", kind: "XDatabase" },
+          resources,
+          revision: number,
+        },
+      };
+    },
+    reconcile: () => reconciler("xr", new AbortController().signal),
+    restart() {
+      reconciler = compositeReconciler(context, definition);
+    },
+    titles: () => client.writes.map(({ verb, object, subresource = "" }) => `${verb} ${object} ${subresource}`.trim()),
+  };
+  const definition = parseDefinition(documentOf(DEFINITION));
+  const composition = (): LiveObject => ({
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    metadata: { name: "c", uid: "c", resourceVersion: "1" },
+    spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XDatabase" }, resources },
+  });
+  const context: Context = {
+    client,
+    informers: {
+      acquire: () => {
+        throw new TypeError("not needed");
+      },
+      peek: (kind) => {
+        if (kind.kind === "Composition") return cacheOf([composition()]);
+        if (kind.kind === "CompositionRevision") return cacheOf(revision === undefined ? [] : [revision]);
+        return cacheOf("xr" in made.seen ? (made.seen.xr === undefined ? [] : [made.seen.xr]) : live("XDatabase"));
+      },
+      stop: async () => {},
+    },
+    events: { record: (_, { message }) => void events.push(message), flush: async () => {} },
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    composed: {
+      watch: () => {},
+      cache: (kind) => cacheOf(made.seen.composed ?? live(kind.kind)),
+    },
+    namespace: "xfn-system",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: () => made.now,
+    ...how,
+  };
+  let reconciler = compositeReconciler(context, definition);
+  return made;
+}
+
+const get = (client: MemoryClient, kind: string, name: string): LiveObject | undefined =>
+  [...client.objects.values()].find((one) => one.kind === kind && one.metadata.name === name);
+const referencesOf = (client: MemoryClient): unknown[] => {
+  const spec = get(client, "XDatabase", "xr")?.["spec"];
+  const list = isObject(spec) ? spec["resourceRefs"] : undefined;
+  return Array.isArray(list) ? list.map((one) => isObject(one) && one["name"]) : [];
+};
+
+test("before anything is created the XR has our finalizer and the reference, at every write", async () => {
+  const { client, ...w } = world([xr()]);
+  w.compose(unnamed("a"), named("b", "b"), unnamed("c"));
+  const seen: string[] = [];
+  client.beforeWrite = ({ object }) => {
+    if (!object.startsWith("Widget/")) return;
+    const now = get(client, "XDatabase", "xr");
+    expect(now?.metadata["finalizers"]).toEqual(["composite.apiextensions.crossplane.io"]);
+    expect(referencesOf(client)).toContain(object.slice("Widget/".length));
+    seen.push(object);
+  };
+  await w.reconcile();
+  expect(seen).toHaveLength(3);
+});
+
+test("an XR that has changed since it was read is not written, nothing is created for it, and it is looked at again", async () => {
+  const old = xr({}, { resourceVersion: "1" });
+  const { client, seen, ...w } = world([
+    xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] }, { resourceVersion: "5" }),
+    widget("a1", "a"),
+  ]);
+  seen.xr = old;
+  seen.composed = [];
+  // With the old XR nobody knows of a1: the entry would get a second object.
+  w.compose(named("a", "a2"));
+  const outcome = await w.reconcile();
+  expect(outcome?.requeueAfterMs).toBeLessThan(1000);
+  expect(get(client, "Widget", "a2")).toBeUndefined();
+  expect(w.events).toEqual([]);
+  // What was read after the conflict is believed before the cache, which still shows the old one.
+  await w.reconcile();
+  expect(get(client, "Widget", "a2")).toBeUndefined();
+  expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
+});
+
+test("what a cache lacks is read live before anything is created under a name that somebody gave", async () => {
+  const { client, seen, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] }), widget("a1", "a")]);
+  seen.composed = [];
+  w.compose(named("a", "a2"));
+  await w.reconcile();
+  expect(referencesOf(client)).toEqual(["a1"]);
+  expect(get(client, "Widget", "a2")).toBeUndefined();
+});
+
+test("what a cache still shows and is gone is not made again under the old object's identity, and converges", async () => {
+  const ghost = widget("a1", "a");
+  const { client, seen, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] })]);
+  seen.composed = [ghost];
+  w.compose(named("a", "a1"));
+  const outcome = await w.reconcile();
+  expect(outcome?.requeueAfterMs).toBeLessThan(1000);
+  expect(get(client, "Widget", "a1")).toBeUndefined();
+  seen.composed = undefined;
+  await w.reconcile();
+  expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
+});
+
+test("nothing is created that only an old copy of the XR has recorded", async () => {
+  const owned = [
+    {
+      manager: "apiextensions.crossplane.io/composite",
+      operation: "Apply",
+      apiVersion: "example.org/v1",
+      fieldsV1: {
+        "f:metadata": {
+          "f:finalizers": { 'v:"composite.apiextensions.crossplane.io"': {} },
+          "f:labels": { "f:crossplane.io/composite": {} },
+        },
+        "f:spec": {
+          "f:compositionRef": {},
+          "f:compositionRevisionRef": {},
+          "f:compositionUpdatePolicy": {},
+          "f:resourceRefs": {},
+        },
+      },
+    },
+  ];
+  const spec = {
+    compositionRef: { name: "c" },
+    compositionRevisionRef: { name: "c-1" },
+    compositionUpdatePolicy: "Automatic",
+  };
+  const metadata = {
+    managedFields: owned,
+    finalizers: ["composite.apiextensions.crossplane.io"],
+    labels: { "crossplane.io/composite": "xr" },
+  };
+  const old = xr({ ...spec, resourceRefs: [{ ...WIDGET, name: "a1" }] }, { ...metadata, resourceVersion: "4" });
+  const { client, seen, ...w } = world([xr({ ...spec, resourceRefs: [] }, { ...metadata, resourceVersion: "5" })]);
+  seen.xr = old;
+  w.compose(named("a", "a1"));
+  await w.reconcile();
+  expect(client.writes).toEqual([]);
+  await w.reconcile();
+  expect(referencesOf(client)).toEqual(["a1"]);
+  expect(get(client, "Widget", "a1")).toBeDefined();
+});
+
+test("an object that another takes between our look and our delete stays", async () => {
+  const theirs = widget("b1", "b", { ownerReferences: [owner("other")], resourceVersion: "9" });
+  const references = [{ ...WIDGET, name: "b1" }];
+  const { client, seen, ...w } = world([xr({ resourceRefs: references }), theirs]);
+  seen.composed = [widget("b1", "b")];
+  w.compose();
+  await w.reconcile();
+  expect(get(client, "Widget", "b1")?.metadata.uid).toBe("uid-b1");
+  expect(w.titles().filter((one) => one.startsWith("delete"))).toHaveLength(1);
+});
+
+test("an object that has changed meanwhile and is still ours is deleted", async () => {
+  const { client, seen, ...w } = world([
+    xr({ resourceRefs: [{ ...WIDGET, name: "b1" }] }),
+    widget("b1", "b", { resourceVersion: "9" }),
+  ]);
+  seen.composed = [widget("b1", "b")];
+  w.compose();
+  await w.reconcile();
+  expect(get(client, "Widget", "b1")).toBeUndefined();
+  // The cache still shows it: it is known to be gone, and its reference goes.
+  await w.reconcile();
+  expect(referencesOf(client)).toEqual([]);
+});
+
+test("where a resource cannot be applied, nothing is deleted, and what is to go goes when it can be", async () => {
+  const { client, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "b1" }] }), widget("b1", "b")]);
+  w.compose(named("a", "a1"));
+  client.beforeWrite = ({ object }) => {
+    if (object === "Widget/a1") throw new ApiError("Forbidden", "exceeded quota: widgets", { status: 403 });
+  };
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+  expect(get(client, "Widget", "b1")).toBeDefined();
+  expect(JSON.stringify(get(client, "XDatabase", "xr")?.["status"])).toContain("exceeded quota");
+  client.beforeWrite = () => undefined;
+  await w.reconcile();
+  expect(get(client, "Widget", "a1")).toBeDefined();
+  expect(get(client, "Widget", "b1")).toBeUndefined();
+});
+
+test("an answer that is lost costs a second look, no second object and no reference", async () => {
+  for (let lost = 1; lost <= 5; lost++) {
+    const { client, ...w } = world([xr()]);
+    w.compose(unnamed("a"), named("b", "b"), unnamed("c"));
+    let count = 0;
+    const { apply } = client;
+    client.apply = async (object, options) => {
+      const answer = await apply(object, options);
+      if (++count === lost) throw new ApiError("Unreachable", "the connection broke");
+      return answer;
+    };
+    await w.reconcile().catch(() => undefined);
+    w.restart();
+    await w.reconcile();
+    await w.reconcile();
+    expect([...client.objects.values()].filter(({ kind }) => kind === "Widget")).toHaveLength(3);
+    expect(referencesOf(client)).toHaveLength(3);
+    client.writes.length = 0;
+    await w.reconcile();
+    expect(client.writes).toEqual([]);
+  }
+});
+
+test("caches that lag behind our own writes make no further writes", async () => {
+  const w = world([xr()]);
+  const { client, seen } = w;
+  seen.composed = [];
+  seen.xr = xr();
+  w.compose(unnamed("a"), named("b", "b"));
+  await w.reconcile();
+  client.writes.length = 0;
+  const outcome = await w.reconcile();
+  expect(client.writes).toEqual([]);
+  // They are not trusted for ever: somebody may have deleted what they never showed.
+  expect(outcome?.requeueAfterMs).toBeLessThan(10_000);
+  client.objects.delete("things.example.org/Widget//b");
+  w.now += 10_000;
+  seen.xr = get(client, "XDatabase", "xr");
+  await w.reconcile();
+  expect(get(client, "Widget", "b")).toBeDefined();
+});
+
+test("an error that nobody foresaw is told without its words", async () => {
+  const { client, ...w } = world([xr()]);
+  w.compose(unnamed("a"));
+  client.kind = () => {
+    throw new RangeError("hunter2");
+  };
+  await expect(w.reconcile()).rejects.toThrow("hunter2");
+  const told = JSON.stringify([w.events, get(client, "XDatabase", "xr")]);
+  expect(told).toContain("RangeError");
+  expect(told).not.toContain("hunter2");
+});
+
+test("conflicts without end are looked at less and less often", async () => {
+  const { client, ...w } = world([xr()]);
+  w.compose(unnamed("a"));
+  client.beforeWrite = () => {
+    throw new ApiError("Conflict", "changed", { status: 409 });
+  };
+  const times: number[] = [];
+  for (let i = 0; i < 10; i++) times.push((await w.reconcile())?.requeueAfterMs ?? 0);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(times.at(-1)).toBeGreaterThan(1000);
+});
