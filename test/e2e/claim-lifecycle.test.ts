@@ -118,14 +118,19 @@ describe("a claim", needs("api-server"), () => {
       expect(after?.["spec"]).toMatchObject({ size: 4 });
     });
 
-    test("does not bind itself to a composite that a stale cache does not show, and another has", async () => {
+    test("does not take a composite that another has, though a stale cache shows it as its own, or not at all", async () => {
       await world.createClaim("stale");
       await world.reconcileClaim("stale");
-      const name = nameOf(await world.compositeOf("stale"));
+      const before = await world.compositeOf("stale");
+      const name = nameOf(before);
       await world.patchComposite(name, { spec: { claimRef: { name: "other" } } });
+      await world.patchClaim("stale", { spec: { size: 8 } });
       const kind = await world.client.kind(API, "XThing");
+      world.cache(kind, before === undefined ? [] : [before]);
+      const look = (): Promise<unknown> => world.reconciler()("default/stale", AbortSignal.timeout(10_000));
+      await expect(look()).rejects.toMatchObject({ code: "Conflict" });
       world.cache(kind, []);
-      await world.reconciler()("default/stale", AbortSignal.timeout(10_000));
+      await look();
       world.cache(kind, undefined);
       expect(at(await world.composite(name), "spec", "claimRef")["name"]).toBe("other");
       expect(conditionsOf(await world.claim("stale"))["Synced"]).toBe("False CompositeOfAnother");

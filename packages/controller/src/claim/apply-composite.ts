@@ -1,32 +1,23 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt } from "../read-objects.ts";
-import { bindableComposite, claimOf, claimReference } from "./bind-composite.ts";
+import { claimReference } from "./bind-composite.ts";
 import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
 import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
-import { type ClaimWork, compositeReference, findCompositeLive } from "./claim-work.ts";
+import { type ClaimWork, compositeReference } from "./claim-work.ts";
 
 /**
  * Makes the composite what the claim says: creates it, or applies what has changed. Fields that others gave it stay, and those
  * that the claim no longer has go.
  *
- * @param known the composite as it is known to be; undefined if it is not there
- * @throws {ClaimProblem} `CompositeOfAnother`, if it was bound meanwhile
+ * @param existing the composite as it is known to be; undefined if the server has just said that there is none
  */
 export async function applyComposite(
   work: ClaimWork,
   name: string,
-  known: LiveObject | undefined,
+  existing: LiveObject | undefined,
 ): Promise<{ composite: LiveObject; created: boolean }> {
   const { context, memory, signal } = work;
-  let existing = known;
-  let isBinding = false;
-  if (existing === undefined || claimOf(work, existing) === "nobody") {
-    // Whose it becomes is decided by what the server has now, not by a cache.
-    await findCompositeLive(work, name);
-    existing = await bindableComposite(work, name);
-    isBinding = true;
-  }
   const intent = compositeIntent(work, name, existing);
   if (existing === undefined) {
     // Without force: one that somebody else creates in this very moment keeps what it says, its claim before all.
@@ -37,8 +28,8 @@ export async function applyComposite(
   }
   const { object, written } = await memory.applied.apply(context.client, intent, existing, {
     fieldManager: CLAIM_MANAGER,
-    // Two claims that ask for the same composite: the second finds it changed.
-    onlyIfUnchanged: isBinding,
+    // Whose it is was judged by this state of it: perhaps another claim has it meanwhile.
+    onlyIfUnchanged: true,
     signal,
   });
   if (written) memory.own.saw(object);

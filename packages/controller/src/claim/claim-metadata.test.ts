@@ -1,0 +1,38 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
+
+const object = (labels: Record<string, string>, annotations: Record<string, string> = {}): LiveObject => ({
+  apiVersion: "example.org/v1",
+  kind: "Thing",
+  metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1", labels, annotations },
+});
+
+test.each([
+  "crossplane.io/composite",
+  "crossplane.io/composition-resource-name",
+  "crossplane.io/paused",
+  "kubernetes.io/metadata.name",
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "node-role.kubernetes.io/x",
+  "x.k8s.io/y",
+])("%s stays with the claim", (key) => {
+  expect(wantedLabels(object({ [key]: "x" }))).toEqual({
+    "crossplane.io/claim-name": "a",
+    "crossplane.io/claim-namespace": "b",
+  });
+  expect(wantedAnnotations(object({}, { [key]: "x" }), undefined)).toEqual({});
+});
+
+test.each(["team", "example.org/team", "notkubernetes.io/x", "my-k8s.io/x"])("%s goes to the composite", (key) => {
+  expect(wantedLabels(object({ [key]: "x" }))).toMatchObject({ [key]: "x" });
+  expect(wantedAnnotations(object({}, { [key]: "x" }), undefined)).toEqual({ [key]: "x" });
+});
+
+test("a claim cannot pass for another", () => {
+  const labels = { "crossplane.io/claim-name": "other", "crossplane.io/claim-namespace": "other" };
+  expect(wantedLabels(object(labels))).toEqual({
+    "crossplane.io/claim-name": "a",
+    "crossplane.io/claim-namespace": "b",
+  });
+});
