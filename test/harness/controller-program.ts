@@ -18,6 +18,9 @@ export interface RunningController extends AsyncDisposable {
   logged(wanted: (line: ControllerLogLine) => boolean): Promise<ControllerLogLine>;
   /** `http://127.0.0.1:PORT` of its metrics and probes. */
   readonly http: string;
+  readonly pid: number;
+  /** Resolves with its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
   /** Sends a signal, and returns the exit code, or the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
 }
@@ -75,6 +78,8 @@ export async function startController(kubeconfig: string, options: ControllerOpt
       log,
       logged,
       http: String(started["metrics"]),
+      pid: child.pid ?? 0,
+      ended,
       end,
       [Symbol.asyncDispose]: async () => void (await end("SIGTERM")),
     };

@@ -42,6 +42,7 @@ interface Track {
 
 // A watch brings news within milliseconds.
 const NEWS_MS = 10_000;
+const RETRY_MS = 50;
 
 /** Watches these kinds from now on. The server's resource versions are one sequence for all of them. */
 export async function recordHistory(inner: Client, kinds: readonly ResourceKind[]): Promise<History> {
@@ -54,6 +55,23 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
   const stored = new Map<string, bigint>();
   const removed = new Map<string, { track: Track; uid: string }>();
 
+  // After a restart the server may not know what was before: what is missed is what is different now.
+  const catchUp = async (kind: ResourceKind, track: Track): Promise<string> => {
+    const { items, resourceVersion } = await inner.list(kind);
+    const now = new Map(items.map((item) => [item.metadata.uid, item]));
+    for (const [uid, object] of track.objects)
+      if (!now.has(uid)) changes.push({ version: BigInt(resourceVersion), type: "DELETED", object });
+    for (const [uid, object] of now) {
+      const before = track.objects.get(uid)?.metadata.resourceVersion;
+      const { resourceVersion: version } = object.metadata;
+      if (before === version) continue;
+      changes.push({ version: BigInt(version), type: before === undefined ? "ADDED" : "MODIFIED", object });
+    }
+    track.objects.clear();
+    for (const [uid, object] of now) track.objects.set(uid, object);
+    track.version = BigInt(resourceVersion);
+    return resourceVersion;
+  };
   const follow = async (kind: ResourceKind, track: Track, start: string): Promise<void> => {
     let from = start;
     while (!signal.aborted) {
@@ -68,7 +86,10 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
           news = Promise.withResolvers<void>();
         }
       } catch (error) {
-        if (!signal.aborted && !isApiError(error, "Unreachable", "Busy", "Timeout")) throw error;
+        if (signal.aborted) return;
+        if (isApiError(error, "Expired")) from = await catchUp(kind, track);
+        else if (isApiError(error, "Unreachable", "Busy", "Timeout", "ServerError")) await sleep(RETRY_MS);
+        else throw error;
       }
     }
   };

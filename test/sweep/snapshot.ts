@@ -61,6 +61,8 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
     const owner = byUid.get(textAt(controllerOf(object), "uid") ?? "");
     const entry = entryOf(object);
     if (entry !== undefined && owner !== undefined) return `(${entry} of ${nameOf(owner)})`;
+    const composite = textAt(controllerOf(object), "name");
+    if (entry !== undefined && composite !== undefined) return `(${entry} of ${withoutHash(composite, id)})`;
     if (object.kind === "CompositionRevision" && owner !== undefined)
       return `(revision ${String(numberOf(object))} of ${nameOf(owner)})`;
     const claim = textAt(object, "spec", "claimRef", "name");
@@ -69,6 +71,9 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
   };
   for (const object of objects) {
     const { uid, name } = object.metadata;
+    const owner = textAt(controllerOf(object), "name");
+    if (owner !== undefined && !byUid.has(textAt(controllerOf(object), "uid") ?? ""))
+      names.set(owner, withoutHash(owner, id));
     names.set(uid, `(uid of ${object.kind} ${nameOf(object)})`);
     if (nameOf(object) !== name.replaceAll(id, "ID")) names.set(name, nameOf(object));
     const hash = textAt(object, "metadata", "labels", "crossplane.io/composition-hash");
@@ -76,6 +81,11 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
   }
   names.set(id, "ID");
   return [...names].toSorted(([a], [b]) => b.length - a.length);
+}
+
+// The name of a composite that nobody watches: that of its claim, and a hash.
+function withoutHash(name: string, id: string): string {
+  return name.replace(/-[0-9a-f]{12}$/, "-*").replaceAll(id, "ID");
 }
 
 // Their order is that of names which are made of UIDs.
