@@ -1,5 +1,7 @@
+import { globSync, readFileSync } from "node:fs";
 import { controllerCrds, InstallError, installCrds } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { readDocuments } from "@xfn/functionio/document";
 import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
@@ -84,7 +86,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
               imagePullSecrets: [{ name: "a" }],
               timeout: "1m30s",
               network: "Accessible",
-              resources: { limits: { memory: "64Mi", cpu: 1 } },
+              resources: { limits: { memory: "64Mi", cpu: 1 }, requests: { cpu: "0" } },
               runner: { endpoint: "unix:///@x" },
             },
           },
@@ -203,6 +205,46 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
       },
       "spec.resources[0].patches[0].transforms[0]",
     ],
+    ...(
+      [
+        ["math", { type: "math", math: { type: "ClampMin", multiply: 2 } }],
+        ["math", { type: "math", math: { clampMin: 2 } }],
+        ["string", { type: "string", string: { type: "TrimPrefix", fmt: "x" } }],
+        ["match.patterns[0]", { type: "match", match: { patterns: [{ type: "regexp", literal: "a", result: 1 }] } }],
+        ["convert", { type: "convert", convert: { toType: "bool", format: "json" } }],
+      ] as const
+    ).map(([field, transform]): [string, JsonObject, string] => [
+      `the transform ${JSON.stringify(transform)}`,
+      {
+        resources: [{ base: BASE, patches: [{ fromFieldPath: "a", transforms: [transform] }] }],
+      } as unknown as JsonObject,
+      `spec.resources[0].patches[0].transforms[0].${field}`,
+    ]),
+    ...(
+      [
+        ["", { timeout: "0s" }],
+        ["", { timeout: "600h" }],
+        [".network", { network: "Everything" }],
+        [".network", { network: { policy: "All" } }],
+        [".resources.limits.memory", { resources: { limits: { memory: 0 } } }],
+        [".resources.limits.cpu", { resources: { limits: { cpu: "0m" } } }],
+        [".imagePullPolicy", { imagePullPolicy: "Sometimes" }],
+      ] as const
+    ).map(([field, container]): [string, JsonObject, string] => [
+      `the container ${JSON.stringify(container)}`,
+      { functions: [{ name: "f", type: "Container", container: { image: "i", ...container } }] },
+      `spec.functions[0].container${field}`,
+    ]),
+    [
+      "an environment of labels without values",
+      { environment: { environmentConfigs: [{ type: "Selector", selector: { matchLabels: [{ key: "a" }] } }] } },
+      "spec.environment.environmentConfigs[0].selector.matchLabels[0]",
+    ],
+    [
+      "a readiness check for 0",
+      { resources: [{ base: BASE, readinessChecks: [{ type: "MatchInteger", fieldPath: "a", matchInteger: 0 }] }] },
+      "spec.resources[0].readinessChecks[0]",
+    ],
     [
       "a readiness check without field",
       { resources: [{ base: BASE, readinessChecks: [{ type: "NonEmpty" }] }] },
@@ -220,6 +262,25 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     };
     expect(code).toBe("Invalid");
     expect(message).toContain(field);
+  });
+
+  test("every Composition and definition of the examples is taken", async () => {
+    const files = globSync("examples/**/*.yaml", { exclude: (path) => path.includes("node_modules") });
+    const documents = files.flatMap((file) => readDocuments(readFileSync(file, "utf8"), { source: file }));
+    const kinds = ["Composition", "CompositeResourceDefinition"];
+    let taken = 0;
+    for (const { value, source } of documents) {
+      const object = value as KubernetesObject;
+      if (object.apiVersion?.startsWith("apiextensions.crossplane.io/") !== true || !kinds.includes(object.kind ?? ""))
+        continue;
+      const { code, message } = (await dryRun(object).catch((error: unknown) => error)) as {
+        code?: string;
+        message?: string;
+      };
+      expect([source, code, message]).toEqual([source, undefined, undefined]);
+      taken++;
+    }
+    expect(taken).toBeGreaterThan(10);
   });
 
   test("a revision cannot be changed, but for its number", async () => {

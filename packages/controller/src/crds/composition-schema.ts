@@ -10,6 +10,7 @@ import {
   list,
   NAMED,
   name,
+  neededByType,
   object,
   type Rule,
   text,
@@ -34,17 +35,26 @@ const CONNECTION_DETAIL = object(
 );
 
 const READINESS_RULES: readonly Rule[] = [
-  ["self.type != 'MatchString' || has(self.matchString)", "a check of type MatchString needs matchString"],
-  ["self.type != 'MatchInteger' || has(self.matchInteger)", "a check of type MatchInteger needs matchInteger"],
+  [
+    "self.type != 'MatchString' || (has(self.matchString) && self.matchString != '')",
+    "a check of type MatchString needs matchString",
+  ],
+  [
+    "self.type != 'MatchInteger' || (has(self.matchInteger) && self.matchInteger != 0)",
+    "a check of type MatchInteger needs matchInteger, other than 0",
+  ],
   ["self.type != 'MatchCondition' || has(self.matchCondition)", "a check of type MatchCondition needs matchCondition"],
-  ["self.type in ['None', 'MatchCondition'] || has(self.fieldPath)", "fieldPath is missing: the field to look at"],
+  [
+    "self.type in ['None', 'MatchCondition'] || (has(self.fieldPath) && self.fieldPath != '')",
+    "fieldPath is missing: the field to look at",
+  ],
 ];
 
 const READINESS_CHECK = object(
   {
     type: choice("MatchString", "MatchInteger", "NonEmpty", "MatchCondition", "MatchTrue", "MatchFalse", "None"),
     fieldPath: text(1024),
-    matchString: ANY_TEXT,
+    matchString: text(4096),
     matchInteger: INTEGER,
     matchCondition: object({ type: name(316), status: name(32) }, ["type", "status"]),
   },
@@ -73,6 +83,32 @@ const TEMPLATES = list(
   ],
 );
 
+const SELECTOR_LABEL: JsonObject = {
+  ...object(
+    {
+      key: name(317),
+      type: choice("FromCompositeFieldPath", "Value"),
+      valueFromFieldPath: name(1024),
+      value: name(63),
+      fromFieldPathPolicy: choice("Optional", "Required"),
+    },
+    ["key"],
+  ),
+  ...neededByType({ FromCompositeFieldPath: ["valueFromFieldPath"], Value: ["value"] }, "FromCompositeFieldPath"),
+};
+
+const SELECTOR = object(
+  {
+    mode: choice("Single", "Multiple"),
+    maxMatch: { ...INTEGER, minimum: 0 },
+    minMatch: { ...INTEGER, minimum: 0 },
+    sortByFieldPath: ANY_TEXT,
+    matchLabels: list(SELECTOR_LABEL, undefined, [], { minItems: 1 }),
+  },
+  ["matchLabels"],
+  [["!has(self.maxMatch) || (has(self.mode) && self.mode == 'Multiple')", "maxMatch is for mode: Multiple"]],
+);
+
 const ENVIRONMENT = object({
   defaultData: ANY_OBJECT,
   environmentConfigs: list(
@@ -80,24 +116,7 @@ const ENVIRONMENT = object({
       {
         type: choice("Reference", "Selector"),
         ref: NAMED,
-        selector: object({
-          mode: choice("Single", "Multiple"),
-          maxMatch: { ...INTEGER, minimum: 0 },
-          minMatch: { ...INTEGER, minimum: 0 },
-          sortByFieldPath: ANY_TEXT,
-          matchLabels: list(
-            object(
-              {
-                key: name(317),
-                type: choice("FromCompositeFieldPath", "Value"),
-                valueFromFieldPath: ANY_TEXT,
-                value: ANY_TEXT,
-                fromFieldPathPolicy: choice("Optional", "Required"),
-              },
-              ["key"],
-            ),
-          ),
-        }),
+        selector: SELECTOR,
       },
       [],
       [

@@ -17,10 +17,18 @@ import {
 
 /** As Go's durations are written, and not zero. */
 const DURATION = text(64, { pattern: "^\\+?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$" });
-/** As Kubernetes' quantities are written, without a sign: limits are more than zero. */
+/** As Kubernetes' quantities are written, without a sign and with a digit that is not 0: limits are more than zero. */
 const QUANTITY: JsonObject = {
   "x-kubernetes-int-or-string": true,
-  pattern: "^\\+?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$",
+  minimum: 1,
+  pattern:
+    "^\\+?([0-9]*[1-9][0-9]*(\\.[0-9]*)?|[0-9]*\\.[0-9]*[1-9][0-9]*)(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$",
+};
+
+/** As the seed writes it, or as Crossplane v1.13 does. */
+const NETWORK: JsonObject = {
+  ...ANY,
+  enum: ["Isolated", "Accessible", { policy: "Isolated" }, { policy: "Accessible" }, { policy: "Runner" }],
 };
 
 const CONTAINER = object(
@@ -29,8 +37,7 @@ const CONTAINER = object(
     imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
     imagePullSecrets: list(object({ name: name(), namespace: name(63) }, ["name"])),
     timeout: DURATION,
-    // `Isolated` or `Accessible`, or `{policy: Isolated}` or `{policy: Runner}`: no schema can say either.
-    network: ANY,
+    network: NETWORK,
     resources: object({
       limits: object({ memory: QUANTITY, cpu: QUANTITY }),
       requests: { type: "object", additionalProperties: ANY },
@@ -38,6 +45,12 @@ const CONTAINER = object(
     runner: object({ endpoint: ANY_TEXT }),
   },
   ["image"],
+  [
+    [
+      "!has(self.timeout) || (duration(self.timeout) > duration('0s') && duration(self.timeout) <= duration('596h'))",
+      "timeout must be more than zero, and at most 596h",
+    ],
+  ],
 );
 
 const FUNCTION_RULES: readonly Rule[] = [

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import { ANY, ANY_TEXT, choice, FLAG, INTEGER, list, object, type Rule, text } from "./schema-parts.ts";
+import { ANY, ANY_TEXT, choice, FLAG, INTEGER, list, neededByType, object, type Rule, text } from "./schema-parts.ts";
 
 // The fields of patches and transforms (packages/composition/src/template.ts).
 
@@ -14,55 +14,79 @@ const COMBINE = object(
   ["strategy", "variables"],
 );
 
+const PATTERN: JsonObject = {
+  ...object({ type: choice("literal", "regexp"), literal: ANY_TEXT, regexp: ANY_TEXT, result: ANY }, ["result"]),
+  ...neededByType({ literal: ["literal"], regexp: ["regexp"] }, "literal"),
+};
+
 const MATCH = object(
   {
-    patterns: list(
-      object({ type: choice("literal", "regexp"), literal: ANY_TEXT, regexp: ANY_TEXT, result: ANY }, ["result"]),
-      undefined,
-      [],
-      { minItems: 1 },
-    ),
+    patterns: list(PATTERN, undefined, [], { minItems: 1 }),
     fallbackValue: ANY,
     fallbackTo: choice("Value", "Input"),
   },
   ["patterns"],
 );
 
-/** Transforms are too many for rules: what goes with which type is said by alternatives. */
+const MATH: JsonObject = {
+  ...object({
+    type: choice("Multiply", "ClampMin", "ClampMax"),
+    multiply: INTEGER,
+    clampMin: INTEGER,
+    clampMax: INTEGER,
+  }),
+  ...neededByType({ Multiply: ["multiply"], ClampMin: ["clampMin"], ClampMax: ["clampMax"] }, "Multiply"),
+};
+
+const STRING_NEEDS = {
+  Format: ["fmt"],
+  Convert: ["convert"],
+  TrimPrefix: ["trim"],
+  TrimSuffix: ["trim"],
+  Regexp: ["regexp"],
+  Join: ["join"],
+} as const;
+
+const STRING: JsonObject = {
+  ...object({
+    type: choice(...Object.keys(STRING_NEEDS)),
+    fmt: ANY_TEXT,
+    convert: choice("ToUpper", "ToLower", "ToBase64", "FromBase64", "ToJson", "ToSha1", "ToSha256", "ToSha512"),
+    trim: ANY_TEXT,
+    regexp: object({ match: text(4096, { minLength: 1 }), group: INTEGER }, ["match"]),
+    join: object({ separator: ANY_TEXT }, ["separator"]),
+  }),
+  ...neededByType(STRING_NEEDS, "Format"),
+};
+
+const CONVERT: JsonObject = {
+  ...object(
+    {
+      toType: choice("string", "int", "int64", "bool", "float64", "object", "array"),
+      format: choice("none", "quantity", "json"),
+    },
+    ["toType"],
+  ),
+  // JSON is of objects and lists.
+  anyOf: [
+    { properties: { toType: { enum: ["object", "array"] } } },
+    { properties: { format: { enum: ["none", "quantity"] } } },
+  ],
+};
+
 const TRANSFORM: JsonObject = {
   ...object(
     {
       type: choice("map", "match", "math", "string", "convert"),
       map: { type: "object", minProperties: 1, additionalProperties: ANY },
       match: MATCH,
-      math: object({
-        type: choice("Multiply", "ClampMin", "ClampMax"),
-        multiply: INTEGER,
-        clampMin: INTEGER,
-        clampMax: INTEGER,
-      }),
-      string: object({
-        type: choice("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join"),
-        fmt: ANY_TEXT,
-        convert: choice("ToUpper", "ToLower", "ToBase64", "FromBase64", "ToJson", "ToSha1", "ToSha256", "ToSha512"),
-        trim: ANY_TEXT,
-        regexp: object({ match: text(4096, { minLength: 1 }), group: INTEGER }, ["match"]),
-        join: object({ separator: ANY_TEXT }, ["separator"]),
-      }),
-      convert: object(
-        {
-          toType: choice("string", "int", "int64", "bool", "float64", "object", "array"),
-          format: choice("none", "quantity", "json"),
-        },
-        ["toType"],
-      ),
+      math: MATH,
+      string: STRING,
+      convert: CONVERT,
     },
     ["type"],
   ),
-  anyOf: ["map", "match", "math", "string", "convert"].map((type) => ({
-    properties: { type: { enum: [type] } },
-    required: [type],
-  })),
+  ...neededByType({ map: ["map"], match: ["match"], math: ["math"], string: ["string"], convert: ["convert"] }),
 };
 
 const POLICY = object({
