@@ -7,6 +7,9 @@ const CLUSTER = [
   "test/sweep/**/*.test.ts",
 ];
 
+// As long as tests on a machine that does much else take to see what they wait for. What never comes is told of then.
+const expectations = { poll: { timeout: 20_000 } };
+
 // `unit` needs nothing but Node and a build; `e2e` needs crun and a registry too, `cluster` an API server. What a machine lacks
 // is skipped with its reason: see test/harness/needs.ts and test/host-skips.
 export default defineConfig({
@@ -15,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          expect: expectations,
           include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "test/unit/**/*.test.ts"],
           // Ends what hangs; some start Node or a bundler several times, on a machine that may be busy.
           testTimeout: 60_000,
@@ -23,6 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          expect: expectations,
           include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
           exclude: CLUSTER,
           testTimeout: 60_000,
@@ -33,6 +38,7 @@ export default defineConfig({
       {
         test: {
           name: "cluster",
+          expect: expectations,
           include: CLUSTER,
           testTimeout: 60_000,
           hookTimeout: 1_200_000,

@@ -36,11 +36,11 @@ export interface Session {
   destroy(): void;
 }
 
-/** Speaks HTTP/2 on a connection. `onEnd` is called once, as soon as it takes no more streams. */
+/** Speaks HTTP/2 on a connection. `onClose` is called once, when its last stream has ended too. */
 export function openSession(
   origin: string,
   socket: TLSSocket,
-  onEnd: () => void,
+  onClose: () => void,
   options: SessionOptions = {},
 ): Session {
   const { pingAfterMs = PING_AFTER_MS, pingTimeoutMs = PING_TIMEOUT_MS } = options;
@@ -62,26 +62,20 @@ export function openSession(
     session.once("close", () => resolve());
   });
   let active = 0;
-  let ending = false;
   let lastTaken = Number.POSITIVE_INFINITY;
   let failure: Error | undefined;
-  const end = (): void => {
-    if (ending) return;
-    ending = true;
-    onEnd();
-  };
   session.on("goaway", (_code, lastStreamId: number) => {
+    // Node closes the session then: it takes no more streams.
     lastTaken = lastStreamId;
-    end();
   });
   session.on("error", (error) => {
     failure ??= error;
-    end();
   });
+  const isEnding = (): boolean => session.closed || session.destroyed;
   const stopPinging = pingWhenSilent(session, socket, pingAfterMs, pingTimeoutMs);
   session.once("close", () => {
     stopPinging();
-    end();
+    onClose();
   });
   const began = (): void => {
     if (active++ === 0) session.ref();
@@ -95,23 +89,17 @@ export function openSession(
       return active;
     },
     get hasRoom() {
-      // Streams are told of its end before it says so itself.
-      if (!settled || ending || session.closed || session.destroyed) return false;
-      return active < (session.remoteSettings.maxConcurrentStreams ?? STREAMS_BEFORE_SETTINGS);
+      return (
+        settled && !isEnding() && active < (session.remoteSettings.maxConcurrentStreams ?? STREAMS_BEFORE_SETTINGS)
+      );
     },
     get ending() {
-      return ending;
+      return isEnding();
     },
     open: (request) =>
       openStream(session, request, { began, ended, lastTaken: () => lastTaken, failure: () => failure }),
-    drain() {
-      end();
-      session.close();
-    },
-    destroy() {
-      end();
-      session.destroy();
-    },
+    drain: () => session.close(),
+    destroy: () => session.destroy(),
   };
 }
 

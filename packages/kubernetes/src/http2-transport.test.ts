@@ -119,6 +119,26 @@ test("closed, it ends what runs and begins nothing", async () => {
   await expect(statusOf(transport)).rejects.toMatchObject({ code: "Aborted" });
 });
 
+test("closed, it ends also what runs on a connection that the server is leaving", async () => {
+  let leave = (): void => undefined;
+  await using server = await fakeApiServer(({ session }) => {
+    leave = () => session?.goaway(0);
+  });
+  const transport = openTransport(server.access);
+  const running = expect(statusOf(transport)).rejects.toMatchObject({ name: "TransportError" });
+  await expect.poll(() => server.requests).toHaveLength(1);
+  leave();
+  // Until the client has heard of it: then it makes another connection.
+  await expect
+    .poll(() => {
+      void statusOf(transport).catch(() => undefined);
+      return server.sessions();
+    })
+    .toBe(2);
+  transport.close();
+  await running;
+});
+
 test("a process waits for its answer, and an idle connection does not keep it", async () => {
   await using server = await fakeApiServer(({ json }) => json({}));
   const { ca } = await server.access.tls();

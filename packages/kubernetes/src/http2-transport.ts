@@ -48,9 +48,10 @@ export function openTransport(access: ClusterAccess, options: SessionOptions = {
   const free = (): Pick<Transport, "open"> | undefined => {
     if (http1 !== undefined) return http1;
     const session = sessions.find(({ hasRoom }) => hasRoom);
-    if (session !== undefined || sessions.length < MAX_SESSIONS) return session;
+    if (session !== undefined) return session;
+    const open = sessions.filter(({ ending }) => !ending);
     // HTTP/2 itself makes streams wait for room.
-    return sessions.reduce((a, b) => (b.active < a.active ? b : a));
+    return open.length < MAX_SESSIONS ? undefined : open.reduce((a, b) => (b.active < a.active ? b : a));
   };
   return {
     async open(request: HttpRequest): Promise<HttpResponse> {
