@@ -267,6 +267,38 @@ test("a 401 fetches new credentials once", async () => {
   );
 });
 
+test("many that are refused at once fetch new credentials once, and all go on with them", async () => {
+  let token = "old";
+  let refreshes = 0;
+  await withServer(
+    (exchange) => {
+      if (exchange.headers["authorization"] === "Bearer new") exchange.json(configMap());
+      else exchange.status(401, "Unauthorized");
+    },
+    async (client, server) => {
+      await client.kind("v1", "ConfigMap");
+      await Promise.all(Array.from({ length: 20 }, () => client.create(configMap())));
+      expect(refreshes).toBe(1);
+      // Wrong for good: there is nothing better to be had.
+      token = "wrong";
+      const before = server.requests.length;
+      expect(await codeOf(client.create(configMap()))).toBe("Unauthorized");
+      expect(server.requests.length).toBe(before + 1);
+      expect(refreshes).toBe(1);
+    },
+    {
+      headers: () => ({ authorization: `Bearer ${token}` }),
+      refresh: async () => {
+        refreshes++;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const changed = token !== "new";
+        token = "new";
+        return changed;
+      },
+    },
+  );
+});
+
 test("a list is all pages of one moment", async () => {
   await withServer(
     ({ query, json }) => {

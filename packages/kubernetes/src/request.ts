@@ -54,12 +54,20 @@ export interface RequesterOptions {
 // What stands in a proxy's error page is cut later; a whole page is not wanted in memory as text.
 const MAX_ERROR_TEXT_BYTES = 64 * 1024;
 
+// Where credentials are wrong for good, not every request starts a program that fetches more of them.
+const REFRESH_AGAIN_MS = 5_000;
+
+type Identity = ReturnType<ClusterAccess["headers"]>;
+
 // Errors of requests that the server turned away before it did anything.
 const nothingDone = new WeakSet<ApiError>();
 
 /** Makes a requester. */
 export function requester(options: RequesterOptions): Requester {
   const { access, transport, limit, timeoutMs, onRequest, userAgent } = options;
+
+  let refreshing: Promise<boolean> | undefined;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
 
   const attempt = async (request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> => {
     const { what, method, path, signal } = request;
@@ -84,12 +92,26 @@ export function requester(options: RequesterOptions): Requester {
       throw failureOf(what, cause, signal);
     }
   };
+  /** Whether there are other credentials than those that were refused: the token had expired, or the certificate. */
+  const renewed = async (used: Identity): Promise<boolean> => {
+    if (refreshing === undefined && performance.now() - refreshedAt > REFRESH_AGAIN_MS) {
+      refreshing = access.refresh().finally(() => {
+        refreshedAt = performance.now();
+        refreshing = undefined;
+      });
+      if (await refreshing) {
+        transport.renew();
+        return true;
+      }
+    } else await refreshing;
+    // Others may have been refused at the same time, and have fetched them.
+    return (await access.headers())["authorization"] !== (await used)["authorization"];
+  };
   const send = async (request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> => {
+    const used = access.headers();
     let response = await attempt(request, body);
-    if (response.status === 401 && (await access.refresh())) {
-      // The token had expired, or the certificate had been renewed.
+    if (response.status === 401 && (await renewed(used))) {
       response.cancel();
-      transport.renew();
       response = await attempt(request, body);
     }
     if (response.status >= 200 && response.status < 300) return response;
