@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { thing } from "../test-support/scripted-client.ts";
-import type { LiveObject, WatchEvent } from "./client.ts";
+import type { LiveObject } from "./client.ts";
 import { objectCache } from "./object-cache.ts";
 
 test("whatever comes, and however often it is listed again, what was told adds up to what the server has", () => {
@@ -32,7 +32,7 @@ test("whatever comes, and however often it is listed again, what was told adds u
       cache.addIndexers({ uid: ({ metadata }) => [metadata.uid] });
       let version = 8;
       for (const { steps, seen, repeat } of rounds) {
-        const events: WatchEvent[] = [];
+        const events: Parameters<typeof cache.apply>[0][] = [];
         for (const { name, what } of steps) {
           const before = server.get(name);
           version++;

@@ -6,7 +6,7 @@ export interface ObjectCache extends Cache {
   readonly size: number;
   /** All objects at one moment: what is not among them is deleted. */
   replace(items: readonly LiveObject[]): void;
-  apply(event: WatchEvent): void;
+  apply(change: { readonly type: Exclude<WatchEvent["type"], "BOOKMARK">; readonly object: LiveObject }): void;
   addIndexers(indexers: Indexers): void;
 }
 
@@ -68,7 +68,6 @@ export function objectCache(tell: InformerHandlers, onError: (error: unknown) =>
       }
     },
     apply({ type, object }) {
-      if (type === "BOOKMARK") return;
       const key = keyOf(object);
       const before = objects.get(key);
       if (type !== "DELETED") {

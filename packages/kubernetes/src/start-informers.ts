@@ -109,8 +109,8 @@ function startInformer(
         listed();
       },
       apply(event) {
-        if (event.type === "BOOKMARK") return;
-        cache.apply(keep === undefined ? event : { type: event.type, object: keep(event.object) });
+        const { type, object } = event;
+        if (type !== "BOOKMARK") cache.apply({ type, object: keep === undefined ? object : keep(object) });
       },
     },
     { labelSelector, signal: stopping.signal, onError: (error) => onError(error, kind), backoff },
