@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { declareSettings, givenFlags, readSettings, variableOf } from "@xfn/program";
+import * as grpc from "@xfn/runner-grpc";
 import { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkConfig, runnerOptions } from "./check-config.ts";
+import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
 import { START_GROUPS, START_SETTINGS, type StartConfig } from "./start-settings.ts";
 
 let folder: string;
@@ -25,7 +26,8 @@ function read(
 
 function problemsOf(...args: readonly string[]): string[] {
   const { config, problems } = read(args);
-  return [...problems, ...checkConfig(config)];
+  const runner = config.enableCompositionFunctions ? checkRunner(config, grpc) : [];
+  return [...problems, ...checkConfig(config), ...runner];
 }
 
 test("every setting is in the help, once, with its variable", () => {

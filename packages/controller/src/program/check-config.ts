@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { createRunnerClient, type RunnerClientOptions, RunnerSetupError } from "@xfn/runner-grpc";
+import type * as RunnerGrpc from "@xfn/runner-grpc";
 import type { StartConfig } from "./start-settings.ts";
 
 /** Holds settings against each other and against the files that they name. @returns what is wrong, a line each */
@@ -18,16 +18,13 @@ export function checkConfig(config: StartConfig): string[] {
   if (!config.enableCompositionFunctions) {
     if (given.some((value) => value !== undefined))
       problems.push("--runner-*: no functions are run without --enable-composition-functions");
-    return problems;
-  }
-  if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
+  } else if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
     problems.push("--runner-tls-cert and --runner-tls-key go together: give both, or none");
-  else problems.push(...runnerProblems(config));
   return problems;
 }
 
 /** How the runner of a configuration is reached. */
-export function runnerOptions(config: StartConfig): RunnerClientOptions {
+export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptions {
   const {
     runnerTlsCa: caFile,
     runnerTlsCert: certFile,
@@ -47,8 +44,18 @@ export function runnerOptions(config: StartConfig): RunnerClientOptions {
   };
 }
 
-// A client that is made and not used has read its files and looked at its endpoint.
-function runnerProblems(config: StartConfig): string[] {
+/**
+ * Whether a runner can be reached as the settings say, as far as can be told without it: a client that is made and not used has read
+ * its files and looked at its endpoint.
+ *
+ * @param grpc the package, which is loaded only where it is needed
+ */
+export function checkRunner(
+  config: StartConfig,
+  { createRunnerClient, RunnerSetupError }: Pick<typeof RunnerGrpc, "createRunnerClient" | "RunnerSetupError">,
+): string[] {
+  // One without the other is told of already.
+  if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined)) return [];
   try {
     createRunnerClient(runnerOptions(config)).close();
     return [];

@@ -35,6 +35,7 @@ export interface StartConfig {
   readonly runnerTlsKey: string | undefined;
   readonly runnerTlsServerName: string | undefined;
   readonly namespace: string | undefined;
+  readonly serviceAccount: string | undefined;
   readonly pullSecretNamespaces: readonly string[];
   readonly concurrency: number;
   /** Milliseconds. */
@@ -125,6 +126,12 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     "own namespace, of the lease and of pull secrets; default: the pod's, or the kubeconfig's, or crossplane-system",
     namespaceName,
   ),
+  serviceAccount: optional(
+    "service-account",
+    "<name>",
+    "own service account in the own namespace, whose pull secrets count for every image",
+    objectName,
+  ),
   pullSecretNamespaces: many(
     "pull-secret-namespaces",
     "<name>",
@@ -193,6 +200,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "runnerTlsCert",
     "runnerTlsKey",
     "runnerTlsServerName",
+    "serviceAccount",
     "pullSecretNamespaces",
   ],
   "How it works": ["concurrency", "pollInterval", "skipCrds", "leaderElection", "leaseDuration"],
@@ -210,5 +218,10 @@ function atLeast(read: Reader<number>, least: number, shown: string): Reader<num
 // RFC 1123, as Kubernetes checks names of namespaces.
 function namespaceName(text: string): string {
   if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) throw new Error("it is to be the name of a namespace");
+  return text;
+}
+
+function objectName(text: string): string {
+  if (!/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/.test(text)) throw new Error("it is to be the name of an object");
   return text;
 }

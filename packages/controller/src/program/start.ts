@@ -12,12 +12,12 @@ import {
   startInformers,
 } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
-import { createRunnerClient, type RunnerClient } from "@xfn/runner-grpc";
+import type { RunnerClient } from "@xfn/runner-grpc";
 import type { Context } from "../context.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
-import { checkConfig, runnerOptions } from "./check-config.ts";
+import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
 import { fencedClient } from "./fenced-client.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { allReconcilers } from "./reconcilers.ts";
@@ -46,7 +46,9 @@ const MAX_RETRY_MS = 10_000;
  * @throws UsageError with all that is wrong
  */
 export async function start(config: StartConfig, problems: readonly string[], version: string): Promise<number> {
-  const all = [...problems, ...checkConfig(config)];
+  // gRPC takes 20 MB of memory, so it is loaded by those who need it.
+  const grpc = config.enableCompositionFunctions ? await import("@xfn/runner-grpc") : undefined;
+  const all = [...problems, ...checkConfig(config), ...(grpc === undefined ? [] : checkRunner(config, grpc))];
   if (all.length > 0) throw new UsageError(all);
   const access = await accessOf(config);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
@@ -72,7 +74,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     rateLimit: { perSecond: config.apiRate, burst: config.apiBurst },
     onRequest: metrics.request,
   });
-  const runner = config.enableCompositionFunctions ? createRunnerClient(runnerOptions(config)) : undefined;
+  const runner = grpc?.createRunnerClient(runnerOptions(config));
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
   try {
     if (config.metricsAddress !== undefined) {
@@ -173,6 +175,7 @@ async function reconcile(about: Work, signal: AbortSignal): Promise<void> {
     log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
     runner,
     namespace,
+    serviceAccount: config.serviceAccount,
     pullSecretNamespaces: config.pullSecretNamespaces,
     pollIntervalMs: config.pollInterval,
     now: Date.now,
