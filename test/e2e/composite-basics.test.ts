@@ -173,13 +173,18 @@ describe("a composite resource", needs("api-server"), () => {
     await world.create("other");
     const foreign = {
       ...WIDGET,
-      metadata: { name: "foreign", ownerReferences: [await owner("other")] },
+      metadata: {
+        name: "foreign",
+        ownerReferences: [await owner("other")],
+        annotations: { "crossplane.io/composition-resource-name": "a" },
+      },
       spec: { size: 5 },
     };
     await world.client.create(foreign);
     world.compose({ resources: [template("a")] });
     await world.create("forger", { resourceRefs: [{ ...WIDGET, name: "foreign" }] });
     await world.reconcile("forger");
+    expect(await widgets("forger")).toHaveLength(1);
     expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "foreign"))?.["spec"]).toEqual({ size: 5 });
     const patches = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
     world.compose({ resources: [template("a"), template("b", {}, { patches })] });

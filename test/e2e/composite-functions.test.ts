@@ -318,7 +318,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "q", namespace: "xfn-system" } };
     desired = wants({ a: { ...secret, data: { "bad key": Buffer.from("hunter2").toString("base64") } } });
     await expect(world.reconcile("quoted")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
-    desired = wants({ a: { ...secret, data: { key: "hunter2!" } } });
+    desired = wants({ a: { ...secret, stringData: { key: { nested: "hunter2" } } } });
     const error: unknown = await world.reconcile("quoted").catch((thrown: unknown) => thrown);
     const told = JSON.stringify([world.events, world.logged, await world.xr("quoted"), String(error)]);
     expect(told).toContain("cannot apply composed resource");
