@@ -96,15 +96,18 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("second"))["Synced"]).toBe("True ReconcileSuccess");
     });
 
-    test("with a reference to another kind says so", async () => {
-      await world.createClaim("kind", { resourceRef: { apiVersion: "v1", kind: "Namespace", name: "default" } });
-      await world.reconcileClaim("kind");
-      const claim = await world.claim("kind");
+    test.each<[what: string, reference: JsonObject]>([
+      ["to another kind", { apiVersion: "v1", kind: "Namespace", name: "default" }],
+      ["that is no name", { apiVersion: API, kind: "XThing", name: "../things" }],
+    ])("with a reference %s says so, and can go", async (_, resourceRef) => {
+      await world.createClaim("reference", { resourceRef }, { finalizers: ["finalizer.apiextensions.crossplane.io"] });
+      await world.reconcileClaim("reference");
+      const claim = await world.claim("reference");
       expect(conditionsOf(claim)).toEqual({ Synced: "False InvalidResourceRef" });
       expect(messageOf(claim, "Synced")).toContain("spec.resourceRef");
-      await remove("kind");
-      await world.reconcileClaim("kind");
-      expect(await world.claim("kind")).toBeUndefined();
+      await remove("reference");
+      await world.reconcileClaim("reference");
+      expect(await world.claim("reference")).toBeUndefined();
     });
 
     test("gets its composite again, under the same name, when that was taken away", async () => {

@@ -170,6 +170,26 @@ describe("a composition", needs("api-server"), () => {
     expect(after?.metadata.resourceVersion).toBe(foreign.metadata.resourceVersion);
   });
 
+  test("that is there again has the revision that an earlier one of its name left, if that says the same", async () => {
+    await apply(composition("heir"));
+    await settle("heir");
+    const [left] = await revisions("heir");
+    await world.client.delete({ apiVersion: API, kind: "Composition", name: "heir" }, { propagationPolicy: "Orphan" });
+    await server.restartControllerManager();
+    while ((await world.find(API, "Composition", "heir")) !== undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const { metadata } = await apply(composition("heir"));
+    await settle("heir");
+    const [kept, ...more] = await revisions("heir");
+    expect(more).toEqual([]);
+    expect(kept?.metadata.uid).toBe(left?.metadata.uid);
+    expect(kept?.metadata["ownerReferences"]).toMatchObject([{ uid: metadata.uid, controller: true }]);
+    world.writes();
+    await settle("heir");
+    expect(world.writes()).toEqual([]);
+  });
+
   test.each<CrashPoint>(["before", "after-commit", "after-reply"])(
     "has the same revisions wherever its controller crashed %s a write",
     async (point) => {

@@ -15,6 +15,9 @@ export function provisionedName({ metadata }: LiveObject): string {
   return composedName(`${metadata.name}-`, metadata.uid, "composite");
 }
 
+/** What names can be (RFC 1123 subdomain). Nothing has another, and one such as `..` would be another path of the server. */
+const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 /**
  * The name of a claim's composite: the one that it is bound to, or asks to be.
  *
@@ -25,7 +28,8 @@ export function compositeName({ claim, composites }: ClaimWork): string {
   const name = textAt(reference, "name");
   if (name === undefined) return provisionedName(claim);
   const wanted = groupKind(apiVersionOf(composites), composites.kind);
-  if (groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "") === wanted) return name;
+  const asked = groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "");
+  if (asked === wanted && OBJECT_NAME.test(name)) return name;
   throw new ClaimProblem(
     "InvalidResourceRef",
     `spec.resourceRef: this claim can be bound to a ${composites.kind} of ${composites.group}; ` +
