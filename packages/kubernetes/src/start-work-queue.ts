@@ -48,8 +48,8 @@ interface Line {
 }
 
 /**
- * Starts a queue. Keys that failed last time wait in a line of their own, which gets at most half of the places while others
- * wait: many broken ones, each slow to fail, do not hold up those that are well.
+ * Starts a queue. Keys that failed last time wait in a line of their own, which gets at most half of the places: many
+ * broken ones, each slow to fail, do not hold up those that are well.
  */
 export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly size: number; readonly running: number } {
   const { reconcile, gate, concurrency = DEFAULT_CONCURRENCY, backoff = DEFAULT_BACKOFF } = options;
@@ -57,12 +57,15 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   const failing: Line = { keys: new Map() };
   /** Keys that wait for a place of the gate, and since when. */
   const atGate = new Map<string, number>();
+  // Also when nobody else waits: who comes next is not to wait for a failing one to be done.
+  const maxFailing = Math.max(1, Math.floor(concurrency / 2));
   const running = new Map<string, { again: boolean; forgotten: boolean }>();
   const timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   const failures = new Map<string, { count: number; notBefore: number }>();
   const aborting = new AbortController();
   let runningFailing = 0;
   let stopping = false;
+  let turn = 0;
   let idle: (() => void) | undefined;
 
   const add = (key: string): void => {
@@ -99,8 +102,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
     timers.set(key, { at, timer: setTimeout(enqueue, Math.min(ms, MAX_TIMER_MS), key) });
   };
   const next = (): { key: string; since: number; line: Line } | undefined => {
-    const half = Math.max(1, Math.floor(concurrency / 2));
-    const mayFail = gate !== undefined || healthy.keys.size === 0 || runningFailing < half;
+    const mayFail = gate !== undefined || runningFailing < maxFailing;
     // Taking turns where both wait and both may: neither starves.
     const order = mayFail && turn++ % 2 === 0 ? [failing, healthy] : [healthy, ...(mayFail ? [failing] : [])];
     for (const line of order) {
@@ -111,7 +113,6 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
     }
     return undefined;
   };
-  let turn = 0;
   const fill = (): void => {
     while (!stopping && (gate !== undefined || running.size < concurrency)) {
       const found = next();
