@@ -37,8 +37,8 @@ export interface LifeOptions {
   readonly isOurs: (object: LiveObject) => boolean;
 }
 
-// Who asks to be called again after a longer time only polls.
-const SOON_MS = 10_000;
+// Who asks to be called again after ten seconds or more has given up for now.
+const SOON_MS = 9_000;
 
 interface Job {
   readonly name: string;

@@ -102,7 +102,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       await history.caughtUp();
       const provided = await provide(client, (history.objects(NOPS) ?? []).filter(isOurs));
       await history.caughtUp();
-      const isQuiet = written === 0 && provided === 0 && !isCollected(history.all().filter(isOurs));
+      const isQuiet = written === 0 && provided === 0 && !isUnderWay(history.all().filter(isOurs));
       quiet = isQuiet ? quiet + 1 : 0;
       if (quiet >= (disorder === undefined ? QUIET_LOOKS : QUIET_LOOKS + 2) && failures.length === 0 && !soon)
         return [];
@@ -110,7 +110,8 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       if (quiet > 1) await sleep(WAIT_MS);
     }
     const last = writes.slice(-5).map(({ verb, object, subresource = "" }) => `${verb} ${object.kind} ${subresource}`);
-    return [`not settled after ${MAX_PASSES} looks; the last writes: ${last.join(", ")}`];
+    problems.push(`not settled after ${MAX_PASSES} looks; the last writes: ${last.join(", ")}`);
+    return [];
   };
 
   for (const step of scenario.steps) {
@@ -150,10 +151,11 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
   await history.caughtUp();
 }
 
-/** Whether the garbage collector still has something to do: an object whose owners are all gone. */
-function isCollected(objects: readonly LiveObject[]): boolean {
+/** Whether the server or its garbage collector still has something to do: an object is being deleted, or its owners are all gone. */
+function isUnderWay(objects: readonly LiveObject[]): boolean {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return objects.some((object) => {
+    if (object.metadata["deletionTimestamp"] !== undefined) return true;
     const owners = objectsAt(object, "metadata", "ownerReferences").filter((owner) =>
       isWatched(textAt(owner, "apiVersion"), textAt(owner, "kind")),
     );

@@ -102,13 +102,19 @@ export async function sweep(
   cases: readonly Case[],
   place: Place,
   baselines: Baselines,
-  options: { readonly concurrency: number; readonly onCase?: (done: number, failure: Failure | undefined) => void },
+  options: {
+    readonly concurrency: number;
+    readonly onCase?: (done: number, failure: Failure | undefined) => void;
+    /** Asked before each case. */
+    readonly isEnough?: () => boolean;
+  },
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   let next = 0;
   let done = 0;
   const work = async (): Promise<void> => {
     for (let one = cases[next++]; one !== undefined; one = cases[next++]) {
+      if (options.isEnough?.() === true) return;
       const problems = await problemsOf(one, place, baselines);
       const failure = problems.length === 0 ? undefined : { scenario: one.scenario.name, name: one.name, problems };
       if (failure !== undefined) failures.push(failure);
