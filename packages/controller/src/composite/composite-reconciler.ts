@@ -55,7 +55,7 @@ export function compositeReconciler(context: Context, definition: Definition): R
     if (found === undefined || memory === undefined) return undefined;
     memory.own.begin();
     const xr = memory.own.newest(reference, found) ?? found;
-    const work: Work = { context, definition, memory, pullSecrets, signal, xr, said: new Set() };
+    const work: Work = { context, definition, memory, pullSecrets, signal, xr, said: new Set(), wrote: false };
     try {
       const outcome = await reconcileComposite(work);
       memory.conflicts = 0;
@@ -96,8 +96,10 @@ async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
     if (work.xr.metadata["deletionTimestamp"] !== undefined) return await deleteComposite(work);
     const { wanted, unready, published, failures } = await composeResources(work);
     const failure = failures.length === 0 ? undefined : combined(failures);
-    if (failure === undefined) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
-    else tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
+    if (failure !== undefined)
+      tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
+    // Of a reconcile that had nothing to do there is nothing to tell.
+    else if (work.wrote) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
     await writeStatus(work, { wanted, published, conditions: [synced(failure), ready(unready)] });
     if (failures.length > 0) throw new Told(failures);
   } catch (error) {

@@ -53,6 +53,7 @@ async function deleteJudged(
       propagationPolicy,
       signal: work.signal,
     });
+    work.wrote = true;
     if (left?.metadata["deletionTimestamp"] !== undefined) work.memory.own.saw(left);
     else work.memory.own.sawGone(uid);
     return "going";

@@ -17,12 +17,17 @@ export interface Work {
   xr: LiveObject;
   /** What is told by events, in order, with `reason` and `message`. */
   readonly said: Set<string>;
+  /** Whether something was written, the status apart. */
+  wrote: boolean;
 }
+
+/** A function may have any number of results; nobody reads more events of one object. */
+const MAX_TOLD = 100;
 
 /** Tells users something of the XR, unless the last reconcile has told it. */
 export function tell(work: Work, type: "Normal" | "Warning", reason: string, message: string): void {
   const text = `${type} ${reason} ${message}`;
-  if (work.said.has(text)) return;
+  if (work.said.has(text) || work.said.size >= MAX_TOLD) return;
   work.said.add(text);
   if (!work.memory.said.has(text)) work.context.events.record(work.xr, { type, reason, message });
 }
@@ -58,6 +63,9 @@ export async function applyChanged(
 ): Promise<Applied> {
   const { context, memory, signal } = work;
   const applied = await memory.applied.apply(context.client, intent, observed, { ...options, signal });
-  if (applied.written) memory.own.saw(applied.object);
+  if (applied.written) {
+    memory.own.saw(applied.object);
+    work.wrote ||= options.subresource === undefined;
+  }
   return applied;
 }
