@@ -32,7 +32,14 @@ test("of many who stand at once one leads, and another as soon as that one lets 
   expect(first.held).toBe(true);
   expect(specOf(store)).toMatchObject({ holderIdentity: leading[0], leaseDurationSeconds: 1, leaseTransitions: 0 });
   expect(specOf(store)["renewTime"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  const writes: unknown[] = [];
+  const { set } = Map.prototype;
+  store.objects.set = (key, value) => {
+    writes.push((value["spec"] as { holderIdentity: string }).holderIdentity);
+    return set.call(store.objects, key, value) as typeof store.objects;
+  };
   await first.release();
+  expect(writes[0]).toBe("");
   expect(first.lost.aborted).toBe(true);
   await expect.poll(() => leading.length, { timeout: 5_000 }).toBe(2);
   expect(specOf(store)).toMatchObject({ leaseTransitions: 1 });

@@ -69,10 +69,8 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   let idle: (() => void) | undefined;
 
   const add = (key: string): void => {
-    const run = running.get(key);
-    const notBefore = failures.get(key)?.notBefore ?? 0;
-    if (run !== undefined) run.again = true;
-    else if (notBefore > performance.now()) addAfter(key, notBefore - performance.now());
+    const wait = (failures.get(key)?.notBefore ?? 0) - performance.now();
+    if (wait > 0) addAfter(key, wait);
     else enqueue(key);
   };
   const enqueue = (key: string): void => {

@@ -6,6 +6,15 @@ import { whileHeld } from "./while-held.ts";
 const MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } };
 const REFERENCE = { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "a" };
 
+test("a process that was stopped, and has not been told yet that its lease is over, writes nothing", async () => {
+  await using server = await fakeApiServer(({ json }) => json(MAP));
+  const base = await connect({ access: server.access, fieldManager: "test" });
+  const client = whileHeld(base, { lost: new AbortController().signal, held: false });
+  await expect(client.apply(MAP)).rejects.toMatchObject({ code: "Aborted" });
+  expect(server.requests).toEqual([]);
+  await base.close();
+});
+
 test("without the lease nothing is written, and what waits to be tried again is not; reads go on", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   await using server = await fakeApiServer(({ method, status, json }) => {
