@@ -41,12 +41,21 @@ describe("the revision of a composite", needs("api-server"), () => {
     await server?.stop();
   });
 
+  // Who wrote the composite's compositionRevisionRef.
+  let chosenBy = "apiextensions.crossplane.io/composite";
   const nameOf = (key: string): string => revisionOf[key]?.metadata.name ?? key;
   const select = async (spec: JsonObject, definition: JsonObject = {}): Promise<[string, JsonObject]> => {
     const xr: LiveObject = {
       apiVersion: "example.org/v1",
       kind: "XThing",
-      metadata: { name: "x", uid: "u", resourceVersion: "1" },
+      metadata: {
+        name: "x",
+        uid: "u",
+        resourceVersion: "1",
+        managedFields: [
+          { manager: chosenBy, fieldsV1: { "f:spec": { "f:compositionRevisionRef": { "f:name": {} } } } },
+        ],
+      },
       spec,
     };
     const parsed = parseDefinition(documentOf(thingDefinition(definition)));
@@ -114,6 +123,15 @@ describe("the revision of a composite", needs("api-server"), () => {
     const [name, changes] = await select(pinned, { enforcedCompositionRef: { name: "b" } });
     expect(name).toBe(nameOf("b1"));
     expect(changes).toEqual({ compositionRef: { name: "b" }, compositionRevisionRef: { name: nameOf("b1") } });
+  });
+
+  test("is none where somebody chose one of another composition", async () => {
+    const pinned = { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: nameOf("a1") } };
+    chosenBy = "kubectl";
+    expect(await codeOf(pinned, { enforcedCompositionRef: { name: "b" } })).toBe("Incompatible");
+    expect(await codeOf({ ...pinned, compositionRef: { name: "b" } })).toBe("Incompatible");
+    chosenBy = "apiextensions.crossplane.io/composite";
+    expect((await select({ ...pinned, compositionRef: { name: "b" } }))[0]).toBe(nameOf("b1"));
   });
 
   test("that is pinned says which composition it is of", async () => {

@@ -40,7 +40,7 @@ function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | u
   const { claim } = work;
   const { apiVersion, kind } = compositeReference(work, name);
   const annotations = wantedAnnotations(claim, existing);
-  const spec: JsonObject = { ...wantedSpec(claim), claimRef: claimReference(work) };
+  const spec: JsonObject = { ...wantedSpec(claim, work.definition), claimRef: claimReference(work) };
   return {
     apiVersion,
     kind,

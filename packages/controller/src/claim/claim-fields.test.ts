@@ -1,3 +1,4 @@
+import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -19,26 +20,30 @@ const claim = (spec: JsonObject, copied: JsonObject = {}, others: JsonObject = {
   },
   spec,
 });
+const DEFINITION = { spec: {} } as Definition;
+const wanted = (one: LiveObject, definition: Definition = DEFINITION): JsonObject => wantedSpec(one, definition);
+const completed = (one: LiveObject, of: LiveObject, definition: Definition = DEFINITION): JsonObject =>
+  completedSpec(one, of, definition);
 const composite = (spec: JsonObject): LiveObject => ({ ...claim(spec), kind: "XThing" });
 
 test("what was copied from the composite does not go back, what the author said does", () => {
   const spec = { a: 1, b: 2, c: { d: 3, e: 4 } };
-  expect(wantedSpec(claim(spec, { "f:b": {}, "f:c": { "f:e": {} } }))).toEqual({ a: 1, c: { d: 3 } });
+  expect(wanted(claim(spec, { "f:b": {}, "f:c": { "f:e": {} } }))).toEqual({ a: 1, c: { d: 3 } });
 });
 
 test("a field that the author has as well is the author's", () => {
-  expect(wantedSpec(claim({ a: 1 }, { "f:a": {} }, { "f:a": {} }))).toEqual({ a: 1 });
+  expect(wanted(claim({ a: 1 }, { "f:a": {} }, { "f:a": {} }))).toEqual({ a: 1 });
 });
 
 test("an object of which everything was copied is not left over empty", () => {
-  expect(wantedSpec(claim({ c: { d: 1 } }, { "f:c": { ".": {}, "f:d": {} } }))).toEqual({});
+  expect(wanted(claim({ c: { d: 1 } }, { "f:c": { ".": {}, "f:d": {} } }))).toEqual({});
 });
 
 test("lists are taken whole: who has which item is not told apart", () => {
   const list = [{ name: "x" }];
-  expect(wantedSpec(claim({ list }, { "f:list": { 'k:{"name":"x"}': { ".": {}, "f:name": {} } } }))).toEqual({});
+  expect(wanted(claim({ list }, { "f:list": { 'k:{"name":"x"}': { ".": {}, "f:name": {} } } }))).toEqual({});
   const theirs = { "f:list": { 'k:{"name":"x"}': {} } };
-  expect(wantedSpec(claim({ list }, theirs, theirs))).toEqual({ list });
+  expect(wanted(claim({ list }, theirs, theirs))).toEqual({ list });
 });
 
 test("fields of the machinery never cross, in either direction", () => {
@@ -49,9 +54,9 @@ test("fields of the machinery never cross, in either direction", () => {
     compositeDeletePolicy: "Foreground",
     writeConnectionSecretToRef: {},
   };
-  expect(wantedSpec(claim({ ...own, a: 1 }))).toEqual({ a: 1 });
-  expect(completedSpec(claim({}), composite({ ...own, a: 1 }))).toEqual({ a: 1 });
-  expect(completedSpec(claim({ resourceRef: { name: "x" } }, { "f:resourceRef": {} }), composite({}))).toEqual({
+  expect(wanted(claim({ ...own, a: 1 }))).toEqual({ a: 1 });
+  expect(completed(claim({}), composite({ ...own, a: 1 }))).toEqual({ a: 1 });
+  expect(completed(claim({ resourceRef: { name: "x" } }, { "f:resourceRef": {} }), composite({}))).toEqual({
     resourceRef: { name: "x" },
   });
 });
@@ -59,18 +64,30 @@ test("fields of the machinery never cross, in either direction", () => {
 test("what the composite has is added, follows it, and goes with it; what the author said stays", () => {
   const copied = { "f:b": {}, "f:c": { "f:e": {} } };
   const before = claim({ a: 1, b: 2, c: { d: 3, e: 4 } }, copied);
-  expect(completedSpec(before, composite({ a: 9, b: 9, c: { d: 9, e: 9, f: 9 }, g: 9 }))).toEqual({
+  expect(completed(before, composite({ a: 9, b: 9, c: { d: 9, e: 9, f: 9 }, g: 9 }))).toEqual({
     a: 1,
     b: 9,
     c: { d: 3, e: 9, f: 9 },
     g: 9,
   });
-  expect(completedSpec(before, composite({}))).toEqual({ a: 1, c: { d: 3 } });
+  expect(completed(before, composite({}))).toEqual({ a: 1, c: { d: 3 } });
+});
+
+test("what is not for the claim to choose is shown only", () => {
+  const asks = { compositionRef: { name: "a" }, compositionRevisionRef: { name: "a-1" } };
+  const has = { compositionRef: { name: "b" }, compositionRevisionRef: { name: "b-1" } };
+  const enforced = { spec: { enforcedCompositionRef: { name: "b" } } } as Definition;
+  expect(wanted(claim(asks), enforced)).toEqual({});
+  expect(completed(claim(asks), composite(has), enforced)).toEqual(has);
+  expect(wanted(claim(asks))).toEqual({ compositionRef: { name: "a" } });
+  const manual = { ...asks, compositionUpdatePolicy: "Manual" };
+  expect(wanted(claim(manual))).toEqual(manual);
+  expect(completed(claim(manual), composite(has))).toEqual(manual);
 });
 
 test("a field named __proto__ is data", () => {
   const spec = JSON.parse('{"__proto__":{"a":1}}') as JsonObject;
-  expect(Object.hasOwn(wantedSpec(claim(spec)), "__proto__")).toBe(true);
-  expect(Object.hasOwn(completedSpec(claim({}), composite(spec)), "__proto__")).toBe(true);
+  expect(Object.hasOwn(wanted(claim(spec)), "__proto__")).toBe(true);
+  expect(Object.hasOwn(completed(claim({}), composite(spec)), "__proto__")).toBe(true);
   expect(Object.hasOwn(Object.prototype, "a")).toBe(false);
 });

@@ -1,3 +1,4 @@
+import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { textAt } from "../engine/owner.ts";
@@ -21,15 +22,25 @@ const NEVER_CROSSES: ReadonlySet<string> = new Set([
   "writeConnectionSecretToRef",
 ]);
 
-/** Which revision a composite has is its own business, unless its claim's author chooses it. */
-const REVISION_REF = "compositionRevisionRef";
+/**
+ * Fields in which the claim only shows what its composite has: the revision, unless its author chooses one by the policy Manual,
+ * and a composition that the definition enforces. A claim that went on asking for another would have it overwritten for ever.
+ */
+function shownFields(claim: LiveObject, { spec }: Definition): ReadonlySet<string> {
+  const isManual = textAt(claim, "spec", "compositionUpdatePolicy") === "Manual";
+  return new Set([
+    ...(isManual ? [] : ["compositionRevisionRef"]),
+    ...(spec.enforcedCompositionRef === undefined ? [] : ["compositionRef"]),
+  ]);
+}
 
 /** What a claim wants of its composite's spec: its own, without the fields that were copied there from the composite. */
-export function wantedSpec(claim: LiveObject): JsonObject {
+export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
   const copied = copiedFields(claim);
+  const shown = shownFields(claim, definition);
   const spec: JsonObject = Object.create(null) as JsonObject;
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
-    if (NEVER_CROSSES.has(key) || (key === REVISION_REF && !isManual(claim))) continue;
+    if (NEVER_CROSSES.has(key) || shown.has(key)) continue;
     const own = withoutFields(value, copied, key);
     if (own !== undefined) spec[key] = own;
   }
@@ -40,19 +51,16 @@ export function wantedSpec(claim: LiveObject): JsonObject {
  * The claim's spec with what its composite has and it does not say itself: such as the composition that was selected. Fields
  * that were copied before follow the composite; what the claim's author wrote stays.
  */
-export function completedSpec(claim: LiveObject, composite: LiveObject): JsonObject {
+export function completedSpec(claim: LiveObject, composite: LiveObject, definition: Definition): JsonObject {
   const copied = copiedFields(claim);
   const has = objectAt(claim, "spec");
   const from = objectAt(composite, "spec");
   const spec = completed(has, from, copied, (key) => NEVER_CROSSES.has(key));
-  // With the policy Automatic the claim shows where its composite is, whoever wrote something else there.
-  const revision = from[REVISION_REF];
-  if (revision !== undefined && !isManual(claim)) spec[REVISION_REF] = revision;
+  for (const field of shownFields(claim, definition)) {
+    const value = from[field];
+    if (value !== undefined) spec[field] = value;
+  }
   return spec;
-}
-
-function isManual(claim: LiveObject): boolean {
-  return textAt(claim, "spec", "compositionUpdatePolicy") === "Manual";
 }
 
 /** The fields of a claim's spec that we wrote and nobody else: they come from the composite, and do not go back to it. */

@@ -151,7 +151,7 @@ function isSecretMissing(claim: LiveObject, composite: LiveObject): boolean {
 /** What the composite has and the claim does not say: of its spec, and its external name. */
 async function takeBack(work: ClaimWork, composite: LiveObject): Promise<void> {
   const { claim } = work;
-  const spec = mergePatch(objectAt(claim, "spec"), completedSpec(claim, composite));
+  const spec = mergePatch(objectAt(claim, "spec"), completedSpec(claim, composite, work.definition));
   const external = composite.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] ?? "";
   const isNamed = external === "" || claim.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] === external;
   if (spec === undefined && isNamed) return;

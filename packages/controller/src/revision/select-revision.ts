@@ -2,10 +2,12 @@ import { type Composition, CompositionError, checkComposition, documentOf } from
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
+import { COMPOSITE_MANAGER } from "../composite/composite-intent.ts";
 import type { Context } from "../context.ts";
 import { controllerOf, textAt } from "../engine/owner.ts";
 import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
 import { LABEL_COMPOSITION_NAME } from "../names.ts";
+import { fieldsOf } from "../owned-fields.ts";
 import { findCached, listByLabels, objectAt, textsAt } from "../read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
 import { compositionLabel } from "./revision-name.ts";
@@ -46,8 +48,9 @@ export async function selectRevision(
     (pinned && controllerOf(pinned)?.name) ??
     defaultComposition(definition, xr) ??
     (await compositionByLabels(context, xr, signal));
-  const revision =
-    pinned !== undefined && belongsTo(pinned, name) ? pinned : await newestRevision(context, xr, name, signal);
+  const isOwn = pinned !== undefined && belongsTo(pinned, name);
+  if (pinned !== undefined && !isOwn) refuseChosen(xr, pinned, name);
+  const revision = isOwn ? pinned : await newestRevision(context, xr, name, signal);
   requireKind(revision, xr);
   return { composition: compositionOf(revision), revision, changes: changesOf(xr, name, revision, policy) };
 }
@@ -67,6 +70,19 @@ async function pinnedRevision(
   throw new SelectionError(
     "RevisionNotFound",
     `there is no CompositionRevision ${name}, which spec.compositionRevisionRef names; name another, or none for the newest`,
+  );
+}
+
+/**
+ * A revision of another composition, if somebody chose it: to put ours in its place would be overwritten in turn, by the claim or
+ * by whoever chose. One that we selected ourselves is what is left of the composition before.
+ */
+function refuseChosen(xr: LiveObject, revision: LiveObject, composition: string): void {
+  const others = fieldsOf(xr, (manager) => manager !== COMPOSITE_MANAGER);
+  if (objectAt(others, "f:spec")["f:compositionRevisionRef"] === undefined) return;
+  throw new SelectionError(
+    "Incompatible",
+    `spec.compositionRevisionRef: ${revision.metadata.name} is not a revision of the Composition ${composition}, which this composite is to have; name one that is, or none`,
   );
 }
 
