@@ -6,6 +6,8 @@ export interface FakeInformers extends Informers {
   put(kind: ResourceKind, object: LiveObject): void;
   /** An object went. */
   remove(kind: ResourceKind, name: string, namespace?: string): void;
+  /** The first list of a kind is not there, until the function that is returned is called. */
+  hold(kind: ResourceKind): () => void;
   /** Kinds that somebody watches, as `plural` or `plural?selector`, in alphabetical order. */
   readonly watched: readonly string[];
   /** How often a watch was begun. */
@@ -22,6 +24,7 @@ interface Shared {
 export function fakeInformers(): FakeInformers {
   const shared = new Map<string, Shared>();
   const stored = new Map<string, Map<string, LiveObject>>();
+  const held = new Map<string, PromiseWithResolvers<void>>();
   let begun = 0;
   const objectsOf = ({ plural }: ResourceKind): Map<string, LiveObject> => {
     const objects = stored.get(plural) ?? new Map<string, LiveObject>();
@@ -39,7 +42,7 @@ export function fakeInformers(): FakeInformers {
     },
     acquire(kind, { labelSelector } = {}) {
       const key = labelSelector === undefined ? kind.plural : `${kind.plural}?${labelSelector}`;
-      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind));
+      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind), held);
       if (one.users === 0) begun++;
       one.users++;
       shared.set(key, one);
@@ -52,6 +55,14 @@ export function fakeInformers(): FakeInformers {
           one.users--;
           if (one.users === 0) shared.delete(key);
         },
+      };
+    },
+    hold({ plural }) {
+      const hold = Promise.withResolvers<void>();
+      held.set(plural, hold);
+      return () => {
+        held.delete(plural);
+        hold.resolve();
       };
     },
     peek: (kind) => shared.get(kind.plural)?.informer.cache,
@@ -75,18 +86,24 @@ export function fakeInformers(): FakeInformers {
   };
 }
 
-function makeInformer(kind: ResourceKind, objects: Map<string, LiveObject>): Shared {
+function makeInformer(
+  kind: ResourceKind,
+  objects: Map<string, LiveObject>,
+  held: ReadonlyMap<string, PromiseWithResolvers<void>>,
+): Shared {
   const handlers = new Set<InformerHandlers>();
   const indexers = new Map<string, (object: LiveObject) => readonly string[]>();
   const informer: Informer = {
     kind,
-    synced: true,
+    get synced() {
+      return !held.has(kind.plural);
+    },
     cache: {
       get: (name, namespace) => objects.get(keyOf(name, namespace)),
       list: () => [...objects.values()],
       byIndex: (index, key) => [...objects.values()].filter((object) => indexers.get(index)?.(object).includes(key)),
     },
-    whenSynced: () => Promise.resolve(),
+    whenSynced: () => held.get(kind.plural)?.promise ?? Promise.resolve(),
     subscribe(given) {
       handlers.add(given);
       for (const object of objects.values()) given.added?.(object);

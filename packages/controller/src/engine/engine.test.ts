@@ -17,12 +17,14 @@ afterEach(async () => {
 });
 
 /** Starts an engine whose reconcilers only say what they were asked to do. */
-function start(reconciled: (what: string) => Promise<void> | void = () => undefined): {
+function start(
+  reconciled: (what: string) => Promise<void> | void = () => undefined,
+  informers: FakeInformers = fakeInformers(),
+): {
   informers: FakeInformers;
   seen: string[];
   composed(): Context["composed"];
 } {
-  const informers = fakeInformers();
   const seen: string[] = [];
   let composed: Context["composed"];
   const client = { forgetKinds: () => undefined, kind: () => Promise.resolve(BUCKETS) } as unknown as Client;
@@ -102,6 +104,31 @@ test("instances are reconciled once their definition is established, claims once
   expect(seen.splice(0)).toEqual(["definition xapps.example.org", "App team/c"]);
 });
 
+test("no XR is looked at before revisions are known: it would be told that its composition has none", async () => {
+  const informers = fakeInformers();
+  const release = informers.hold(REVISIONS);
+  const { seen } = start(undefined, informers);
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("a"));
+  await settle();
+  expect(seen).toEqual([]);
+  release();
+  await settle();
+  expect(seen).toContain("XApp a");
+});
+
+test("no claim is looked at before composites are known: it would make another one", async () => {
+  const { informers, seen } = start();
+  const release = informers.hold(APPS);
+  informers.put(DEFINITIONS, definition());
+  informers.put(CLAIMS, object(CLAIMS, "c", {}, { namespace: "team" }));
+  await settle();
+  expect(seen).toEqual(["definition xapps.example.org"]);
+  release();
+  await settle();
+  expect(seen).toContain("App team/c");
+});
+
 test("a definition that is being deleted has its controllers, also after a restart, until it is gone", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition({ conditions: [], meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
@@ -179,6 +206,8 @@ test("a revision reconciles the XRs that use its composition, and those that hav
   await settle();
   expect(seen.splice(0)).toEqual(["XApp one", "XApp none"]);
   informers.put(COMPOSITIONS, object(COMPOSITIONS, "one"));
+  await settle();
+  seen.splice(0);
   informers.remove(REVISIONS, "one-1234567");
   await settle();
   expect(seen).toContain("composition one");
