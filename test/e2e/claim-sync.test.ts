@@ -132,6 +132,38 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "mine", compositionRef: { name: "d" } });
   });
 
+  test("gives way where the Composition sets a field, says so once, and has it again when that lets go", async () => {
+    await world.createClaim("yield", { address: "mine", options: { a: "1", b: "2" }, compositionRef: { name: "c" } });
+    await world.reconcileClaim("yield");
+    const name = nameOf(await world.compositeOf("yield"));
+    // As the composite's controller does.
+    const compose = (spec: JsonObject): Promise<unknown> =>
+      world.client.apply(
+        { apiVersion: "example.org/v1", kind: "XThing", metadata: { name }, spec },
+        { fieldManager: "apiextensions.crossplane.io/composite" },
+      );
+    await compose({ address: "composed", options: { a: "composed" }, compositionRef: { name: "c" } });
+    world.writes();
+    await world.reconcileClaim("yield");
+    await world.patchClaim("yield", {
+      spec: { address: "insisting", options: { b: "3" }, compositionRef: { name: "d" } },
+    });
+    await world.reconcileClaim("yield");
+    expect((await world.composite(name))?.["spec"]).toMatchObject({
+      address: "composed",
+      options: { a: "composed", b: "3" },
+      compositionRef: { name: "d" },
+    });
+    const told = world.events.filter(({ reason }) => reason === "FieldOfComposition");
+    expect(told.map(({ message }) => message.split(":")[0])).toEqual(["spec.address", "spec.options.a"]);
+    world.writes();
+    await world.reconcileClaim("yield");
+    expect(world.writes()).toEqual([]);
+    await compose({ options: { a: "composed" } });
+    await world.reconcileClaim("yield");
+    expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "insisting", options: { a: "composed" } });
+  });
+
   test("chooses the revision with the policy Manual, and shows it with Automatic", async () => {
     await world.createClaim("revision", { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "r-1" } });
     await world.reconcileClaim("revision");

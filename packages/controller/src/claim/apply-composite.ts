@@ -5,6 +5,7 @@ import { claimReference } from "./bind-composite.ts";
 import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
 import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
 import { type ClaimWork, compositeReference } from "./claim-work.ts";
+import { yieldFields } from "./yield-fields.ts";
 
 /**
  * Makes the composite what the claim says: creates it, or applies what has changed. Fields that others gave it stay, and those
@@ -40,7 +41,10 @@ function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | u
   const { claim } = work;
   const { apiVersion, kind } = compositeReference(work, name);
   const annotations = wantedAnnotations(claim, existing);
-  const spec: JsonObject = { ...wantedSpec(claim, work.definition), claimRef: claimReference(work) };
+  const wanted = wantedSpec(claim, work.definition);
+  const { spec: own, yielded } = existing === undefined ? { spec: wanted, yielded: [] } : yieldFields(wanted, existing);
+  for (const path of yielded) tellYielded(work, path);
+  const spec: JsonObject = { ...own, claimRef: claimReference(work) };
   return {
     apiVersion,
     kind,
@@ -51,6 +55,14 @@ function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | u
     },
     spec,
   };
+}
+
+/** Once for each process and field: it stays so for as long as both say what they say. */
+function tellYielded({ context, claim, memory }: ClaimWork, path: string): void {
+  if (memory.told.has(path)) return;
+  memory.told.add(path);
+  const message = `${path}: the Composition sets it; what the claim says there has no effect`;
+  context.events.record(claim, { type: "Warning", reason: "FieldOfComposition", message });
 }
 
 /** Whether a composite has become ready. */

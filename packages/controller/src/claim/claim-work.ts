@@ -7,12 +7,19 @@ import type { Context } from "../context.ts";
 import { apiVersionOf, findLive } from "../read-objects.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 
+/** What a process remembers of one claim; it only saves requests and events. */
+export interface ClaimMemory {
+  readonly own: OwnWrites;
+  readonly applied: AppliedMemory;
+  /** What was told and need not be told again. */
+  readonly told: Set<string>;
+}
+
 /** One reconcile of one claim: what it works with. */
 export interface ClaimWork {
   readonly context: Context;
   readonly definition: Definition;
-  /** What a process remembers of one claim; it only saves requests. */
-  readonly memory: { readonly own: OwnWrites; readonly applied: AppliedMemory };
+  readonly memory: ClaimMemory;
   readonly signal: AbortSignal;
   readonly claims: ResourceKind;
   readonly composites: ResourceKind;

@@ -14,7 +14,7 @@ import { completedSpec } from "./claim-fields.ts";
 import { claimKindOf, compositeKindOf } from "./claim-kinds.ts";
 import { ClaimProblem } from "./claim-problem.ts";
 import { says, setClaimConditions, setClaimStatus } from "./claim-status.ts";
-import { type ClaimWork, patchClaim } from "./claim-work.ts";
+import { type ClaimMemory, type ClaimWork, patchClaim } from "./claim-work.ts";
 import { copySecret } from "./copy-secret.ts";
 import { endClaim } from "./delete-claim.ts";
 
@@ -34,9 +34,9 @@ const AVAILABLE: Condition = { type: "Ready", status: "True", reason: "Available
 export function claimReconciler(context: Context, definition: Definition): Reconcile {
   const claims = claimKindOf(definition);
   const composites = compositeKindOf(definition);
-  const memories = new Map<string, ClaimWork["memory"]>();
+  const memories = new Map<string, ClaimMemory>();
   return async (key, signal) => {
-    const memory = memories.get(key) ?? { own: new OwnWrites(context.now), applied: new AppliedMemory() };
+    const memory = memories.get(key) ?? emptyMemory(context);
     memory.own.begin();
     const claim = await findClaim(context, claims, key, memory, signal);
     if (claim === undefined) {
@@ -48,11 +48,15 @@ export function claimReconciler(context: Context, definition: Definition): Recon
   };
 }
 
+function emptyMemory({ now }: Context): ClaimMemory {
+  return { own: new OwnWrites(now), applied: new AppliedMemory(), told: new Set() };
+}
+
 async function findClaim(
   context: Context,
   claims: ResourceKind,
   key: string,
-  memory: ClaimWork["memory"],
+  memory: ClaimMemory,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
   const [namespace = "", name = ""] = key.split("/");
