@@ -61,7 +61,8 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
     const owner = byUid.get(textAt(controllerOf(object), "uid") ?? "");
     const entry = entryOf(object);
     if (entry !== undefined && owner !== undefined) return `(${entry} of ${nameOf(owner)})`;
-    const composite = textAt(controllerOf(object), "name");
+    const composite =
+      textAt(controllerOf(object), "name") ?? textAt(object, "metadata", "labels", "crossplane.io/composite");
     if (entry !== undefined && composite !== undefined) return `(${entry} of ${withoutHash(composite, id)})`;
     if (object.kind === "CompositionRevision" && owner !== undefined)
       return `(revision ${String(numberOf(object))} of ${nameOf(owner)})`;

@@ -212,9 +212,58 @@ export const COMPOSITES: readonly Scenario[] = [
         },
       },
       {
-        name: "the XR changes",
-        act: async (actor) => patch(actor, await theX(actor), { spec: { size: "large" } }),
+        name: "another restore strips it, and the template goes",
+        act: async (actor) => {
+          await patch(actor, (await composed(actor, CONFIG_MAPS)).get("a"), { metadata: { ownerReferences: null } });
+          await actor.apply(composition(actor, { resources: [configMap("b")] }));
+        },
+        // What the XR does not control is not deleted.
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a", "b"),
+      },
+      {
+        name: "delete the XR",
+        act: async (actor) => remove(actor, await theX(actor)),
+        expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a"),
+      },
+    ],
+  },
+  {
+    name: "a forged reference",
+    mayFail: /./,
+    steps: [
+      {
+        name: "create an XR with references to what is another's, and nobody's",
+        act: async (actor) => {
+          const owner = await actor.client.create(named(actor, CONFIG_MAPS, "owner"));
+          const { apiVersion, kind } = owner;
+          const { name, uid } = owner.metadata;
+          const theirs = named(actor, CONFIG_MAPS, "theirs");
+          theirs.metadata["ownerReferences"] = [{ apiVersion, kind, name, uid, controller: true }];
+          const resourceRefs = ["theirs", "nobodys"].map((one) => ({
+            apiVersion,
+            kind,
+            namespace: NAMESPACE,
+            name: `${actor.id}-${one}`,
+          }));
+          await actor.apply(
+            theirs,
+            named(actor, CONFIG_MAPS, "nobodys"),
+            composition(actor, { resources: [configMap("a")] }),
+            xthing(actor, { resourceRefs }),
+          );
+        },
+        expect: async (actor) => assert.equal((await all(actor, CONFIG_MAPS)).length, 4),
+      },
+      {
+        name: "delete the XR",
+        act: async (actor) => remove(actor, await theX(actor)),
+        expect: async (actor) => {
+          const left = (await all(actor, CONFIG_MAPS)).map(({ metadata }) => metadata.name);
+          assert.deepEqual(
+            left.toSorted(),
+            ["nobodys", "owner", "theirs"].map((one) => `${actor.id}-${one}`),
+          );
+        },
       },
     ],
   },

@@ -1,0 +1,137 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { describe, expect, test } from "vitest";
+import { type Change, violations } from "./history.ts";
+import { differences, snapshot } from "./snapshot.ts";
+
+// What the sweep holds runs against finds what it is to find.
+
+const ID = "r0001";
+
+function object(kind: string, name: string, uid: string, more: JsonObject = {}, metadata: JsonObject = {}): LiveObject {
+  const apiVersion = kind === "XThing" ? "sweep.example.org/v1" : "v1";
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion: "1", ...metadata }, ...more } as LiveObject;
+}
+
+const owner = (uid: string, name: string): JsonObject => ({
+  ownerReferences: [{ apiVersion: "sweep.example.org/v1", kind: "XThing", name, uid, controller: true }],
+});
+const composed = (name: string, uid: string, entry: string, of = "x", data: JsonObject = {}): LiveObject =>
+  object(
+    "ConfigMap",
+    name,
+    uid,
+    { data },
+    {
+      annotations: { "crossplane.io/composition-resource-name": entry },
+      ...owner(of, `${ID}-x`),
+    },
+  );
+const composite = (references: readonly string[], metadata: JsonObject = { finalizers: ["f"] }): LiveObject => {
+  const resourceRefs = references.map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name }));
+  return object("XThing", `${ID}-x`, "x", { spec: { resourceRefs } }, metadata);
+};
+
+describe("snapshots", () => {
+  const run = (id: string, uid: string, names: readonly string[], size = "small"): LiveObject[] => {
+    const resourceRefs = names.map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name: `${id}-x-${name}` }));
+    const xr = object("XThing", `${id}-x`, uid, { spec: { resourceRefs } }, { creationTimestamp: uid });
+    return [
+      xr,
+      ...["a", "b"].map((entry, index) =>
+        object(
+          "ConfigMap",
+          `${id}-x-${names[index]}`,
+          `${uid}${entry}`,
+          { data: { size } },
+          {
+            annotations: { "crossplane.io/composition-resource-name": entry },
+            ...owner(uid, `${id}-x`),
+          },
+        ),
+      ),
+    ];
+  };
+
+  test("of two runs are the same in whatever UIDs, times, versions and made names differ", () => {
+    const first = snapshot(run("r0001", "uid-1", ["111", "222"]), "r0001");
+    const second = snapshot(run("r0002", "uid-2", ["999", "888"]).toReversed(), "r0002");
+    expect(differences(first, second)).toEqual([]);
+  });
+
+  test("differ in a value, in an object that is missing and in one that is too many", () => {
+    const expected = snapshot(run("r0001", "uid-1", ["111", "222"]), "r0001");
+    expect(differences(expected, snapshot(run("r0001", "uid-1", ["111", "222"], "large"), "r0001"))).toHaveLength(2);
+    const objects = run("r0001", "uid-1", ["111", "222"]);
+    const orphan = object("ConfigMap", "r0001-orphan", "uid-of-orphan");
+    const found = differences(expected, snapshot([...objects.slice(0, 2), orphan], "r0001"));
+    expect(found).toContainEqual(expect.stringMatching(/^missing: ConfigMap .*b of/));
+    expect(found).toContainEqual("too many: ConfigMap /ID-orphan");
+  });
+});
+
+describe("histories", () => {
+  const history = (...changes: readonly [Change["type"], LiveObject][]): Change[] =>
+    changes.map(([type, changed], index) => ({ version: BigInt(index + 1), type, object: changed }));
+
+  test("of a good run have nothing wrong in them", () => {
+    const one = composed("a", "1", "a");
+    const changes = history(
+      ["ADDED", composite([])],
+      ["MODIFIED", composite(["a"])],
+      ["ADDED", one],
+      ["DELETED", one],
+      ["MODIFIED", composite([])],
+    );
+    expect(violations(changes)).toEqual([]);
+  });
+
+  test.each([
+    [
+      "a second object of an entry",
+      [
+        ["ADDED", composite(["a", "b"])],
+        ["ADDED", composed("a", "1", "a")],
+        ["ADDED", composed("b", "2", "a")],
+      ],
+      "is a second a",
+    ],
+    [
+      "an object before its reference",
+      [
+        ["ADDED", composite([])],
+        ["ADDED", composed("a", "1", "a")],
+      ],
+      "before its composite had a reference",
+    ],
+    [
+      "an object before the finalizer",
+      [
+        ["ADDED", composite(["a"], {})],
+        ["ADDED", composed("a", "1", "a")],
+      ],
+      "before its composite had a finalizer",
+    ],
+    [
+      "an object after its composite",
+      [
+        ["ADDED", composite(["a"])],
+        ["DELETED", composite(["a"])],
+        ["ADDED", composed("a", "1", "a")],
+      ],
+      "after its composite had gone",
+    ],
+    [
+      "a reference that goes before its object",
+      [
+        ["ADDED", composite(["a"])],
+        ["ADDED", composed("a", "1", "a")],
+        ["MODIFIED", composite([])],
+      ],
+      "lost its reference",
+    ],
+  ] as const)("tell of %s", (_, changes, problem) => {
+    const found = violations(history(...(changes as unknown as [Change["type"], LiveObject][])));
+    expect(found).toEqual([expect.stringContaining(problem)]);
+  });
+});
