@@ -19,7 +19,7 @@ describe("a composite resource", needs("api-server"), () => {
   let world: CompositeWorld;
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ users: ["ada"] });
     await installKinds(server);
     world = await compositeWorld(server);
   });
@@ -246,6 +246,40 @@ describe("a composite resource", needs("api-server"), () => {
     world.compose({ resources: [template("a"), template("b"), template("c")] });
     await world.reconcile("unserved");
     expect(await conditions("unserved")).toMatchObject({ Synced: "True ReconcileSuccess" });
+  });
+
+  test("what RBAC refuses is told with the kind and the verb, and made when it is granted", async () => {
+    const may = (resources: string[], verbs: string[]): JsonObject => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: resources[0] ?? "" },
+      rules: [{ apiGroups: ["example.org", "things.example.org"], resources, verbs }],
+    });
+    const binding = (role: string): JsonObject => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: role },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+      subjects: [{ kind: "User", name: "ada" }],
+    });
+    await server.apply(may(["xdatabases", "xdatabases/status"], ["*"]), may(["widgets"], ["get", "list", "watch"]));
+    await server.apply(binding("xdatabases"), binding("widgets"));
+    const hers = await compositeWorld(server, { as: "ada" });
+    try {
+      hers.compose({ resources: [template("a")] });
+      await hers.create("refused-by-rbac");
+      await expect(hers.reconcile("refused-by-rbac")).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+      expect(await synced("refused-by-rbac")).toMatchObject({ status: "False", reason: "Forbidden" });
+      expect((await synced("refused-by-rbac"))["message"]).toMatch(/"a" \(Widget .*ada.*widgets/);
+      await server.apply(may(["widgets"], ["get", "list", "watch", "create", "patch"]));
+      await expect
+        .poll(() => hers.reconcile("refused-by-rbac").then(() => "done", String), { timeout: 20_000 })
+        .toBe("done");
+      expect(await synced("refused-by-rbac")).toMatchObject({ status: "True" });
+      expect(await widgets("refused-by-rbac")).toHaveLength(1);
+    } finally {
+      await hers.stop();
+    }
   });
 
   test("what the schema refuses is told with the field, and the rest is made", async () => {

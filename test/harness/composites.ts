@@ -153,14 +153,19 @@ export async function installKinds(server: TestApiServer): Promise<void> {
   ]);
 }
 
-/** @param overrides of the reconciler's context, such as the runner or the client */
+/** @param overrides of the reconciler's context, such as the runner or the client; `as`: the user that it works as */
 export async function compositeWorld(
   server: TestApiServer,
-  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client } = {},
+  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client; readonly as?: string } = {},
 ): Promise<CompositeWorld> {
   const sent: RequestOutcome[] = [];
   const access = await loadKubeconfig({ path: server.admin.kubeconfig });
-  const client = await connect({ access, fieldManager: "test", onRequest: (outcome) => sent.push(outcome) });
+  const { as = server.admin.name, wrap = (inner) => inner, ...rest } = overrides;
+  const client = await connect({
+    access: await loadKubeconfig({ path: server.user(as).kubeconfig }),
+    fieldManager: "test",
+    onRequest: (outcome) => sent.push(outcome),
+  });
   const own = await connect({ access, fieldManager: "user" });
   const informers = startInformers(own);
   const events: RecordedEvent[] = [];
@@ -189,7 +194,6 @@ export async function compositeWorld(
     (fields: unknown, message: string): void => {
       logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
     };
-  const { wrap = (inner) => inner, ...rest } = overrides;
   const context: Context = {
     client: wrap(client),
     informers: {
