@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ApiError } from "./api-error.ts";
 import { type WorkQueueOptions, workQueue } from "./start-work-queue.ts";
 import type { Outcome, WorkQueue } from "./work-queue.ts";
@@ -198,19 +198,26 @@ test("what is forgotten does not run, and what ran of it comes to nothing", asyn
 });
 
 test("a stop waits for what runs, then aborts it, and nothing runs after", async () => {
-  await withQueue({}, async (queue, runs) => {
-    queue.add("quick");
-    queue.add("endless");
-    queue.addAfter("later", 1);
-    const stop = queue.stop(50);
-    runs[0]?.end();
-    await stop;
-    expect(queue.running).toBe(0);
-    expect(runs[1]?.signal.aborted).toBe(true);
-    queue.add("after");
-    await settled();
-    expect(keys(runs)).toEqual(["quick", "endless"]);
-  });
+  vi.useFakeTimers();
+  try {
+    await withQueue({}, async (queue, runs) => {
+      queue.add("quick");
+      queue.add("endless");
+      queue.addAfter("later", 1);
+      const stop = queue.stop(50);
+      runs[0]?.end();
+      await vi.advanceTimersByTimeAsync(49);
+      expect(runs[1]?.signal.aborted).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(runs[1]?.signal.aborted).toBe(true);
+      await stop;
+      queue.add("after");
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(keys(runs)).toEqual(["quick", "endless"]);
+    });
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("behind a gate a key has not begun: what is added meanwhile is no second reconcile", async () => {
