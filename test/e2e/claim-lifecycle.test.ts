@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { Client, LiveObject } from "@xfn/kubernetes";
+import { ApiError, type ApiErrorCode, type Client, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { at, type ClaimWorld, claimWorld, ready } from "../harness/claims.ts";
@@ -137,6 +137,25 @@ describe("a claim", needs("api-server"), () => {
       world.cache(kind, undefined);
       expect(at(await world.composite(name), "spec", "claimRef")["name"]).toBe("other");
       expect(conditionsOf(await world.claim("stale"))["Synced"]).toBe("False CompositeOfAnother");
+    });
+
+    test.each<[what: string, code: ApiErrorCode, synced: string | undefined]>([
+      ["refuses", "Forbidden", "False ReconcileError"],
+      ["does not take", "Invalid", "False ReconcileError"],
+      ["is too busy for", "Busy", undefined],
+    ])("whose composite the server %s tries again, and says so if that is news", async (_, code, synced) => {
+      const name = `refused-${code.toLowerCase()}`;
+      await world.createClaim(name);
+      const { client } = world.context;
+      const refusing: Client = { ...client, apply: () => Promise.reject(new ApiError(code, `xthings: ${code}`)) };
+      const reconcile = world.reconciler({ client: refusing });
+      for (let time = 0; time < 2; time++) {
+        await expect(reconcile(`default/${name}`, AbortSignal.timeout(10_000))).rejects.toMatchObject({ code });
+      }
+      expect(conditionsOf(await world.claim(name))["Synced"]).toBe(synced);
+      expect(world.events).toHaveLength(synced === undefined ? 0 : 1);
+      await world.reconcileClaim(name);
+      expect(conditionsOf(await world.claim(name))["Synced"]).toBe("True ReconcileSuccess");
     });
 
     test("leaves what somebody else creates under its composite's name in the very moment", async () => {
