@@ -1,18 +1,15 @@
 import { CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
 import { withConditions } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf } from "../engine/owner.ts";
 import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
 import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME } from "../names.ts";
 import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { adopt, isLeftOver, MANAGER } from "./adopt-revision.ts";
 import { numberOf } from "./read-revision.ts";
 import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";
-
-/** The field manager of revisions, and of the conditions of compositions. */
-const MANAGER = "apiextensions.crossplane.io/composition";
 
 /** How many digits of the hash a revision's name has: seven as a rule, more when another content has the same ones. */
 const NAME_DIGITS = [7, 16, 40] as const;
@@ -84,41 +81,14 @@ async function createRevision(
     const existing = await findLive(context, { apiVersion: API_VERSION, kind: REVISIONS.kind, name }, signal);
     const isOurs = existing !== undefined && controllerOf(existing)?.uid === composition.metadata.uid;
     if (isOurs && existing.metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash)) return undefined;
-    if (existing !== undefined && isLeftOver(existing, revision)) return adopt(context, existing, revision, signal);
+    if (existing !== undefined && isLeftOver(existing, revision, composition.metadata.name)) {
+      return adopt(context, existing, revision, signal);
+    }
   }
   throw new Error(
     `no name is free for a revision of the Composition ${composition.metadata.name}; delete the CompositionRevision ` +
       `${revisionName(composition.metadata.name, hash, NAME_DIGITS[0])}, which is not one of its own`,
   );
-}
-
-/**
- * Whether a revision is one that an earlier Composition of the name left: deleted as an orphan, or brought back by a restore.
- * XRs may be pinned to it. What it says is compared, since anybody can write a label.
- */
-function isLeftOver(existing: LiveObject, wanted: KubernetesObject): boolean {
-  const owner = controllerOf(existing);
-  const [before] = wanted.metadata?.["ownerReferences"] as JsonObject[];
-  const isOfName = owner === undefined || (owner.kind === COMPOSITIONS.kind && owner.name === before?.["name"]);
-  const { revision: _, ...has } = objectAt(existing, "spec");
-  const { revision: __, ...spec } = objectAt(wanted, "spec");
-  return isOfName && existing.metadata["deletionTimestamp"] === undefined && canonicalJson(has) === canonicalJson(spec);
-}
-
-async function adopt(
-  { client }: Context,
-  existing: LiveObject,
-  { metadata, ...wanted }: KubernetesObject,
-  signal: AbortSignal,
-): Promise<LiveObject> {
-  const { name, resourceVersion } = existing.metadata;
-  const { labels = {}, ownerReferences = [] } = metadata ?? {};
-  const body: JsonObject = {
-    metadata: { resourceVersion, labels, ownerReferences },
-    spec: { revision: objectAt(wanted, "spec")["revision"] ?? 1 },
-  };
-  const reference = { apiVersion: API_VERSION, kind: REVISIONS.kind, name };
-  return client.patch(reference, "merge", body, { fieldManager: MANAGER, signal });
 }
 
 function revisionOf(composition: LiveObject, hash: string, name: string, number: number): KubernetesObject {
