@@ -1,0 +1,204 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { readDocuments } from "@xfn/functionio/document";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT, RUNNER_MAIN } from "../harness/places.ts";
+import { clientOf } from "../harness/runner-server.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// The runner's container of deploy/deployment.yaml as a kubelet would have it made, by runc: with that user, those privileges, that /proc,
+// and volumes that belong to root. Whether namespaces can be made in there cannot be told without.
+
+/** Where a pod's user namespace begins on the host. */
+const HOST_ID = 400_000;
+
+// What Kubernetes' runtimes hide of /proc where procMount is Default.
+const MASKED = ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/scsi"];
+const READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+describe("the runner of deploy/ in its pod", needs("root", "runc", "crun"), () => {
+  let workspace: Workspace;
+  let image: string;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await chmod(workspace.root, 0o755);
+    image = await buildImage(workspace);
+  });
+  afterAll(() => workspace[Symbol.asyncDispose]());
+
+  test("runs a function", async () => {
+    await using pod = await startPod(image);
+    using client = clientOf({ endpoint: `unix:${pod.socket}` });
+    expect(Buffer.from(await client.run("oci:/image", Buffer.from("hello\n"))).toString()).toBe("hello\n");
+  });
+
+  test("could not with a /proc of which parts are hidden", async () => {
+    await using pod = await startPod(image, { procMount: "Default" });
+    using client = clientOf({ endpoint: `unix:${pod.socket}` });
+    await expect(client.run("oci:/image", Buffer.from("hello\n"))).rejects.toMatchObject({
+      code: "NamespaceUnavailable",
+    });
+  });
+});
+
+/** A function that writes what it reads, as a layout. */
+async function buildImage(workspace: Workspace): Promise<string> {
+  await workspace.write("function/function", "#!/bin/sh\ncat\n", { mode: 0o755 });
+  const image = workspace.path("image");
+  const built = await workspace.xfn(["build", workspace.path("function"), "-t", "test/cat", "-o", `oci:${image}`]);
+  if (built.code !== 0) throw new Error(`cannot build the function: ${built.stderr}`);
+  // The pod's user is another than the one that built it.
+  spawnSync("chmod", ["-R", "a+rX", image]);
+  return image;
+}
+
+interface Pod extends AsyncDisposable {
+  /** Where the volume of the socket is on the host. */
+  readonly socket: string;
+}
+
+async function startPod(image: string, changes: JsonObject = {}): Promise<Pod> {
+  await using stack = new AsyncDisposableStack();
+  const workspace = stack.use(await Workspace.create());
+  await chmod(workspace.root, 0o755);
+  const { pod, container } = await readDeployment();
+  const volumes = volumesOf(container);
+  const folders = await Promise.all(
+    volumes.map(async (path) => {
+      const folder = await workspace.makeFolder(join("work", "volumes", path));
+      // As a kubelet makes an emptyDir: root's, and the group that is the pod's fsGroup.
+      await chown(folder, HOST_ID, HOST_ID + Number(pod["fsGroup"]));
+      await chmod(folder, 0o2777);
+      return { source: folder, destination: path };
+    }),
+  );
+  const shared = ["/usr", "/etc", CHECKOUT, dirname(dirname(process.execPath))].map((path) => ({
+    source: path,
+    destination: path,
+  }));
+  const readOnly = [...shared, { source: image, destination: "/image" }];
+  const rootfs = await makeRootfs(workspace, [...folders, ...readOnly]);
+  const bundle = dirname(rootfs);
+  const security = { ...objectAt(container, "securityContext"), ...changes };
+  const config = ociConfig({
+    args: [process.execPath, RUNNER_MAIN, ...listAt(container, "args").map(String)],
+    user: Number(pod["runAsUser"]),
+    security,
+    readOnly,
+    writable: folders,
+  });
+  await writeFile(join(bundle, "config.json"), JSON.stringify(config));
+  const id = `xfn-test-${process.pid}-${Date.now()}`;
+  const child = spawn("runc", ["run", "--bundle", bundle, id], { stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  stack.defer(async () => {
+    child.kill("SIGTERM");
+    const killed = setTimeout(() => spawnSync("runc", ["delete", "--force", id]), 10_000);
+    await ended;
+    clearTimeout(killed);
+  });
+  for (const end = Date.now() + 30_000; !stderr.includes('"msg":"listening"'); await sleep(50)) {
+    if (child.exitCode !== null || Date.now() > end) throw new Error(`the container does not run:\n${stderr}`);
+  }
+  const socket = folders.find(({ destination }) => destination === "/run/xfn")?.source ?? "";
+  const owned = stack.move();
+  return { socket: join(socket, "runner.sock"), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The pod's security context, and the runner's container. */
+async function readDeployment(): Promise<{ pod: JsonObject; container: JsonObject }> {
+  const text = await readFile(join(CHECKOUT, "deploy/deployment.yaml"), "utf8");
+  const [document] = readDocuments(text, { source: "deployment.yaml" });
+  const spec = objectAt(document?.value, "spec", "template", "spec");
+  // A kubelet gives such a pod a user namespace, as this test does.
+  expect(spec["hostUsers"]).toBe(false);
+  const container = listAt(spec, "initContainers").find((one) => isObject(one) && one["name"] === "runner");
+  if (!isObject(container)) throw new Error("there is no container of the runner");
+  return { pod: objectAt(spec, "securityContext"), container };
+}
+
+function volumesOf(container: JsonObject): string[] {
+  return listAt(container, "volumeMounts").map((mount) => String(isObject(mount) ? mount["mountPath"] : ""));
+}
+
+// With the places of all mounts: root of the pod's user namespace may make none.
+async function makeRootfs(workspace: Workspace, mounts: readonly Bind[]): Promise<string> {
+  const rootfs = await workspace.makeFolder("work/bundle/rootfs");
+  const places = ["proc", "dev", "sys", ...mounts.map(({ destination }) => destination)];
+  for (const place of places) await mkdir(join(rootfs, place), { recursive: true });
+  for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(rootfs, name));
+  return rootfs;
+}
+
+interface Bind {
+  readonly source: string;
+  readonly destination: string;
+}
+
+/** What a container runtime of Kubernetes makes of a security context (Kubernetes, "Configure a Security Context"). */
+function ociConfig(options: {
+  args: readonly string[];
+  user: number;
+  security: JsonObject;
+  readOnly: readonly Bind[];
+  writable: readonly Bind[];
+}): unknown {
+  const { args, user, security } = options;
+  // A profile of the runtime's own is not known here, and the usual ones refuse what is needed.
+  for (const profile of ["seccompProfile", "appArmorProfile"])
+    expect(objectAt(security, profile)["type"]).toBe("Unconfined");
+  expect(objectAt(security, "capabilities")).toEqual({ drop: ["ALL"] });
+  const hidden = security["procMount"] !== "Unmasked";
+  const mapping = [{ containerID: 0, hostID: HOST_ID, size: 65_536 }];
+  const bind = (access: "ro" | "rw") => (mount: Bind) => ({ ...mount, type: "bind", options: ["rbind", access] });
+  const none: string[] = [];
+  return {
+    ociVersion: "1.0.2",
+    process: {
+      user: { uid: user, gid: user },
+      args,
+      env: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
+      cwd: "/",
+      noNewPrivileges: security["allowPrivilegeEscalation"] === false,
+      capabilities: { bounding: none, effective: none, permitted: none, inheritable: none, ambient: none },
+    },
+    root: { path: "rootfs" },
+    mounts: [
+      { destination: "/proc", type: "proc", source: "proc" },
+      { destination: "/dev", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"] },
+      { destination: "/dev/shm", type: "tmpfs", source: "shm", options: ["nosuid", "nodev", "mode=1777"] },
+      { destination: "/sys", type: "sysfs", source: "sysfs", options: ["nosuid", "noexec", "nodev", "ro"] },
+      // The checkout, or Node, may be below /tmp, which is a volume.
+      ...options.writable.map(bind("rw")),
+      ...options.readOnly.map(bind("ro")),
+    ],
+    linux: {
+      namespaces: ["pid", "ipc", "uts", "mount", "network", "user"].map((type) => ({ type })),
+      uidMappings: mapping,
+      gidMappings: mapping,
+      maskedPaths: hidden ? MASKED : none,
+      readonlyPaths: hidden ? READ_ONLY : none,
+    },
+  };
+}
+
+function objectAt(value: JsonValue | undefined, ...path: readonly string[]): JsonObject {
+  let found: JsonValue | undefined = value;
+  for (const step of path) found = isObject(found) ? found[step] : undefined;
+  return isObject(found) ? found : {};
+}
+
+function listAt(object: JsonObject, name: string): JsonValue[] {
+  const list = object[name];
+  return Array.isArray(list) ? list : [];
+}
