@@ -248,7 +248,7 @@ describe("a claim", needs("api-server"), () => {
       await remove("lost");
       await world.reconcileClaim("lost");
       expect(conditionsOf(await world.claim("lost"))["Synced"]).toBe("False CompositeOfAnother");
-      expect((await world.composite(name))?.metadata["deletionTimestamp"]).toBeUndefined();
+      expect((await world.composite(name))?.metadata).not.toHaveProperty("deletionTimestamp");
     });
 
     test("does not delete another composite that takes the name in the very moment", async () => {
@@ -269,7 +269,7 @@ describe("a claim", needs("api-server"), () => {
       const after = await world.composite(nameOf(before));
       expect(after?.metadata.uid).toMatch(/-/);
       expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
-      expect(after?.metadata["deletionTimestamp"]).toBeUndefined();
+      expect(after?.metadata).not.toHaveProperty("deletionTimestamp");
       expect(await world.claim("swap")).toBeUndefined();
     });
 
@@ -279,7 +279,7 @@ describe("a claim", needs("api-server"), () => {
       await remove("unbound");
       await world.reconcileClaim("unbound");
       expect(await world.claim("unbound")).toBeUndefined();
-      expect((await world.composite("unbound"))?.metadata["deletionTimestamp"]).toBeUndefined();
+      expect((await world.composite("unbound"))?.metadata).not.toHaveProperty("deletionTimestamp");
     });
   });
 
@@ -329,6 +329,21 @@ describe("a claim", needs("api-server"), () => {
       await world.reconcileClaim("secret");
       expect((await secret("secret-details"))?.["data"]).toEqual({ user: "Yw==" });
       expect(JSON.stringify(world.events)).not.toMatch(/YQ==|Yg==|Yw==/);
+    });
+
+    // The garbage collector cannot look up the claim any more once its kind has gone with its definition.
+    test("is deleted before its claim goes", async () => {
+      const composite = await withSecret("ending");
+      await publish("ending", composite, { user: "YQ==" });
+      await world.reconcileClaim("ending");
+      expect(await secret("ending-details")).toBeDefined();
+      const { finalizers } = (await world.claim("ending")).metadata;
+      await world.patchClaim("ending", { metadata: { finalizers: [...(finalizers as string[]), "example.org/hold"] } });
+      await remove("ending");
+      await world.lookAt("ending");
+      expect((await world.claim("ending")).metadata["finalizers"]).toEqual(["example.org/hold"]);
+      expect(await secret("ending-details")).toBeUndefined();
+      await world.patchClaim("ending", { metadata: { finalizers: null } });
     });
 
     test("is not copied from a secret that the composite does not control", async () => {

@@ -86,6 +86,28 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect((await find("orphan"))?.metadata["deletionTimestamp"]).toBeUndefined();
   });
 
+  // The garbage collector cannot look up the XR any more once its kind has gone with its definition.
+  test("its connection secret goes before it", async () => {
+    await composed("published", { writeConnectionSecretToRef: { name: "published", namespace: "xfn-system" } });
+    await world.client.patch(
+      { ...WIDGET, name: "published" },
+      "merge",
+      { status: { conditions: [{ type: "Ready", status: "True" }] } },
+      { subresource: "status" },
+    );
+    await world.reconcile("published");
+    expect(await world.find("v1", "Secret", "published")).toBeDefined();
+    const { finalizers } = (await world.xr("published")).metadata;
+    await world.client.patch({ ...XR, name: "published" }, "merge", {
+      metadata: { finalizers: [...(finalizers as string[]), "example.org/hold"] },
+    });
+    await world.client.delete({ ...XR, name: "published" });
+    await world.reconcile("published");
+    expect((await findXr("published"))?.metadata["finalizers"]).toEqual(["example.org/hold"]);
+    expect(await world.find("v1", "Secret", "published")).toBeUndefined();
+    await world.client.patch({ ...XR, name: "published" }, "merge", { metadata: { finalizers: null } });
+  });
+
   test("what it does not control stays, although it refers to it", async () => {
     await composed("forger");
     await world.client.create({ ...WIDGET, metadata: { name: "users" }, spec: {} });

@@ -1,9 +1,11 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { Client, LiveObject } from "@xfn/kubernetes";
+import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "./composite/apply-changed.ts";
 import { CompositeError, refused } from "./composite/composite-error.ts";
+import type { Context } from "./context.ts";
 import { controllerOf, textAt } from "./engine/owner.ts";
 import { SECRET_TYPE_CONNECTION } from "./names.ts";
+import { findLive } from "./read-objects.ts";
 
 /** The field manager of connection secrets. */
 const SECRET_MANAGER = "apiextensions.crossplane.io/connection";
@@ -71,6 +73,30 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
     return (await new AppliedMemory().apply(client, intent, observed, how)).written;
   } catch (error) {
     throw refused(error, `cannot publish connection details in ${title(place)}`, true);
+  }
+}
+
+/**
+ * Deletes the connection secret of an owner that is going. The garbage collector would, but not once the owner's kind is gone: it
+ * cannot look the owner up any more, and with a definition its kinds go.
+ *
+ * @throws {ApiError} `Conflict` if the Secret has changed since it was judged
+ */
+export async function deleteConnectionSecret(
+  context: Context,
+  owner: LiveObject,
+  place: SecretPlace | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (place === undefined) return;
+  const reference = { apiVersion: "v1", kind: "Secret", ...place };
+  const secret = await findLive(context, reference, signal);
+  if (secret === undefined || !isControlledBy(secret, owner)) return;
+  const { uid, resourceVersion } = secret.metadata;
+  try {
+    await context.client.delete(reference, { preconditions: { uid, resourceVersion }, signal });
+  } catch (error) {
+    if (!isApiError(error, "NotFound")) throw error;
   }
 }
 

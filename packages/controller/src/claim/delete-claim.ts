@@ -1,4 +1,5 @@
 import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { deleteConnectionSecret } from "../connection-secrets.ts";
 import { textAt } from "../engine/owner.ts";
 import { FINALIZER_CLAIM } from "../names.ts";
 import { claimOf, compositeName, provisionedName } from "./bind-composite.ts";
@@ -12,7 +13,7 @@ const WAIT_MS = 2_000;
 /**
  * Ends a claim that is being deleted: deletes its composite (`compositeDeletePolicy` Background: and goes at once; Foreground:
  * and goes when the composite and all that it is made of have gone), then takes off the finalizer. A composite that is another
- * claim's, or was never bound to this one, stays. The claim's connection secret goes with it, being owned by it.
+ * claim's, or was never bound to this one, stays. The claim's own connection secret goes first.
  *
  * @throws {ClaimProblem} `CompositeOfAnother` for a composite that was made for this claim and no longer says whose it is
  */
@@ -31,6 +32,9 @@ export async function endClaim(work: ClaimWork): Promise<Outcome | undefined> {
       return { requeueAfterMs: WAIT_MS };
     }
   }
+  const secret = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
+  const place = secret === undefined ? undefined : { name: secret, namespace: claim.metadata.namespace ?? "" };
+  await deleteConnectionSecret(context, claim, place, work.signal);
   await patchClaim(work, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER_CLAIM) } });
   memory.own.sawGone(claim.metadata.uid);
   const message = composite === undefined ? "there is no composite left" : `deleted ${composite.metadata.name}`;

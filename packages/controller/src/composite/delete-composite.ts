@@ -1,8 +1,7 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
 import { ApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
-import { isControlledBy, secretPlaceOf } from "../connection-secrets.ts";
+import { deleteConnectionSecret, secretPlaceOf } from "../connection-secrets.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
-import { findLive } from "../read-objects.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { recordedReferences, referenceTo } from "./references.ts";
@@ -32,7 +31,7 @@ export async function deleteComposite(work: Work): Promise<Outcome | undefined> 
       await writeStatus(work, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
       return { requeueAfterMs: LOOK_AGAIN_MS };
     }
-    await deleteSecret(work);
+    await deleteConnectionSecret(work.context, work.xr, secretPlaceOf(work.xr), work.signal);
   }
   await release(work);
   return undefined;
@@ -56,13 +55,6 @@ async function readReferenced(work: Work, reference: ReturnType<typeof reference
     if (error instanceof ApiError && error.code === "KindNotServed") return undefined;
     throw error;
   }
-}
-
-async function deleteSecret(work: Work): Promise<void> {
-  const place = secretPlaceOf(work.xr);
-  if (place === undefined) return;
-  const secret = await findLive(work.context, { apiVersion: "v1", kind: "Secret", ...place }, work.signal);
-  if (secret !== undefined && isControlledBy(secret, work.xr)) await deleteComposed(work, secret);
 }
 
 async function release({ xr, context, signal }: Work): Promise<void> {
