@@ -235,7 +235,7 @@ describe("a definition", needs("api-server"), () => {
     const claim = await world.find("example.org/v1", "End", "c", "default");
     expect(claim?.metadata["deletionTimestamp"]).toBeDefined();
     const composite = await world.find("example.org/v1", "XEnd", "x");
-    expect(composite?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(composite?.metadata).not.toHaveProperty("deletionTimestamp");
     const waiting = await definition("xends.example.org");
     expect(conditionsOf(waiting)["Established"]).toBe("False TerminatingCompositeResource");
     expect(messageOf(waiting, "Established")).toContain("1 ends");
@@ -245,7 +245,7 @@ describe("a definition", needs("api-server"), () => {
     await look();
     await look();
     expect((await world.find("example.org/v1", "XEnd", "x"))?.metadata["deletionTimestamp"]).toBeDefined();
-    expect((await crd("xends.example.org"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect((await crd("xends.example.org"))?.metadata).not.toHaveProperty("deletionTimestamp");
 
     await release("x", "XEnd");
     await settle("xends.example.org");
@@ -299,7 +299,7 @@ describe("a definition", needs("api-server"), () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const kept = await crd("xorphans.example.org");
-    expect(kept?.metadata["deletionTimestamp"]).toBeUndefined();
+    expect(kept?.metadata).not.toHaveProperty("deletionTimestamp");
     expect(kept?.metadata["ownerReferences"] ?? []).toEqual([]);
     const { claimNames: _, ...spec } = thingDefinition({}, "orphan").spec;
     await create({ ...thingDefinition({}, "orphan"), spec });
