@@ -214,6 +214,25 @@ describe("a composite resource", needs("api-server"), () => {
     expect(world.requests()).toEqual([]);
   });
 
+  test("with a connection secret it needs six requests until it exists, and four when it is ready", async () => {
+    const place = { name: "published", namespace: "default" };
+    const theirs = { name: "widget-details", namespace: "default" };
+    const details = { connectionDetails: [{ fromConnectionSecretKey: "user" }] };
+    const writes = { writeConnectionSecretToRef: theirs };
+    world.compose({ resources: [template("a", writes, details), template("b", writes), template("c", writes)] });
+    await world.create("publishes", { writeConnectionSecretToRef: place });
+    await world.reconcile("publishes");
+    expect(world.requests()).toHaveLength(6);
+    await world.client.create({ apiVersion: "v1", kind: "Secret", metadata: theirs, stringData: { user: "ada" } });
+    for (const { metadata } of (await widgets("publishes")) as { metadata: { name: string } }[])
+      await makeReady(metadata.name);
+    await world.reconcile("publishes");
+    expect(world.requests()).toEqual(["get secrets", "get secrets", "apply secrets", "apply xdatabases.example.org"]);
+    await world.reconcile("publishes");
+    expect(world.writes()).toEqual([]);
+    expect(await conditions("publishes")).toMatchObject({ Ready: "True Available" });
+  });
+
   test("a paused XR is left alone, which its condition tells; when it goes on, it is composed", async () => {
     world.compose({ resources: [template("a")] });
     await world.create("paused", {}, { annotations: { "crossplane.io/paused": "true" } });

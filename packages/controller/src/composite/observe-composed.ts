@@ -91,10 +91,10 @@ export async function observedEntries(
   composition: Composition,
   { entries }: ObservedComposed,
 ): Promise<ObservedResource[]> {
-  const wanted = wantsDetails(composition);
+  const wanted = wantedDetails(composition);
   const observed: ObservedResource[] = [];
   for (const [name, object] of entries) {
-    const secret = wanted ? await secretOf(work, object) : undefined;
+    const secret = wanted(name) ? await secretOf(work, object) : undefined;
     const resource = withoutManagedFields(object);
     observed.push({ name, resource, ...(secret && { connectionDetails: secretDetails(secret) }) });
   }
@@ -107,10 +107,12 @@ export function withoutManagedFields(object: LiveObject): KubernetesObject {
   return { ...object, metadata };
 }
 
-function wantsDetails({ spec }: Composition): boolean {
-  return (
-    spec.functions.length > 0 || spec.resources.some(({ connectionDetails }) => (connectionDetails ?? []).length > 0)
-  );
+/** Functions are shown all there is; of templates each has its own say. */
+function wantedDetails({ spec }: Composition): (entry: string) => boolean {
+  if (spec.functions.length > 0) return () => true;
+  const named = spec.resources.filter(({ connectionDetails }) => (connectionDetails ?? []).length > 0);
+  const names = new Set(named.map(({ name }) => name));
+  return (entry) => names.has(entry);
 }
 
 async function secretOf(work: Work, object: LiveObject): Promise<LiveObject | undefined> {
