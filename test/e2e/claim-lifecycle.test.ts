@@ -337,11 +337,11 @@ describe("a claim", needs("api-server"), () => {
       await publish("ending", composite, { user: "YQ==" });
       await world.reconcileClaim("ending");
       expect(await secret("ending-details")).toBeDefined();
-      const { finalizers } = (await world.claim("ending")).metadata;
-      await world.patchClaim("ending", { metadata: { finalizers: [...(finalizers as string[]), "example.org/hold"] } });
+      const ours = (await world.claim("ending"))?.metadata["finalizers"] as string[];
+      await world.patchClaim("ending", { metadata: { finalizers: [...ours, "example.org/hold"] } });
       await remove("ending");
       await world.lookAt("ending");
-      expect((await world.claim("ending")).metadata["finalizers"]).toEqual(["example.org/hold"]);
+      expect((await world.claim("ending"))?.metadata["finalizers"]).toEqual(["example.org/hold"]);
       expect(await secret("ending-details")).toBeUndefined();
       await world.patchClaim("ending", { metadata: { finalizers: null } });
     });
