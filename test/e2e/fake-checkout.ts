@@ -38,8 +38,10 @@ fs.appendFileSync(process.env.CALLS, "tsc\\n");
 fs.mkdirSync("packages/cli/dist", { recursive: true });
 fs.copyFileSync("packages/cli/src/main.ts", "packages/cli/dist/main.js");
 fs.writeFileSync("packages/cli/dist/.tsbuildinfo", "{}");
-fs.mkdirSync("packages/runner/dist/program", { recursive: true });
-fs.copyFileSync("packages/runner/src/program/main.ts", "packages/runner/dist/program/main.js");
+for (const name of ["runner", "controller"]) {
+  fs.mkdirSync("packages/" + name + "/dist/program", { recursive: true });
+  fs.copyFileSync("packages/" + name + "/src/program/main.ts", "packages/" + name + "/dist/program/main.js");
+}
 `;
 
 const ESBUILD = `const fs = require("node:fs");
@@ -79,11 +81,12 @@ export class FakeCheckout {
     for (const folder of ["packages/cli/src", "examples/one/fn"])
       mkdirSync(join(this.root, folder), { recursive: true });
     mkdirSync(this.tools);
-    for (const name of ["xfn", "xfn-runner"]) cpSync(join(CHECKOUT, name), join(this.root, name));
+    for (const name of ["xfn", "xfn-runner", "xfn-controller"]) cpSync(join(CHECKOUT, name), join(this.root, name));
     cpSync(join(CHECKOUT, "scripts"), join(this.root, "scripts"), { recursive: true });
     this.write("package.json", '{ "type": "module" }');
     this.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "1.0.0" } } }');
-    for (const name of ["cli/src/main.ts", "runner/src/program/main.ts"]) this.write(`packages/${name}`, MAIN);
+    for (const name of ["cli/src/main.ts", "runner/src/program/main.ts", "controller/src/program/main.ts"])
+      this.write(`packages/${name}`, MAIN);
 
     for (const tool of TOOLS) symlinkSync(mustFind(tool), join(this.tools, tool));
     symlinkSync(process.execPath, join(this.tools, "node"));

@@ -104,6 +104,23 @@ describe("./xfn-runner", () => {
   });
 });
 
+describe("./xfn-controller", () => {
+  test("sets up as ./xfn does, and runs its own program, which needs no crun", async () => {
+    checkout.user(0);
+    checkout.apt();
+    rmSync(join(checkout.tools, "crun"));
+    const result = await checkout.run([join(checkout.root, "xfn-controller"), "start", "a b"]);
+    expect(seen(result)).toMatchObject({
+      args: ["start", "a b"],
+      cwd: workspace.path(),
+      main: join(checkout.root, "packages/controller/dist/program/main.js"),
+    });
+    const calls = checkout.calls();
+    expect(installs(calls)).toHaveLength(1);
+    expect(calls.filter((call) => call.includes("crun"))).toEqual([]);
+  });
+});
+
 describe("./xfn, once set up, builds again", () => {
   beforeEach(async () => {
     checkout.write("packages/cli/src/other.ts", "");
