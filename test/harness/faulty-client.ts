@@ -9,7 +9,7 @@ export type WriteFault =
   /** From here on nothing that the controller asks is answered. */
   | { readonly kind: "crash"; readonly point: CrashPoint }
   /** As `crash` before it, but the write is still under way: it is stored when {@link FaultyClient.deliverLate} says so. */
-  | { readonly kind: "late" }
+  | { readonly kind: "late" | "very-late" }
   /** Stored; the controller is told that the connection broke, and goes on. */
   | { readonly kind: "lost-reply" }
   /** Not stored; the controller is told so, and goes on. */
@@ -102,6 +102,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
         return answer;
       }
       case "late":
+      case "very-late":
         late = send;
         die();
         return await never<T>();

@@ -67,6 +67,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
   const snapshots: Snapshot[] = [];
   const runner = place.runner();
   const late: Life[] = [];
+  const veryLate: Life[] = [];
   const begin = (): Life => {
     const earlier = writes.length;
     return startLife({
@@ -79,6 +80,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
         writes.push(numbered);
         const fault = faults.faultAt(numbered);
         if (fault?.kind === "late") late.push(life);
+        if (fault?.kind === "very-late") veryLate.push(life);
         return fault;
       },
     });
@@ -115,10 +117,11 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
   };
 
   for (const step of scenario.steps) {
+    const fromBefore = veryLate.splice(0);
     await step.act(actor);
     let failures = await settle();
-    if (late.length > 0) {
-      for (const dead of late.splice(0)) await dead.faulty.deliverLate();
+    if (late.length + fromBefore.length > 0) {
+      for (const dead of [...late.splice(0), ...fromBefore]) await dead.faulty.deliverLate();
       failures = await settle();
     }
     for (const failure of failures)
