@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { lockFolder } from "./lock-folder.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "xfn-lock-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("a folder is one process's at a time", () => {
+  const lock = lockFolder(folder);
+  expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "Usage" }));
+  lock[Symbol.dispose]();
+  expect(existsSync(join(folder, "lock"))).toBe(false);
+  lockFolder(folder)[Symbol.dispose]();
+});
+
+test("the lock of a process that was killed is taken over", () => {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  writeFileSync(join(folder, "lock"), `${pid}\n`);
+  lockFolder(folder)[Symbol.dispose]();
+});

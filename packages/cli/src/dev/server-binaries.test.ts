@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { builtBinaries, explainMissing, findBinaries, PROGRAMS } from "./server-binaries.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "xfn-binaries-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function put(place: string, ...programs: readonly string[]): string {
+  const path = join(folder, place);
+  mkdirSync(path, { recursive: true });
+  for (const program of programs) writeFileSync(join(path, program), "", { mode: 0o755 });
+  return path;
+}
+
+test("each program is the one of KUBEBUILDER_ASSETS, else the one that was built", () => {
+  const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: put("assets", "etcd", "kube-apiserver", "kubectl") };
+  const built = builtBinaries(env);
+  put(built.slice(folder.length + 1), ...Object.keys(PROGRAMS));
+  expect(findBinaries(env).binaries).toEqual({
+    etcd: join(folder, "assets/etcd"),
+    "kube-apiserver": join(folder, "assets/kube-apiserver"),
+    // The archives of envtest have none.
+    "kube-controller-manager": join(built, "kube-controller-manager"),
+    kubectl: join(folder, "assets/kubectl"),
+  });
+});
+
+test("of the programs on the PATH only kubectl is taken: another version's server is another server", () => {
+  const env = { XDG_CACHE_HOME: folder, PATH: put("bin", ...Object.keys(PROGRAMS)) };
+  expect(findBinaries(env).missing).toEqual(["etcd", "kube-apiserver", "kube-controller-manager"]);
+});
+
+test("what cannot be executed is not there, and the message names it and the way out", () => {
+  const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: put("assets", "etcd") };
+  writeFileSync(join(folder, "assets/kubectl"), "", { mode: 0o644 });
+  const { missing = [] } = findBinaries(env);
+  expect(missing).toEqual(["kube-apiserver", "kube-controller-manager", "kubectl"]);
+  expect(explainMissing(missing)).toMatch(/kube-apiserver.*KUBEBUILDER_ASSETS.*Go/);
+});
