@@ -48,6 +48,7 @@ export async function definitionWorld(
   const client = await connect({ access, fieldManager: "test", onRequest: (outcome) => sent.push(outcome) });
   const user = await connect({ access, fieldManager: "user" });
   await installCrds(user);
+  await installCrds(client);
   const events: RecordedEvent[] = [];
   const caches = new Map<string, Cache>();
   const { wrap = (inner) => inner, ...rest } = overrides;

@@ -29,7 +29,11 @@ export async function findCached(
   return findLive(context, { apiVersion: apiVersionOf(kind), kind: kind.kind, name }, signal);
 }
 
-/** One object as the server has it now; undefined if there is none. */
+/**
+ * One object as the server has it now; undefined if there is none.
+ *
+ * @throws {ApiError} `KindNotServed` too: of a kind that the server does not list for a moment nothing is known
+ */
 export async function findLive(
   { client }: Context,
   reference: ObjectReference,
@@ -38,7 +42,7 @@ export async function findLive(
   try {
     return await client.get(reference, { signal });
   } catch (error) {
-    if (isApiError(error, "NotFound", "KindNotServed")) return undefined;
+    if (isApiError(error, "NotFound")) return undefined;
     throw error;
   }
 }

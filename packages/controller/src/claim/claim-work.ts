@@ -1,9 +1,10 @@
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
 import type { OwnWrites } from "../composite/own-writes.ts";
 import type { Context } from "../context.ts";
+import { findCrd } from "../definition/definition-crd.ts";
 import { apiVersionOf, findLive } from "../read-objects.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 
@@ -41,9 +42,17 @@ export async function findComposite(work: ClaimWork, name: string): Promise<Live
 
 /** A composite as the server has it now. */
 export async function findCompositeLive(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
-  const composite = await findLive(work.context, compositeReference(work, name), work.signal);
-  if (composite !== undefined) work.memory.own.saw(composite);
-  return composite;
+  const { context, composites, signal } = work;
+  try {
+    const composite = await findLive(context, compositeReference(work, name), signal);
+    if (composite !== undefined) work.memory.own.saw(composite);
+    return composite;
+  } catch (error) {
+    // Without its CRD there is none; one that the server only does not list for a moment may be there.
+    if (!isApiError(error, "KindNotServed")) throw error;
+    if ((await findCrd(context, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
+    throw error;
+  }
 }
 
 /** Changes the claim as it is known to be; a claim that has changed meanwhile is a `Conflict`. */

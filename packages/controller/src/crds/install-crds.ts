@@ -4,6 +4,7 @@ import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
 import { textAt } from "../engine/owner.ts";
+import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
 import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
 
 /** The field manager of the CRDs that are installed at start. */
@@ -34,7 +35,24 @@ export class InstallError extends Error {
 export async function installCrds(client: Client, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
   const { signal } = options;
   await Promise.all(controllerCrds().map((crd) => install(client, crd, signal)));
-  client.forgetKinds();
+  await listed(client, signal);
+}
+
+/** The server lists a kind a moment after it has established it. */
+async function listed(client: Client, signal: AbortSignal | undefined): Promise<void> {
+  const end = performance.now() + ESTABLISH_TIMEOUT_MS;
+  for (const { group, version, kind } of [DEFINITIONS, COMPOSITIONS, REVISIONS]) {
+    for (;;) {
+      try {
+        await client.kind(`${group}/${version}`, kind, { signal });
+        break;
+      } catch (error) {
+        if (!isApiError(error, "KindNotServed") || performance.now() > end) throw error;
+      }
+      await sleep(LOOK_AGAIN_MS, undefined, signal && { signal });
+      client.forgetKinds();
+    }
+  }
 }
 
 async function install(client: Client, desired: KubernetesObject, signal: AbortSignal | undefined): Promise<void> {

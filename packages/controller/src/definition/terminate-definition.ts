@@ -1,5 +1,6 @@
 import { isObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { controllerOf, textAt } from "../engine/owner.ts";
 import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
@@ -85,7 +86,7 @@ async function removeKind(
   const crd = await findCrd(context, `${plural}.${group}`, signal);
   if (crd === undefined || controllerOf(crd)?.uid !== definition.metadata.uid) return undefined;
   const kind = kindOf(crd);
-  const instances = kind === undefined ? [] : await instancesOf(context, kind, signal);
+  const instances = kind === undefined ? [] : await instancesOf(context, crd, kind, signal);
   if (kind !== undefined && instances.length > 0) {
     const living = instances.filter(({ metadata }) => metadata["deletionTimestamp"] === undefined);
     const policy = finalizersOf(definition).includes(FOREGROUND) ? "Foreground" : undefined;
@@ -115,14 +116,16 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
 
 async function instancesOf(
   { client }: Context,
+  crd: LiveObject,
   kind: ResourceKind,
   signal: AbortSignal,
 ): Promise<readonly LiveObject[]> {
   try {
     return (await client.list(kind, { signal })).items;
   } catch (error) {
-    // A CRD that was never established serves nothing, and has no instances.
-    if (isApiError(error, "KindNotServed", "NotFound")) return [];
+    // A CRD that was never established serves nothing, and has no instances. Of another there are perhaps some.
+    const isServed = conditionOf(crd, "Established")?.["status"] === "True";
+    if (!isServed && isApiError(error, "KindNotServed", "NotFound")) return [];
     throw error;
   }
 }
