@@ -21,6 +21,9 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
 process.stdout.write(`seed ${seed}\n`);
 
+// The server ends with the process.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
 await using place = await openPlace();
 const baselines = new Baselines(place);

@@ -3,6 +3,7 @@ import { request } from "node:https";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import type { ServerBinaries } from "./server-binaries.ts";
@@ -128,8 +129,15 @@ async function tryToStart(folder: string, removed: boolean, options: ApiServerOp
       if (found === undefined) throw new TypeError(`the server was started without a user ${JSON.stringify(name)}`);
       return found;
     };
+    // A process that ends without stopping the server, by an error of its own, leaves nothing either.
+    const onExit = (): void => {
+      for (const one of running) one.kill();
+      if (removed) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    };
+    process.once("exit", onExit);
     let manager = start(binaries["kube-controller-manager"], managerArgs(folder, user(ADMIN).kubeconfig));
     const stop = async (): Promise<void> => {
+      process.off("exit", onExit);
       await endAll();
       if (removed) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     };

@@ -18,6 +18,8 @@ export interface ServerProcess {
   readonly whenEnded: Promise<void>;
   /** The end of what it has said. */
   log(): string;
+  /** Ends it at once, and waits for nothing. */
+  kill(): void;
   /** Asks it to end, and after this many milliseconds ends it. 0: at once. */
   stop(graceMs: number): Promise<void>;
 }
@@ -50,6 +52,9 @@ export function startProcess(binary: string, args: readonly string[], folder: st
     pid: child.pid ?? 0,
     whenEnded,
     log: () => failure || tail(path),
+    kill: () => {
+      if (!hasEnded()) child.kill("SIGKILL");
+    },
     stop: async (graceMs) => {
       if (hasEnded()) return;
       if (graceMs > 0) {
