@@ -35,11 +35,9 @@ describe("docs/controller.md", needs("api-server"), () => {
       mode: 0o755,
     });
     const { binaries } = findBinaries();
-    const tools = [process.execPath, binaries?.kubectl ?? ""].map((path) => dirname(path));
     // The binaries are where they are for the tests themselves, not in the workspace's own cache.
     const env = {
       ...workspace.environment(),
-      PATH: [...tools, process.env["PATH"]].join(":"),
       ...(binaries === undefined ? {} : { KUBEBUILDER_ASSETS: dirname(binaries["kube-apiserver"]) }),
       XFN_CONTROLLER_METRICS_ADDRESS: "off",
     };

@@ -10,8 +10,8 @@ Example:
   $ xfn dev cluster --data-dir ./cluster
   export KUBECONFIG=/home/ada/cluster/kubeconfig
 
-  # in another terminal
-  $ export KUBECONFIG=/home/ada/cluster/kubeconfig
+  # in another terminal: KUBECONFIG as above, and a kubectl on the PATH
+  $ . ./cluster/env
   $ kubectl get namespaces`;
 
 /** Declares `xfn dev`. */

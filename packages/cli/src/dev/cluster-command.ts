@@ -1,12 +1,14 @@
 import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { CliError, ExitCode, usageError } from "../errors.ts";
 import { Interrupted, interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { ApiServerError, startApiServer } from "./api-server.ts";
 import { BuildServerError, buildBinaries } from "./build-binaries.ts";
 import { lockFolder } from "./lock-folder.ts";
+import { quote } from "./quote.ts";
 import { explainMissing, findBinaries, type ServerBinaries } from "./server-binaries.ts";
+import { writeEnvironment } from "./write-environment.ts";
 
 /** Flags of `xfn dev cluster`, as the declaration parsed them. */
 export interface ClusterFlags {
@@ -36,8 +38,10 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
           ? `export KUBECONFIG=${quote(kubeconfig)}\n`
           : `# as ${name}: export KUBECONFIG=${quote(kubeconfig)}\n`,
       );
+      const { kubeconfig } = server.admin;
+      const environment = writeEnvironment(dirname(kubeconfig), { kubeconfig, kubectl: binaries.kubectl });
       await output.product(lines.join(""));
-      output.note(`xfn: ${server.endpoint} is ready; Ctrl-C ends it`);
+      output.note(`xfn: ${server.endpoint} is ready; Ctrl-C ends it. In another terminal: . ${quote(environment)}`);
       await Promise.race([server.failure, interruption(signal)]);
       return ExitCode.ok;
     });
@@ -88,8 +92,4 @@ function interruption(signal: AbortSignal): Promise<never> {
     if (signal.aborted) end();
     signal.addEventListener("abort", end, { once: true });
   });
-}
-
-function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
