@@ -19,6 +19,7 @@ export default defineConfig({
         test: {
           name: "unit",
           expect: expectations,
+          maxWorkers: 2,
           include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "test/unit/**/*.test.ts"],
           // Ends what hangs; some start Node or a bundler several times, on a machine that may be busy.
           testTimeout: 60_000,

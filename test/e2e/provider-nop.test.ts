@@ -86,7 +86,7 @@ describe("provider-nop", needs("api-server"), () => {
   });
 
   test("one that goes slowly is there until its time has come", async () => {
-    await nop("slow", { deleteAfter: "1s" });
+    await nop("slow", { deleteAfter: "5s" });
     await expect
       .poll(() => field("nopresource slow", ".metadata.finalizers"), { timeout: 20_000 })
       .toContain("finalizer");

@@ -2,7 +2,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { createRunnerClient, type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner-grpc";
 import { SHELL } from "../harness/shell-function.ts";
-import { killByCommand } from "./watch.ts";
+import { killUntil } from "./watch.ts";
 
 /** What a kind of call has to work with. */
 export interface Place {
@@ -116,7 +116,8 @@ const killed: Kind = async (place, index) => {
   // A number that no other process has.
   const seconds = `${FOREVER}.${index}`;
   const call = expectFailure(run(place, `exec sleep ${seconds}`, ""), "Killed");
-  await killByCommand(["sleep", seconds]);
+  // Once more if need be: a function that was started early and dies before anybody can tell whether it saw its input is run again.
+  await killUntil(call, ["sleep", seconds]);
   await call;
 };
 

@@ -68,17 +68,24 @@ export async function restingHolding(pid: number): Promise<Holding> {
 }
 
 // Whoever kills must know whom: a command line that is nobody else's.
-const FIND_MS = 20_000;
 
-/** Kills the one process with this command line, as soon as there is one. */
-export async function killByCommand(command: readonly string[]): Promise<void> {
-  const end = Date.now() + FIND_MS;
-  while (Date.now() < end) {
-    const [pid] = await processesOf(command);
-    if (pid !== undefined) return void process.kill(pid, "SIGKILL");
+/** Kills whatever has this command line until something has come to its end. */
+export async function killUntil(ending: Promise<unknown>, command: readonly string[]): Promise<void> {
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+  };
+  void ending.then(end, end);
+  while (!ended) {
+    for (const pid of await processesOf(command)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
     await sleep(10);
   }
-  throw new Error(`no process ${command.join(" ")}`);
 }
 
 /** The processes with this command line, in containers too. */

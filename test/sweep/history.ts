@@ -16,6 +16,8 @@ export interface Change {
   readonly version: bigint;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: LiveObject;
+  /** Found by a list: what happened after this version, and up to the change, is not known. */
+  readonly unknownSince?: bigint;
 }
 
 /** Records what happens to objects of some kinds. */
@@ -58,14 +60,16 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
   // After a restart the server may not know what was before: what is missed is what is different now.
   const catchUp = async (kind: ResourceKind, track: Track): Promise<string> => {
     const { items, resourceVersion } = await inner.list(kind);
+    const unknownSince = track.version;
     const now = new Map(items.map((item) => [item.metadata.uid, item]));
     for (const [uid, object] of track.objects)
-      if (!now.has(uid)) changes.push({ version: BigInt(resourceVersion), type: "DELETED", object });
+      if (!now.has(uid)) changes.push({ version: BigInt(resourceVersion), type: "DELETED", object, unknownSince });
     for (const [uid, object] of now) {
       const before = track.objects.get(uid)?.metadata.resourceVersion;
       const { resourceVersion: version } = object.metadata;
       if (before === version) continue;
-      changes.push({ version: BigInt(version), type: before === undefined ? "ADDED" : "MODIFIED", object });
+      const type = before === undefined ? "ADDED" : "MODIFIED";
+      changes.push({ version: BigInt(version), type, object, unknownSince });
     }
     track.objects.clear();
     for (const [uid, object] of now) track.objects.set(uid, object);
@@ -180,17 +184,24 @@ export function isOf({ metadata }: LiveObject, id: string): boolean {
   return metadata.name.includes(id);
 }
 
-/** What was wrong at some moment, one line each: invariants 1, 2 and 6 of reconciling a composite. */
+/**
+ * What was wrong at some moment, one line each: invariants 1, 2 and 6 of reconciling a composite. Moments at which not all of
+ * the kinds were watched, as while the server was away, are not judged.
+ */
 export function violations(changes: readonly Change[]): string[] {
   const lines: string[] = [];
   const live = new Map<string, LiveObject>();
+  const gaps = changes.flatMap(({ unknownSince, version }) =>
+    unknownSince === undefined ? [] : [{ after: unknownSince, to: version }],
+  );
   for (const { type, object, version } of changes) {
+    const isKnown = !gaps.some(({ after, to }) => after < version && version <= to);
     const { uid } = object.metadata;
     const told = (what: string): void => {
       lines.push(`at ${version}: ${object.kind} ${object.metadata.name} ${what}`);
     };
-    if (type === "ADDED") checkCreation(object, live, told);
-    if (type === "MODIFIED") checkReferences(object, live, told);
+    if (isKnown && type === "ADDED") checkCreation(object, live, told);
+    if (isKnown && type === "MODIFIED") checkReferences(object, live, told);
     if (type === "DELETED") live.delete(uid);
     else live.set(uid, object);
   }

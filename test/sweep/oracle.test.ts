@@ -134,4 +134,13 @@ describe("histories", () => {
     const found = violations(history(...(changes as unknown as [Change["type"], LiveObject][])));
     expect(found).toEqual([expect.stringContaining(problem)]);
   });
+
+  test("say nothing of what nobody watched, and everything of what came after", () => {
+    const [first, second] = [composed("a", "1", "a"), composed("b", "2", "a")];
+    const [created, added, found] = history(["ADDED", composite([])], ["ADDED", first], ["MODIFIED", composite(["a"])]);
+    const changes = [created, added, { ...found, unknownSince: 1n }] as Change[];
+    expect(violations(changes)).toEqual([]);
+    const after = violations([...changes, { version: 4n, type: "ADDED", object: second }]);
+    expect(after).toContainEqual(expect.stringContaining("is a second a"));
+  });
 });

@@ -211,15 +211,22 @@ export const COMPOSITES: readonly Scenario[] = [
           assert.equal(Array.isArray(references) ? references.length : 0, 2);
         },
       },
+      // In whatever order the controllers look, nobody is to give the reference back before the template has gone.
+      change("pause the XR", { metadata: { annotations: { "crossplane.io/paused": "true" } } }, (actor) =>
+        expectEntries(actor, CONFIG_MAPS, "a", "b"),
+      ),
       {
         name: "another restore strips it, and the template goes",
         act: async (actor) => {
           await patch(actor, (await composed(actor, CONFIG_MAPS)).get("a"), { metadata: { ownerReferences: null } });
           await actor.apply(composition(actor, { resources: [configMap("b")] }));
         },
-        // What the XR does not control is not deleted.
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a", "b"),
       },
+      // What the XR does not control is not deleted.
+      change("let the XR go on", { metadata: { annotations: { "crossplane.io/paused": null } } }, (actor) =>
+        expectEntries(actor, CONFIG_MAPS, "a", "b"),
+      ),
       {
         name: "delete the XR",
         act: async (actor) => remove(actor, await theX(actor)),
