@@ -67,9 +67,7 @@ export async function restingHolding(pid: number): Promise<Holding> {
   return before;
 }
 
-// Whoever kills must know whom: a command line that is nobody else's.
-
-/** Kills whatever has this command line until something has come to its end. */
+/** Kills whatever has this command line, which must be nobody else's, until something has come to its end. */
 export async function killUntil(ending: Promise<unknown>, command: readonly string[]): Promise<void> {
   let ended = false;
   const end = (): void => {
