@@ -3,9 +3,9 @@ import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "./composite/apply-changed.ts";
 import { CompositeError, refused } from "./composite/composite-error.ts";
 import type { Context } from "./context.ts";
-import { controllerOf, textAt } from "./engine/owner.ts";
 import { SECRET_TYPE_CONNECTION } from "./names.ts";
-import { findLive } from "./read-objects.ts";
+import { controllerOf } from "./owner.ts";
+import { findLive, textAt } from "./read-objects.ts";
 
 /** The field manager of connection secrets. */
 const SECRET_MANAGER = "apiextensions.crossplane.io/connection";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { canonicalJson } from "./canonical-json.ts";
+import { sameJson } from "./same-json.ts";
 
 /** The merge patch (RFC 7386) that makes one object another; undefined if they are equal already. Lists are replaced whole. */
 export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | undefined {
@@ -11,7 +11,7 @@ export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | un
     if (isObject(before) && isObject(after)) {
       const inner = mergePatch(before, after);
       if (inner !== undefined) patch[key] = inner;
-    } else if (before === undefined || canonicalJson(before) !== canonicalJson(after)) patch[key] = after;
+    } else if (before === undefined || !sameJson(before, after)) patch[key] = after;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }

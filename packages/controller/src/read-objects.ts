@@ -59,6 +59,13 @@ export function objectAt(object: JsonValue | undefined, ...path: readonly string
   return isObject(value) ? value : {};
 }
 
+/** A text in an object, however deep; undefined if there is none. */
+export function textAt(object: JsonValue | undefined, ...path: readonly string[]): string | undefined {
+  let value: JsonValue | undefined = object;
+  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
 /** A map of texts within an object, such as labels; what is no text is left out. */
 export function textsAt(object: JsonValue | undefined, ...path: readonly string[]): Record<string, string> {
   const texts = Object.create(null) as Record<string, string>;

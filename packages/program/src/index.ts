@@ -1,4 +1,6 @@
 // What the long-running programs of xfn share. Nothing here knows what a program does.
+
+export { type CommandLine, commandLine } from "./command-line.ts";
 export { declareSettings, givenFlags, type HelpGroups } from "./declare-settings.ts";
 export { parseDuration, printDuration } from "./duration.ts";
 export { ExitCode, UsageError } from "./exit-code.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
-import { controllerOf, textAt } from "../engine/owner.ts";
 import { SECRET_TYPE_CONNECTION } from "../names.ts";
-import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { controllerOf } from "../owner.ts";
+import { apiVersionOf, findLive, objectAt, textAt } from "../read-objects.ts";
+import { sameJson } from "../same-json.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 import { ClaimProblem } from "./claim-problem.ts";
 import type { ClaimWork } from "./claim-work.ts";
@@ -51,7 +51,7 @@ export async function copySecret(work: ClaimWork, composite: LiveObject): Promis
         "name another in spec.writeConnectionSecretToRef, or delete it",
     );
   }
-  if (isOurs && canonicalJson(objectAt(existing, "data")) === canonicalJson(data)) return false;
+  if (isOurs && sameJson(objectAt(existing, "data"), data)) return false;
   const owners = existing.metadata["ownerReferences"];
   const ownerReferences = isOurs ? (owners ?? []) : [...(Array.isArray(owners) ? owners : []), ownerOf(work)];
   const secret = { ...existing, ...SECRET, metadata: { ...existing.metadata, ownerReferences }, data };

@@ -1,9 +1,9 @@
 import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
 import { COMPOSITE_MANAGER } from "../composite/composite-intent.ts";
 import { fieldsOf } from "../owned-fields.ts";
 import { objectAt } from "../read-objects.ts";
+import { sameJson } from "../same-json.ts";
 
 /** What was selected is written by the composite's controller too, but it keeps to what others choose. */
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);
@@ -30,7 +30,7 @@ export function yieldFields(spec: JsonObject, composite: LiveObject): { spec: Js
       else if (isObject(value) && isObject(live) && Object.keys(theirs).some((field) => field.startsWith("f:"))) {
         const inner = walk(value, live, theirs, at);
         if (Object.keys(inner).length > 0) rest[key] = inner;
-      } else if (isShared(theirs) || canonicalJson(value) === canonicalJson(live)) rest[key] = value;
+      } else if (isShared(theirs) || sameJson(value, live)) rest[key] = value;
       else yielded.push(formatPath(at));
     }
     return rest;

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import type { Client, LiveObject } from "@xfn/kubernetes";
-import { ownedFields, project, sameJson } from "./owned-fields.ts";
+import { ownedFields, project } from "../applied-fields.ts";
+import { canonicalJson } from "../canonical-json.ts";
+import { sameJson } from "../same-json.ts";
 
 /** How {@link AppliedMemory.apply} applies. */
 export interface ApplyChangedOptions {
@@ -111,15 +112,5 @@ function ownedText(object: LiveObject, options: ApplyChangedOptions): string | u
 
 /** Kept in place of values, which may be secrets and are long. */
 function digest(value: JsonValue): string {
-  return createHash("sha256")
-    .update(printJson(sorted(value)))
-    .digest("base64");
-}
-
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
-  const copy = Object.create(null) as JsonObject;
-  for (const key of Object.keys(value).toSorted()) copy[key] = sorted(value[key] ?? null);
-  return copy;
+  return createHash("sha256").update(canonicalJson(value)).digest("base64");
 }

@@ -1,8 +1,8 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { ApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { type ComposedResource, composedName } from "@xfn/pipeline";
-import { controllerOf } from "../engine/owner.ts";
 import { FIELD_MANAGER } from "../names.ts";
+import { controllerOf } from "../owner.ts";
 import { CompositeError, refused } from "./composite-error.ts";
 import { describeReference, referenceTo } from "./references.ts";
 import { applyChanged, readLive, tell, type Work } from "./work.ts";
@@ -76,7 +76,7 @@ export async function applyComposed(work: Work, { entry, intent, observed }: App
   try {
     return (await applyChanged(work, intent, existing, { fieldManager: FIELD_MANAGER })).object;
   } catch (error) {
-    if (error instanceof ApiError && error.code === "Conflict") throw error;
+    if (isApiError(error, "Conflict")) throw error;
     throw refused(error, titleOf(entry, intent), holdsSecrets(intent));
   }
 }

@@ -2,9 +2,10 @@ import type { Composition } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
+import { ownedFields, owns, project } from "../applied-fields.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
 import { objectAt } from "../read-objects.ts";
-import { ownedFields, owns, project, sameJson } from "./owned-fields.ts";
+import { sameJson } from "../same-json.ts";
 import { recordOf } from "./references.ts";
 
 /** The field manager of everything that we apply to XRs. */

@@ -1,6 +1,6 @@
 import type { Definition } from "@xfn/composition/definition";
 import {
-  ApiError,
+  isApiError,
   type LiveObject,
   type ObjectReference,
   type Outcome,
@@ -61,7 +61,7 @@ export function compositeReconciler(context: Context, definition: Definition): R
       memory.conflicts = 0;
       return outcome;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== "Conflict") throw error;
+      if (!isApiError(error, "Conflict")) throw error;
       // Somebody else wrote: the next look is at what is there now.
       await readLive(work, reference);
       return { requeueAfterMs: Math.min(CONFLICT_MS * 2 ** memory.conflicts++, MAX_CONFLICT_MS) };
@@ -104,7 +104,7 @@ async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
     if (failures.length > 0) throw new Told(failures);
   } catch (error) {
     if (error instanceof Told) throw error.cause;
-    if (work.signal.aborted || (error instanceof ApiError && error.code === "Conflict")) throw error;
+    if (work.signal.aborted || isApiError(error, "Conflict")) throw error;
     const failure = explain(error);
     tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
     await writeStatus(work, { conditions: [synced(failure)] });

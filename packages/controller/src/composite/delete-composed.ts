@@ -1,5 +1,5 @@
-import { ApiError, type LiveObject } from "@xfn/kubernetes";
-import { controllerOf } from "../engine/owner.ts";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { controllerOf } from "../owner.ts";
 import { refused } from "./composite-error.ts";
 import { describeReference, referenceTo } from "./references.ts";
 import { readLive, tell, type Work } from "./work.ts";
@@ -29,12 +29,12 @@ export async function deleteComposed(
       try {
         return await deleteJudged(work, object, propagationPolicy);
       } catch (error) {
-        if (!(error instanceof ApiError) || error.code !== "Conflict" || last) throw error;
+        if (!isApiError(error, "Conflict") || last) throw error;
         object = await readLive(work, reference);
       }
     }
   } catch (error) {
-    throw error instanceof ApiError && error.code === "Conflict"
+    throw isApiError(error, "Conflict")
       ? error
       : refused(error, `cannot delete ${describeReference(reference)}`, false);
   }
@@ -58,7 +58,7 @@ async function deleteJudged(
     else work.memory.own.sawGone(uid);
     return "going";
   } catch (error) {
-    if (error instanceof ApiError && error.code === "NotFound") return gone(work, object);
+    if (isApiError(error, "NotFound")) return gone(work, object);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
-import { ApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { deleteConnectionSecret, secretPlaceOf } from "../connection-secrets.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
 import { writeStatus } from "./composite-status.ts";
@@ -52,7 +52,7 @@ async function readReferenced(work: Work, reference: ReturnType<typeof reference
     return await readKnown(work, kind, reference);
   } catch (error) {
     // With its CRD every object of a kind went.
-    if (error instanceof ApiError && error.code === "KindNotServed") return undefined;
+    if (isApiError(error, "KindNotServed")) return undefined;
     throw error;
   }
 }
@@ -68,7 +68,7 @@ async function release({ xr, context, signal }: Work): Promise<void> {
       { signal, fieldManager: "apiextensions.crossplane.io/composite" },
     );
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== "NotFound") throw error;
+    if (!isApiError(error, "NotFound")) throw error;
   }
 }
 

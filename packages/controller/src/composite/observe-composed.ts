@@ -1,8 +1,8 @@
 import type { Composition } from "@xfn/composition";
 import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
-import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, LABEL_COMPOSITE, secretDetails } from "@xfn/pipeline";
-import { controllerOf } from "../engine/owner.ts";
+import { controllerOf } from "../owner.ts";
 import { findLive } from "../read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "./references.ts";
 import { readKnown, tell, type Work } from "./work.ts";
@@ -63,7 +63,7 @@ async function readReferenced(work: Work, reference: ObjectReference): Promise<L
   try {
     kind = await work.context.client.kind(reference.apiVersion, reference.kind, { signal: work.signal });
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== "KindNotServed") throw error;
+    if (!isApiError(error, "KindNotServed")) throw error;
     // Its CRD may come back, with what was there.
     tell(work, "Warning", "ComposeResources", `${describeReference(reference)} is recorded, but ${error.message}`);
     return "unknown";

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import { groupKind } from "../engine/owner.ts";
+import { groupKind } from "../owner.ts";
 
 /**
  * The composed resources that an XR has recorded (`spec.resourceRefs`). One without a name refers to nothing: the reference

@@ -1,7 +1,8 @@
 import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/functionio";
-import { ApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../context.ts";
+import { findLive } from "../read-objects.ts";
 import { type Applied, type ApplyChangedOptions } from "./apply-changed.ts";
 import type { CompositeMemory } from "./memory.ts";
 import type { PullSecretReader } from "./pull-auth.ts";
@@ -34,14 +35,9 @@ export function tell(work: Work, type: "Normal" | "Warning", reason: string, mes
 
 /** An object as the server has it now; undefined if there is none. */
 export async function readLive(work: Work, reference: ObjectReference): Promise<LiveObject | undefined> {
-  try {
-    const object = await work.context.client.get(reference, { signal: work.signal });
-    work.memory.own.saw(object);
-    return object;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === "NotFound") return undefined;
-    throw error;
-  }
+  const object = await findLive(work.context, reference, work.signal);
+  if (object !== undefined) work.memory.own.saw(object);
+  return object;
 }
 
 /** An object as it is known to be: as a cache or a write of ours has it; what neither has is read live. */

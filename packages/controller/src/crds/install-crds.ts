@@ -3,8 +3,8 @@ import type { KubernetesObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
-import { textAt } from "../engine/owner.ts";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { textAt } from "../read-objects.ts";
 import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
 
 /** The field manager of the CRDs that are installed at start. */

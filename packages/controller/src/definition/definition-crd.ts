@@ -1,12 +1,12 @@
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { ownedFields } from "../applied-fields.ts";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
-import { ownedFields } from "../composite/owned-fields.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
-import { controllerOf, textAt } from "../engine/owner.ts";
 import { DEFINITIONS } from "../kinds.ts";
-import { findLive, textsAt } from "../read-objects.ts";
+import { controllerOf } from "../owner.ts";
+import { findLive, textAt, textsAt } from "../read-objects.ts";
 
 /** The field manager of what definitions bring: CRDs and roles. */
 export const DEFINITION_MANAGER = "apiextensions.crossplane.io/definition";

@@ -3,8 +3,8 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
 import type { Context } from "../context.ts";
-import { controllerOf } from "../engine/owner.ts";
 import { DEFINITIONS } from "../kinds.ts";
+import { controllerOf } from "../owner.ts";
 import { apiVersionOf, findLive } from "../read-objects.ts";
 import { DEFINITION_MANAGER } from "./definition-crd.ts";
 

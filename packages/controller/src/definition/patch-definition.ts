@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
 import { type Condition, withConditions } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { DEFINITIONS } from "../kinds.ts";
 import { apiVersionOf, objectAt } from "../read-objects.ts";
+import { sameJson } from "../same-json.ts";
 import { DEFINITION_MANAGER } from "./definition-crd.ts";
 
 /** The finalizers of an object. */
@@ -20,7 +20,7 @@ export async function setFinalizers(
   finalizers: readonly string[],
   signal: AbortSignal,
 ): Promise<LiveObject> {
-  if (canonicalJson([...finalizers]) === canonicalJson(finalizersOf(definition))) return definition;
+  if (sameJson([...finalizers], finalizersOf(definition))) return definition;
   const { resourceVersion } = definition.metadata;
   return patch(context, definition, { metadata: { resourceVersion, finalizers: [...finalizers] } }, signal);
 }
@@ -38,7 +38,7 @@ export async function setStatus(
   const before = objectAt(status, "controllers");
   const isSame = Object.keys(controllers).every((key) => {
     const has = before[key];
-    return isObject(has) && canonicalJson(has) === canonicalJson(controllers[key] ?? null);
+    return isObject(has) && sameJson(has, controllers[key] ?? null);
   });
   if (conditions === undefined && isSame) return;
   const { resourceVersion } = definition.metadata;

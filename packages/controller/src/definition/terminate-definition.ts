@@ -2,9 +2,9 @@ import { isObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
-import { controllerOf, textAt } from "../engine/owner.ts";
 import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
-import { apiVersionOf, objectAt } from "../read-objects.ts";
+import { controllerOf } from "../owner.ts";
+import { apiVersionOf, objectAt, textAt } from "../read-objects.ts";
 import { findCrd } from "./definition-crd.ts";
 import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
 

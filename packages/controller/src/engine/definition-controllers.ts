@@ -2,11 +2,12 @@ import type { Definition, KindNames } from "@xfn/composition/definition";
 import { isObject } from "@xfn/functionio";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches, Context } from "../context.ts";
+import { groupKind, keyOf } from "../owner.ts";
+import { textAt } from "../read-objects.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import type { FairSlots } from "./fair-slots.ts";
 import { type KindController, startKindController } from "./kind-controller.ts";
-import { groupKind, keyOf, textAt } from "./owner.ts";
 import { watchRecorded } from "./watch-recorded.ts";
 
 /** What reconciles the instances of a definition. */

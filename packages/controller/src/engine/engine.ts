@@ -1,12 +1,13 @@
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import type { Context } from "../context.ts";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { controllerOf, keyOf } from "../owner.ts";
+import { textAt } from "../read-objects.ts";
 import { composedWatches } from "./composed-watches.ts";
 import { definitionControllers, type InstanceReconcilers } from "./definition-controllers.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import { fairSlots } from "./fair-slots.ts";
 import { startKindController } from "./kind-controller.ts";
-import { controllerOf, keyOf, textAt } from "./owner.ts";
 
 /** Everything that reconciles. */
 export interface Reconcilers extends InstanceReconcilers {

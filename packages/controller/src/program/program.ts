@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { declareSettings, ExitCode, givenFlags, oneLine, readSettings, UsageError } from "@xfn/program";
-import { Command, CommanderError } from "commander";
+import { commandLine, declareSettings, givenFlags, readSettings } from "@xfn/program";
 import { START_GROUPS, START_SETTINGS } from "./start-settings.ts";
 
 const PROGRAM = "xfn-controller";
@@ -32,25 +31,18 @@ Example:
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-controller` */
 export async function main(args: readonly string[]): Promise<number> {
   const version = versionOf();
-  let exitCode: number = ExitCode.ok;
-  const program = new Command(PROGRAM)
-    .description(
-      "Composes resources in a Kubernetes API server: definitions, Compositions, composite resources and claims",
-    )
-    .version(version, "-V, --version")
-    .enablePositionalOptions()
-    .exitOverride()
-    .configureOutput({
-      writeErr: (text) => say(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, "")),
-    });
+  const { program, exitWith, parse } = commandLine(
+    PROGRAM,
+    "Composes resources in a Kubernetes API server: definitions, Compositions, composite resources and claims",
+    version,
+  );
   const start = program.command("start").description("run the controllers until a signal ends them");
   declareSettings(PROGRAM, start, START_SETTINGS, START_GROUPS)
     .addHelpText("after", START_HELP)
     .action(async () => {
       const { config, problems } = readSettings(PROGRAM, START_SETTINGS, givenFlags(start), process.env);
       const controllers = await import("./start.ts");
-      exitCode = await controllers.start(config, problems, version);
+      exitWith(await controllers.start(config, problems, version));
     });
   program
     .command("crds")
@@ -60,22 +52,7 @@ export async function main(args: readonly string[]): Promise<number> {
       const { printCrds } = await import("./print-crds.ts");
       process.stdout.write(printCrds());
     });
-  try {
-    await program.parseAsync(args, { from: "user" });
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    if (error instanceof UsageError) {
-      for (const problem of error.problems) say(problem);
-      return ExitCode.usage;
-    }
-    say(error instanceof Error ? error.message : String(error));
-    return ExitCode.failed;
-  }
-}
-
-function say(text: string): void {
-  for (const line of text.split("\n")) process.stderr.write(`${PROGRAM}: ${oneLine(line)}\n`);
+  return await parse(args);
 }
 
 function versionOf(): string {

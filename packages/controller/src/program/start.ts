@@ -10,6 +10,7 @@ import {
   loadKubeconfig,
   recordEvents,
   startInformers,
+  whileHeld,
 } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
@@ -18,7 +19,6 @@ import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
 import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
-import { fencedClient } from "./fenced-client.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { allReconcilers } from "./reconcilers.ts";
 import type { StartConfig } from "./start-settings.ts";
@@ -148,7 +148,7 @@ async function work(about: Work): Promise<number> {
   const leads = AbortSignal.any([signal, lease.lost]);
   log.info({ identity }, "leading");
   try {
-    await reconcile({ ...about, client: fencedClient(client, () => lease.held) }, leads);
+    await reconcile({ ...about, client: whileHeld(client, lease) }, leads);
   } finally {
     await lease.release();
   }

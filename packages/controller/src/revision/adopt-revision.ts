@@ -1,10 +1,10 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { canonicalJson } from "../canonical-json.ts";
 import type { Context } from "../context.ts";
-import { controllerOf } from "../engine/owner.ts";
 import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
+import { controllerOf } from "../owner.ts";
 import { apiVersionOf, objectAt } from "../read-objects.ts";
+import { sameJson } from "../same-json.ts";
 
 /** The field manager of revisions, and of the conditions of compositions. */
 export const MANAGER = "apiextensions.crossplane.io/composition";
@@ -18,7 +18,7 @@ export function isLeftOver(existing: LiveObject, wanted: KubernetesObject, compo
   const isOfName = owner === undefined || (owner.kind === COMPOSITIONS.kind && owner.name === composition);
   const { revision: _, ...has } = objectAt(existing, "spec");
   const { revision: __, ...spec } = objectAt(wanted, "spec");
-  return isOfName && existing.metadata["deletionTimestamp"] === undefined && canonicalJson(has) === canonicalJson(spec);
+  return isOfName && existing.metadata["deletionTimestamp"] === undefined && sameJson(has, spec);
 }
 
 /** Makes it one of the Composition that is there now, with the number that a new one would have. */

@@ -1,7 +1,7 @@
 import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { controllerOf } from "../engine/owner.ts";
+import { controllerOf } from "../owner.ts";
 import { objectAt } from "../read-objects.ts";
 import { SelectionError } from "./selection-error.ts";
 

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { declareSettings, ExitCode, givenFlags, oneLine, readSettings, UsageError } from "@xfn/program";
+import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
 import { DEFAULT_ENDPOINT } from "@xfn/runner-grpc";
-import { Command, CommanderError } from "commander";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
 
@@ -51,23 +50,18 @@ interface HealthFlags {
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-runner` */
 export async function main(args: readonly string[]): Promise<number> {
   const version = versionOf();
-  let exitCode: number = ExitCode.ok;
-  const program = new Command("xfn-runner")
-    .description("Runs composition functions, each call in a fresh rootless container, for callers of its gRPC service")
-    .version(version, "-V, --version")
-    .enablePositionalOptions()
-    .exitOverride()
-    .configureOutput({
-      writeErr: (text) => say(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, "")),
-    });
+  const { program, say, exitWith, parse } = commandLine(
+    PROGRAM,
+    "Runs composition functions, each call in a fresh rootless container, for callers of its gRPC service",
+    version,
+  );
   const serve = program.command("serve").description("serve the runner contract on sockets");
   declareSettings(PROGRAM, serve, SERVE_SETTINGS, SERVE_GROUPS)
     .addHelpText("after", SERVE_HELP)
     .action(async () => {
       const { config, problems } = readSettings(PROGRAM, SERVE_SETTINGS, givenFlags(serve), process.env);
       const server = await import("./serve.ts");
-      exitCode = await server.serve(config, problems, version);
+      exitWith(await server.serve(config, problems, version));
     });
   const run = program
     .command("run")
@@ -82,7 +76,7 @@ export async function main(args: readonly string[]): Promise<number> {
     .action(async (image: string, file: string) => {
       const { config, problems } = readSettings(PROGRAM, RUN_SETTINGS, givenFlags(run), process.env);
       const { runOnce } = await import("./run-once.ts");
-      exitCode = await runOnce(image, file, config, problems, say);
+      exitWith(await runOnce(image, file, config, problems, say));
     });
   program
     .command("healthcheck")
@@ -100,20 +94,9 @@ export async function main(args: readonly string[]): Promise<number> {
     .addHelpText("after", HEALTH_HELP)
     .action(async (flags: HealthFlags) => {
       const [{ healthcheck }, { duration }] = await Promise.all([import("./healthcheck.ts"), import("@xfn/program")]);
-      exitCode = await healthcheck(clientOptions(flags), readTimeout(flags.timeout, duration), say);
+      exitWith(await healthcheck(clientOptions(flags), readTimeout(flags.timeout, duration), say));
     });
-  try {
-    await program.parseAsync(args, { from: "user" });
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    if (error instanceof UsageError) {
-      for (const problem of error.problems) say(problem);
-      return ExitCode.usage;
-    }
-    say(error instanceof Error ? error.message : String(error));
-    return ExitCode.failed;
-  }
+  return await parse(args);
 }
 
 function clientOptions(flags: HealthFlags): Parameters<typeof import("./healthcheck.ts").healthcheck>[0] {
@@ -133,10 +116,6 @@ function readTimeout(text: string, duration: (text: string) => number): number {
   } catch (error) {
     throw new UsageError([`--timeout: ${JSON.stringify(text)}: ${error instanceof Error ? error.message : ""}`]);
   }
-}
-
-function say(text: string): void {
-  for (const line of text.split("\n")) process.stderr.write(`xfn-runner: ${oneLine(line)}\n`);
 }
 
 function versionOf(): string {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { ownedFields, owns, project, sameJson } from "./owned-fields.ts";
+import { ownedFields, owns, project } from "./applied-fields.ts";
+import { sameJson } from "./same-json.ts";
 
 const entry = (more: JsonObject): JsonObject => ({
   manager: "me",

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { sameJson } from "./same-json.ts";
 
 /**
  * What a field manager applied to an object and still owns, in the form of `metadata.managedFields` (Kubernetes, "Server-Side
@@ -60,19 +61,6 @@ export function owns(fields: JsonObject | undefined, path: readonly string[]): b
     at = childOf(at, `f:${key}`);
   }
   return at !== undefined;
-}
-
-/** Whether two JSON values are the same; the order of keys does not count. */
-export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
-  }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
 }
 
 function childOf(fields: JsonObject, name: string): JsonObject {

@@ -37,10 +37,3 @@ export function groupKind(apiVersion: string, kind: string): string {
 export function keyOf(name: string, namespace: string | undefined): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }
-
-/** A text in an object, however deep; undefined if there is none. */
-export function textAt(object: JsonValue | undefined, ...path: readonly string[]): string | undefined {
-  let value: JsonValue | undefined = object;
-  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-  return typeof value === "string" && value !== "" ? value : undefined;
-}

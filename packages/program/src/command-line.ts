@@ -1,0 +1,53 @@
+import process from "node:process";
+import { Command, CommanderError } from "commander";
+import { ExitCode, UsageError } from "./exit-code.ts";
+import { oneLine } from "./terminal-text.ts";
+
+/** The command line of a program. Its commands are added to `program`, and say by `exitWith` how they ended. */
+export interface CommandLine {
+  readonly program: Command;
+  /** The exit code that `parse` returns, unless it fails. */
+  exitWith(code: number): void;
+  /** Lines on stderr, the program's name before each. */
+  say(text: string): void;
+  /** Runs one command and returns its exit code. Never rejects. @param args the arguments after the program's name */
+  parse(args: readonly string[]): Promise<number>;
+}
+
+/** The command line of a program that has no commands yet. Wrong usage is told on stderr, a line each, and is exit code 2. */
+export function commandLine(name: string, description: string, version: string): CommandLine {
+  let exitCode: number = ExitCode.ok;
+  const say = (text: string): void => {
+    for (const line of text.split("\n")) process.stderr.write(`${name}: ${oneLine(line)}\n`);
+  };
+  const program = new Command(name)
+    .description(description)
+    .version(version, "-V, --version")
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeErr: (text) => say(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "")),
+    });
+  return {
+    program,
+    say,
+    exitWith: (code) => {
+      exitCode = code;
+    },
+    async parse(args) {
+      try {
+        await program.parseAsync(args, { from: "user" });
+        return exitCode;
+      } catch (error) {
+        if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+        if (error instanceof UsageError) {
+          for (const problem of error.problems) say(problem);
+          return ExitCode.usage;
+        }
+        say(error instanceof Error ? error.message : String(error));
+        return ExitCode.failed;
+      }
+    },
+  };
+}
