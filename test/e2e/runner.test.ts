@@ -294,12 +294,14 @@ describe("runner", needs("crun"), () => {
       try {
         for (let call = 0; call < 3; call++) await runner.run(SHELL, Buffer.from("cat\n"));
         const before = openDescriptors().length;
+        // The sandbox that is made ready for the next call may have been counted, or not yet.
+        const pipesOfOne = 3;
         for (let call = 0; call < 30; call++) await runner.run(SHELL, Buffer.from("cat\n"));
         // What a call used is put away after its answer, later where the machine is busy.
         await vi.waitFor(
           () => {
             const now = openDescriptors();
-            expect(now.length, now.join(" ")).toBeLessThanOrEqual(before);
+            expect(now.length, now.join(" ")).toBeLessThanOrEqual(before + pipesOfOne);
           },
           { timeout: 30_000, interval: 50 },
         );
