@@ -150,7 +150,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
     mostHanging = hanging;
     await Promise.all(good.map((name) => create(name, { ...apps, size: 2 })));
     await expect.poll(() => conditions("Ready", "good"), { timeout: 40_000 }).toEqual(all(good, "True Available"));
-    expect(mostHanging).toBe(1);
+    expect(mostHanging).toBeLessThanOrEqual(1);
     expect(await conditions("Synced")).toMatchObject(poisoned);
 
     await client.apply(composition("apps", appsOf("mended")));

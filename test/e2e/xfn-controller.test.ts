@@ -167,7 +167,8 @@ describe("on an API server", needs("api-server"), () => {
     await server.kubectl(["create", "namespace", "team"]);
     await apply(crd("ResourceGroup", "resourcegroups", "azure.example.org", "v1alpha3"));
     await apply(crd("MySQLServer", "mysqlservers", "azure.example.org", "v1alpha3"));
-    controller = await startController(server.admin.kubeconfig);
+    // Nothing here waits for a poll.
+    controller = await startController(server.admin.kubeconfig, { args: ["--poll-interval", "10m"] });
   });
   afterAll(async () => {
     await controller?.[Symbol.asyncDispose]();
@@ -296,6 +297,19 @@ spec:
     await wait("xgroup/late", "condition=Ready");
     await server.kubectl(["delete", "xgroup/late", "--timeout=60s"]);
     await expect.poll(() => get("resourcegroups", "-o", "name"), { timeout: 30_000 }).toBe("");
+  });
+
+  test("a CRD of a definition that somebody deletes is there again at once, with what it is for", async () => {
+    await apply(group("lost"));
+    await wait("xgroup/lost", "condition=Ready");
+    const uid = await get("crd", "xgroups.example.org", "-o", "jsonpath={.metadata.uid}");
+    // Its instances go first, and what they are composed of.
+    await server.kubectl(["delete", "crd/xgroups.example.org", "--timeout=60s"]);
+    await applyWhenServed(group("found"));
+    await wait("xgroup/found", "condition=Ready");
+    expect(await get("crd", "xgroups.example.org", "-o", "jsonpath={.metadata.uid}")).not.toBe(uid);
+    expect(await get("resourcegroups", "-l", "crossplane.io/composite=lost", "-o", "name")).toBe("");
+    await server.kubectl(["delete", "xgroup/found", "--timeout=60s"]);
   });
 
   test("ends well when it is asked to, and another goes on where it was", async () => {

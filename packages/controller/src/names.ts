@@ -5,6 +5,8 @@ export const FINALIZER_COMPOSITE = "composite.apiextensions.crossplane.io";
 export const FINALIZER_CLAIM = "finalizer.apiextensions.crossplane.io";
 export const FINALIZER_OFFERED = "offered.apiextensions.crossplane.io";
 export const FINALIZER_DEFINED = "defined.apiextensions.crossplane.io";
+/** On every CRD that a definition brings, so that those are watched and no others, of which a cluster may have thousands. */
+export const LABEL_DEFINED = "apiextensions.crossplane.io/defined";
 export const LABEL_COMPOSITION_NAME = "crossplane.io/composition-name";
 export const LABEL_COMPOSITION_HASH = "crossplane.io/composition-hash";
 /** `"true"`: nobody reconciles the object. */

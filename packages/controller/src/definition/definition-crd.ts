@@ -4,20 +4,23 @@ import { ownedFields } from "../applied-fields.ts";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
-import { DEFINITIONS } from "../kinds.ts";
+import { CRDS, DEFINITIONS } from "../kinds.ts";
+import { LABEL_DEFINED } from "../names.ts";
 import { controllerOf } from "../owner.ts";
-import { findLive, textAt, textsAt } from "../read-objects.ts";
+import { apiVersionOf, findLive, textAt, textsAt } from "../read-objects.ts";
 
 /** The field manager of what definitions bring: CRDs and roles. */
 export const DEFINITION_MANAGER = "apiextensions.crossplane.io/definition";
 
-const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" } as const;
+const CRD = { apiVersion: apiVersionOf(CRDS), kind: CRDS.kind } as const;
 
 /** How far a CRD is. */
 export type CrdState =
   | { readonly is: "established"; readonly crd: LiveObject }
   /** The server is not serving it yet; that takes some milliseconds. */
   | { readonly is: "pending"; readonly message: string }
+  /** Somebody has deleted it. It goes when its instances have gone, and is made anew then. */
+  | { readonly is: "going" }
   /** It cannot be what the definition says. */
   | { readonly is: "refused"; readonly reason: string; readonly message: string };
 
@@ -41,11 +44,11 @@ export async function ensureCrd(
   let crd = await findCrd(context, name, signal);
   if (crd !== undefined && !mayHave(definition, crd)) return { is: "refused", ...describeOwner(crd) };
   if (crd?.metadata["deletionTimestamp"] !== undefined) {
-    return { is: "pending", message: `the CustomResourceDefinition ${name} is being deleted; then it is made anew` };
+    return { is: "going" };
   }
   try {
     const options = { fieldManager: DEFINITION_MANAGER, signal };
-    const { object, written } = await applied.apply(context.client, desired, crd, options);
+    const { object, written } = await applied.apply(context.client, labelled(desired), crd, options);
     crd = object;
     if (written) context.client.forgetKinds();
   } catch (error) {
@@ -53,6 +56,11 @@ export async function ensureCrd(
     return { is: "refused", reason: "CannotApplyCRD", message: error.message };
   }
   return stateOf(crd);
+}
+
+function labelled(desired: KubernetesObject): KubernetesObject {
+  const labels = { ...desired.metadata?.labels, [LABEL_DEFINED]: "true" };
+  return { ...desired, metadata: { ...desired.metadata, labels } };
 }
 
 /**

@@ -15,6 +15,8 @@ import { terminateDefinition } from "./terminate-definition.ts";
 
 /** A CRD is established some tens of milliseconds after it has been written. */
 const PENDING_MS = 50;
+/** Instances take what their composed resources take; when the CRD has gone its watch tells at once. */
+const GOING_MS = 1_000;
 /** Somebody has to do something first. */
 const REFUSED_MS = 10_000;
 
@@ -87,6 +89,7 @@ async function define(
   );
   const states = [composites.is, claims?.is];
   if (states.includes("pending")) return { requeueAfterMs: PENDING_MS };
+  if (states.includes("going")) return { requeueAfterMs: GOING_MS };
   return states.includes("refused") ? { requeueAfterMs: REFUSED_MS } : undefined;
 }
 

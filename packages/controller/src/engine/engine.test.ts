@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { type FakeInformers, fakeInformers } from "../../test-support/fake-informers.ts";
 import type { Context } from "../context.ts";
 import { readDefinition } from "../definition/read-definition.ts";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../kinds.ts";
 import { type Engine, startEngine } from "./engine.ts";
 
 const APPS: ResourceKind = { group: "example.org", version: "v1", kind: "XApp", plural: "xapps", namespaced: false };
@@ -211,6 +211,26 @@ test("a revision reconciles the XRs that use its composition, and those that hav
   informers.remove(REVISIONS, "one-1234567");
   await settle();
   expect(seen).toContain("composition one");
+});
+
+test("a CRD that somebody changes or deletes reconciles its definition", async () => {
+  const { informers, seen } = start();
+  const owner = (kind: string, uid: string): object => ({
+    ownerReferences: [{ apiVersion: "apiextensions.crossplane.io/v1", kind, name: `of-${uid}`, uid, controller: true }],
+  });
+  const own = object(CRDS, "xapps.example.org", {}, owner(DEFINITIONS.kind, "definition"));
+  const foreign = object(CRDS, "others.example.org", {}, owner("Other", "foreign"));
+  for (const crd of [own, foreign]) informers.put(CRDS, crd);
+  await settle();
+  expect(informers.watched).toContain("customresourcedefinitions?apiextensions.crossplane.io/defined");
+  expect(seen).toEqual([]);
+  for (const crd of [own, foreign]) informers.put(CRDS, { ...crd, metadata: { ...crd.metadata, ownerReferences: [] } });
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition of-definition"]);
+  for (const crd of [own, foreign]) informers.put(CRDS, crd);
+  for (const { metadata } of [own, foreign]) informers.remove(CRDS, metadata.name);
+  await settle();
+  expect(seen).toEqual(["definition of-definition"]);
 });
 
 test("a change of an XR reconciles its claim", async () => {

@@ -1,6 +1,7 @@
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import type { Context } from "../context.ts";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { LABEL_DEFINED } from "../names.ts";
 import { controllerOf, keyOf } from "../owner.ts";
 import { textAt } from "../read-objects.ts";
 import { composedWatches } from "./composed-watches.ts";
@@ -110,6 +111,13 @@ export function startEngine(
       deleted: (last) => instances.gone(last),
     },
   });
+  const crds = informers.acquire(CRDS, { labelSelector: LABEL_DEFINED });
+  const crdChanged = (crd: LiveObject): void => {
+    const owner = controllerOf(crd);
+    if (owner?.kind === DEFINITIONS.kind) definitionController.enqueue(owner.name);
+  };
+  // Each definition looks at its CRDs when it is listed: those that are there at first are no news.
+  const forgetCrds = crds.informer.subscribe({ updated: (_, before) => crdChanged(before), deleted: crdChanged });
   return {
     started: started.promise,
     levels: () => ({ running: slots.running, waiting: slots.waiting, composedKinds: composed.kinds }),
@@ -118,6 +126,7 @@ export function startEngine(
       stopped.abort(reason);
       started.reject(reason);
       unsubscribe();
+      forgetCrds();
       await Promise.all([
         definitionController.stop(graceMs),
         compositionController.stop(graceMs),
@@ -125,6 +134,7 @@ export function startEngine(
       ]);
       composed.stop();
       revisions.release();
+      crds.release();
     },
   };
 }
