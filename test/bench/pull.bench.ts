@@ -12,7 +12,7 @@ import { interleave, median, report, timed } from "./figure.ts";
 const execute = promisify(execFile);
 
 const runs = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
-const CHILD = join(import.meta.dirname, "pull-child.ts");
+const CHILD = join(import.meta.dirname, "pull-child.mjs");
 
 interface Shape {
   readonly name: string;

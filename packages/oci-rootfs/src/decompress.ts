@@ -1,17 +1,21 @@
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./layer-path.ts";
 
-/** Bytes that come out of the decompressor at once. */
-const CHUNK_BYTES = 64 * 1024;
+/** Bytes that come out of the decompressor at once: each time costs a way to another thread and back. */
+const CHUNK_BYTES = 256 * 1024;
 
 /**
  * Unpacks gzip, zstd or plain content, whichever its first bytes say: registries and old tools label layers wrongly,
  * and the digest of what comes out is checked by the caller.
  *
  * @param source - may use one buffer for all its chunks
+ * @param options - `reuse`: the memory of a chunk is given back when the next one is asked for; nothing may still read it then
  * @returns chunks that are good until the next one is asked for
  */
-export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+export async function* decompressed(
+  source: AsyncIterable<Uint8Array>,
+  { reuse = false }: { reuse?: boolean } = {},
+): AsyncGenerator<Uint8Array, void> {
   const iterator = source[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   let done = false;
@@ -45,10 +49,21 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   // Errors of either side arrive through the decoder, whose iterator throws them.
   feed().catch((error: unknown) => decoder.destroy(error as Error));
   try {
-    for await (const chunk of decoder) yield chunk as Uint8Array;
+    for await (const chunk of decoder) {
+      yield chunk as Uint8Array;
+      if (reuse) free(chunk as Uint8Array);
+    }
   } catch (error) {
     throw isZlibError(error) ? unsafe(`cannot decompress: ${error.message}`, error) : error;
   }
+}
+
+/** Gives the memory back at once: a collector sees a few words of each buffer, and would let many megabytes lie about. */
+function free({ buffer, byteOffset, byteLength }: Uint8Array): void {
+  // The decompressor fills a buffer in parts, and goes on to another only when this one is full.
+  const isFull = byteOffset + byteLength === CHUNK_BYTES;
+  // One of another size is no buffer of its own, but a part of what all buffers of the process share.
+  if (isFull && buffer.byteLength === CHUNK_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 function decoderFor(

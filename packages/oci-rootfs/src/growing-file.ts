@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { ImageError } from "./errors.ts";
 
 /** Bytes read at once: enough that a system call does not count, little enough for several layers at a time. */
-const READ_BYTES = 128 * 1024;
+const READ_BYTES = 256 * 1024;
 
 const VERSION = 0;
 const STATE = 1;

@@ -18,6 +18,8 @@ import { type Expected, verifiedBytes } from "./verified-bytes.ts";
 
 /** A layer that packs to less is unpacked before a thread for it would have started. */
 const MIN_THREAD_BYTES = 2 * 1024 * 1024;
+/** Whoever unpacks a layer is woken when so much more of it is there: waking a thread costs more than reading what it is woken for. */
+const WAKE_BYTES = 256 * 1024;
 /** So much more is read of a layer that cannot be unpacked, to say whether its digest was wrong in the first place. */
 const MAX_DRAIN_BYTES = 64 * 1024 * 1024;
 
@@ -167,16 +169,21 @@ export class LayerStore {
       let refused: unknown;
       unpacking?.record.catch((error: unknown) => (refused = error));
       let received = 0;
+      let told = 0;
       for await (const chunk of verifiedBytes(stream, descriptor)) {
         if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
         // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
         if (refused !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw refused;
         for (let at = 0; at < chunk.length; ) at += writeSync(descriptorOfFile, chunk, at);
         received += chunk.length;
-        grown(file, received);
+        if (received - told >= WAKE_BYTES) {
+          grown(file, received);
+          told = received;
+        }
         onBytes?.(received);
         spentBuffers(chunk.length);
       }
+      grown(file, received);
       completed(file);
       const record = await unpacking?.record;
       this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));

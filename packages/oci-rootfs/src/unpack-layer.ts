@@ -40,7 +40,7 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
     closeFile: () => writer.closeFile(),
   });
   try {
-    for await (const chunk of decompressed(source)) {
+    for await (const chunk of decompressed(source, { reuse: true })) {
       bytes += chunk.length;
       check(bytes);
       hasher.hash.update(chunk);

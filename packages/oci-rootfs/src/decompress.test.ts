@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { decompressed } from "./decompress.ts";
+
+const content = randomBytes(2_000_000);
+
+/** In pieces, so that a buffer is filled by several of them. */
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < bytes.length; at += 100_001) yield bytes.subarray(at, at + 100_001);
+}
+
+test.each([
+  ["gzip", gzipSync(content, { level: 1 })],
+  ["zstd", zstdCompressSync(content)],
+  ["plain content", content],
+])(
+  "%s comes out whole where the memory of a chunk is given back, and next to none of it is kept",
+  async (_, packed) => {
+    const before = Buffer.from(packed);
+    const copies: Uint8Array[] = [];
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of decompressed(pieces(packed), { reuse: true })) {
+      copies.push(Buffer.from(chunk));
+      chunks.push(chunk);
+    }
+    expect(Buffer.concat(copies).equals(content)).toBe(true);
+    // What is packed is the source's, whatever comes of it.
+    expect(packed.equals(before)).toBe(true);
+    if (packed === content) return;
+    const kept = new Set(chunks.map(({ buffer }) => buffer));
+    expect([...kept].reduce((sum, { byteLength }) => sum + byteLength, 0)).toBeLessThan(content.length / 4);
+  },
+);
+
+test("chunks stay what they are where their memory is not given back", async () => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of decompressed(pieces(gzipSync(content, { level: 1 })))) chunks.push(chunk);
+  expect(Buffer.concat(chunks).equals(content)).toBe(true);
+});
+
+test("memory that other buffers of the process are in as well is never given back", async () => {
+  const { poolSize } = Buffer;
+  Buffer.poolSize = 16 * content.length;
+  try {
+    Buffer.allocUnsafe(poolSize / 2 - 1);
+    const neighbours: Buffer[] = [];
+    for await (const chunk of decompressed(pieces(gzipSync(content, { level: 1 })), { reuse: true })) {
+      neighbours.push(Buffer.from("somebody's"));
+      expect(chunk.length).toBeGreaterThan(0);
+    }
+    expect(new Set(neighbours.map(String))).toEqual(new Set(["somebody's"]));
+  } finally {
+    Buffer.poolSize = poolSize;
+  }
+});
