@@ -103,6 +103,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     // Said before it was started, the health service does not know it.
     server.setServing(readiness.ready);
     log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
+    memory.used();
     const signal = await asked.promise;
     stopping = true;
     log.info({ signal, graceMs: config.shutdownGrace, ...server.counts() }, "stopping");
