@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -182,6 +183,22 @@ describe("collection", () => {
     store.remove("a");
     expect(readdirSync(join(box.store, "layers", "sha256"))).toEqual([key]);
     leases.release(`layer ${key}`);
+  });
+
+  test("of what was released, nothing is written down for ever", () => {
+    const leases = new Leases(box.store);
+    const size = (): number =>
+      statSync(join(box.store, "leases", readdirSync(join(box.store, "leases"))[0] as string)).size;
+    leases.hold("image a", "image b");
+    const before = size();
+    leases.release("image a");
+    expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual(["image b"]);
+    leases.release("image b");
+    expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual([]);
+    leases.hold("image b");
+    expect(size()).toBeLessThan(before);
+    expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual(["image b"]);
+    leases.release("image b");
   });
 
   test("takes the layers of every owner, and leaves what is damaged to be made again", async () => {

@@ -60,7 +60,7 @@ export class Leases {
       this.#held.set(lease, count + 1);
       if (count === 0) fresh.push(lease);
     }
-    this.#append(fresh);
+    this.#write(fresh, "a");
     if (fresh.length > 0) this.#waitForCollector();
   }
 
@@ -72,7 +72,9 @@ export class Leases {
       if (count > 1) this.#held.set(lease, count - 1);
       else if (this.#held.delete(lease)) gone.push(`-${lease}`);
     }
-    this.#append(gone);
+    // A process may live for months: what it has used and released must not make the file longer for ever.
+    if (gone.length > 0 && this.#held.size === 0) this.#write([], "w");
+    else this.#write(gone, "a");
   }
 
   /** Holds something until the process ends, or releases it; cheap when it is held already. */
@@ -101,14 +103,14 @@ export class Leases {
     }
   }
 
-  #append(lines: readonly string[]): void {
-    if (lines.length === 0) return;
+  #write(lines: readonly string[], how: "a" | "w"): void {
+    if (lines.length === 0 && how === "a") return;
     if (this.#file === undefined) {
       makeFolder(this.#folder, 0o700);
       this.#file = join(this.#folder, ownName());
       files.add(this.#file);
     }
-    const descriptor = openSync(this.#file, "a", 0o600);
+    const descriptor = openSync(this.#file, how, 0o600);
     try {
       writeSync(descriptor, lines.map((line) => `${line}\n`).join(""));
     } finally {

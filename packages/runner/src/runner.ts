@@ -6,6 +6,7 @@ import type { OciRuntime } from "./crun.ts";
 import { findRuntime, identifyRuntime, runtimeWarning } from "./crun.ts";
 import { EarlySandboxes } from "./early/early-sandboxes.ts";
 import type { StartEarly, StartEarlyLimits } from "./early/limits.ts";
+import { HeldImages, IMAGE_IDLE_MS } from "./held-images.ts";
 import type { Recipe, RunnableImage } from "./recipe.ts";
 import { Recipes } from "./recipe.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -19,7 +20,10 @@ import { selfTest, writeSelfTestImage } from "./self-test.ts";
 
 /** Options of {@link createRunner}; only `store` is required. */
 export interface RunnerOptions {
-  /** Where images are looked up and kept. Open it with `owner: sandboxOwner()`. */
+  /**
+   * Where images are looked up and kept. Open it with `owner: sandboxOwner()`, and for this runner alone: it releases images that
+   * it does not use any more.
+   */
   store: Store;
   /** Name or absolute path of the OCI runtime; default `crun`. */
   ociRuntime?: string;
@@ -41,6 +45,11 @@ export interface RunnerOptions {
   allowUnlimited?: boolean;
   /** Passed to `Store.image` for every call. */
   images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal">;
+  /**
+   * An image that no call has used for so many milliseconds, and of which no sandbox waits, may be pruned while the runner lives.
+   * Default ten minutes; less does not count with `readOnlyRoot`, whose mounts stay for five.
+   */
+  imageIdleMs?: number;
   /** Told what a person should know and what does not end the call; each text once. `about` is set where `xfn doctor` tells it too. */
   onWarning?: (message: string, about?: "host") => void;
   /** Told what happens, for metrics. */
@@ -83,6 +92,7 @@ class CrunRunner implements Runner {
   readonly #warned = new Set<string>();
   readonly #calls = new Set<Promise<unknown>>();
   readonly #early: EarlySandboxes;
+  readonly #images: HeldImages;
   #host: SandboxHost | undefined;
   #path: string | undefined;
   #runtime: Promise<OciRuntime> | undefined;
@@ -98,6 +108,9 @@ class CrunRunner implements Runner {
       host: () => this.#host,
       onEvent: (event) => options.onEvent?.(event),
     });
+    const { store, imageIdleMs = IMAGE_IDLE_MS, readOnlyRoot = false } = options;
+    const idleMs = readOnlyRoot ? Math.max(imageIdleMs, IMAGE_IDLE_MS) : imageIdleMs;
+    this.#images = new HeldImages(store, (digest) => this.#early.forget(digest), idleMs);
   }
 
   prepare(): void {
@@ -145,6 +158,7 @@ class CrunRunner implements Runner {
   async close(): Promise<void> {
     this.#closed = true;
     this.#early.close();
+    this.#images.close();
     await this.#host?.close();
     await Promise.all(this.#calls);
   }
@@ -156,14 +170,20 @@ class CrunRunner implements Runner {
     host.hold();
     try {
       const began = performance.now();
-      const image = await this.#options.store.image(reference, {
-        ...this.#options.images,
-        ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
-        ...(options.auth === undefined ? {} : { auth: options.auth }),
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
-      });
-      options.onPhase?.("pull", performance.now() - began);
-      return await this.#call(await this.#recipe(image, options), input, options);
+      const image = await this.#images.begin(() =>
+        this.#options.store.image(reference, {
+          ...this.#options.images,
+          ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
+          ...(options.auth === undefined ? {} : { auth: options.auth }),
+          ...(options.signal === undefined ? {} : { signal: options.signal }),
+        }),
+      );
+      try {
+        options.onPhase?.("pull", performance.now() - began);
+        return await this.#call(await this.#recipe(image, options), input, options);
+      } finally {
+        this.#images.end(image.digest);
+      }
     } finally {
       host.release();
     }
@@ -211,7 +231,17 @@ class CrunRunner implements Runner {
     }
   }
 
+  /** A sandbox; what is kept of them keeps its image in use. */
   async #make(recipe: Recipe): Promise<Sandbox> {
+    this.#images.hold(recipe.digest);
+    try {
+      return await this.#prepare(recipe);
+    } finally {
+      this.#images.end(recipe.digest);
+    }
+  }
+
+  async #prepare(recipe: Recipe): Promise<Sandbox> {
     const host = this.#liveHost();
     // Before that its processes cannot be told from others of our group.
     await host.ready();

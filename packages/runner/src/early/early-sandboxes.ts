@@ -55,6 +55,13 @@ export class EarlySandboxes {
     return this.#running;
   }
 
+  /** That nothing more of an image is made until it is called again; false if a sandbox of it is kept. */
+  forget(digest: string): boolean {
+    if (this.#pool.kept.some(({ recipe }) => recipe.digest === digest)) return false;
+    this.#pool.forget((recipe) => recipe.digest === digest);
+    return true;
+  }
+
   /**
    * The sandbox of a call, started: one that is there, or another one. `release` is to be called when the call has ended.
    *

@@ -82,6 +82,18 @@ test("N: so many wait for each image, also when it is called one by one", async 
   expect(keys(pool)).toEqual(["a", "a"]);
 });
 
+test("what was forgotten has none until it is called again", async () => {
+  const { pool } = poolOf(1);
+  call(pool, a);
+  call(pool, b);
+  pool.forget(({ key }) => key === "a");
+  await pool.refill();
+  expect(keys(pool)).toEqual(["b"]);
+  call(pool, a);
+  await pool.refill();
+  expect(keys(pool).sort()).toEqual(["a", "b"]);
+});
+
 test("each is given to one call, the oldest first, started", async () => {
   const { pool } = poolOf(2);
   call(pool, a);

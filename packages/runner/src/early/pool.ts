@@ -68,9 +68,16 @@ export class EarlyPool<R extends PoolRecipe, S> {
     return [...this.#shelves.values()].flatMap((shelf) => shelf.waiting.map(({ sandbox }) => sandbox));
   }
 
+  /** Sandboxes that wait, and those in which nothing runs yet. */
+  get kept(): S[] {
+    return [...this.#shelves.values()].flatMap(({ waiting, prepared }) =>
+      [...waiting, ...prepared].map(({ sandbox }) => sandbox),
+    );
+  }
+
   /** Whether anything is kept, so that {@link review} has something to do. */
   get isEmpty(): boolean {
-    return [...this.#shelves.values()].every(({ waiting, prepared }) => waiting.length + prepared.length === 0);
+    return this.kept.length === 0;
   }
 
   /** A call began: gives it what is kept for it, if anything is. `ended` is to follow. */
@@ -151,6 +158,11 @@ export class EarlyPool<R extends PoolRecipe, S> {
     for (const shelf of this.#shelves.values()) {
       while (this.#bytes() > this.#limits.memoryBytes && shelf.waiting.length > 0) this.#drop(shelf, "memory");
     }
+  }
+
+  /** Makes no more of these until they are called again. For recipes of which nothing is kept. */
+  forget(isMeant: (recipe: R) => boolean): void {
+    for (const [key, { recipe }] of this.#shelves) if (isMeant(recipe)) this.#shelves.delete(key);
   }
 
   /** Throws everything away, for good or because the sandbox host has gone. */

@@ -1,0 +1,85 @@
+import type { Image } from "@xfn/oci-rootfs";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { HeldImages } from "./held-images.ts";
+
+const IDLE_MS = 1000;
+const digest = "sha256:1";
+const image = { digest } as Image;
+let released: string[];
+let isKept: boolean;
+let held: HeldImages;
+beforeEach(() => {
+  vi.useFakeTimers();
+  released = [];
+  isKept = false;
+  const store = { release: (digest: string): void => void released.push(digest) };
+  held = new HeldImages(store, () => !isKept, IDLE_MS);
+});
+afterEach(() => {
+  held.close();
+  vi.useRealTimers();
+});
+const found = (): Promise<Image> => Promise.resolve(image);
+
+test("an image is released once nobody has used it for a while", async () => {
+  await held.begin(found);
+  await held.begin(found);
+  held.end(digest);
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([]);
+  held.end(digest);
+  vi.advanceTimersByTime(IDLE_MS - 1);
+  expect(released).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(released).toEqual([digest]);
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([digest]);
+});
+
+test("a call within that while keeps it", async () => {
+  await held.begin(found);
+  held.end(digest);
+  vi.advanceTimersByTime(IDLE_MS - 1);
+  await held.begin(found);
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([]);
+});
+
+test("a sandbox that waits keeps it", async () => {
+  isKept = true;
+  await held.begin(found);
+  held.end(digest);
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([]);
+  isKept = false;
+  vi.advanceTimersByTime(IDLE_MS);
+  expect(released).toEqual([digest]);
+});
+
+test("what a call is about to be given is not released under it", async () => {
+  await held.begin(found);
+  held.end(digest);
+  const { promise, resolve } = Promise.withResolvers<Image>();
+  const call = held.begin(() => promise);
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  resolve(image);
+  await call;
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([]);
+});
+
+test("a call that finds no image holds up no release", async () => {
+  await held.begin(found);
+  held.end(digest);
+  await expect(held.begin(() => Promise.reject(new Error("none")))).rejects.toThrow("none");
+  vi.advanceTimersByTime(IDLE_MS);
+  expect(released).toEqual([digest]);
+});
+
+test("a runner that was closed releases nothing, for its process is about to end", async () => {
+  await held.begin(found);
+  held.end(digest);
+  held.close();
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  expect(released).toEqual([]);
+});
