@@ -7,7 +7,7 @@ import { RunnerError } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
+import { ask, buildShellFunction, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 const MiB = 1024 * 1024;
@@ -36,13 +36,9 @@ describe("limits of a call", needs("crun"), () => {
     expect(await leftovers(state)).toEqual([]);
   });
 
-  const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
-    Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
-  const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {
-    const outcome = await sh(script, options).catch((error: unknown) => error);
-    if (outcome instanceof RunnerError) return outcome;
-    throw outcome instanceof Error ? outcome : new Error(`it succeeded: ${String(outcome)}`);
-  };
+  const sh = async (script: string, options: RunOptions = {}): Promise<string> => await ask(runner, script, options);
+  const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> =>
+    await failureOf(sh(script, options));
 
   describe("processes", () => {
     test("a function that fails after it was refused a process is told so", needs("root"), async () => {

@@ -4,9 +4,10 @@ import process from "node:process";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { MAX_OUTPUT_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { DESCRIPTORS_OF_A_SANDBOX, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
+import { ask, buildShellFunction, failureOf, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 describe("runner", needs("crun"), () => {
@@ -32,15 +33,9 @@ describe("runner", needs("crun"), () => {
     });
 
     const sh = async (script: string, options: RunOptions = {}, rest = ""): Promise<string> =>
-      Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n${rest}`), options)).toString("utf8");
-    const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {
-      const error = await sh(script, options).then(
-        (output) => new Error(`it succeeded with ${output.length} bytes`),
-        (reason: unknown) => reason,
-      );
-      if (!(error instanceof RunnerError)) throw error;
-      return error;
-    };
+      await ask(runner, script, options, rest);
+    const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> =>
+      await failureOf(sh(script, options));
 
     test("stdin reaches the function and its stdout comes back", async () => {
       expect(await sh("cat", {}, "hello\nworld")).toBe("hello\nworld");
@@ -294,14 +289,12 @@ describe("runner", needs("crun"), () => {
       try {
         for (let call = 0; call < 3; call++) await runner.run(SHELL, Buffer.from("cat\n"));
         const before = openDescriptors().length;
-        // The sandbox that is made ready for the next call may have been counted, or not yet.
-        const pipesOfOne = 3;
         for (let call = 0; call < 30; call++) await runner.run(SHELL, Buffer.from("cat\n"));
         // What a call used is put away after its answer, later where the machine is busy.
         await vi.waitFor(
           () => {
             const now = openDescriptors();
-            expect(now.length, now.join(" ")).toBeLessThanOrEqual(before + pipesOfOne);
+            expect(now.length, now.join(" ")).toBeLessThanOrEqual(before + DESCRIPTORS_OF_A_SANDBOX);
           },
           { timeout: 30_000, interval: 50 },
         );
@@ -311,18 +304,6 @@ describe("runner", needs("crun"), () => {
     });
   });
 });
-
-/** What each descriptor of this process is of, as "pipe:[1234]" or a path. */
-function openDescriptors(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
-    } catch {
-      // The one that the directory was read with, or one that has just been closed.
-      return [];
-    }
-  });
-}
 
 /** The crun processes below this one. */
 function crunProcesses(): number[] {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { openStore } from "@xfn/oci-rootfs";
-import { createRunner, type Runner, type RunnerOptions, type RunOptions, sandboxOwner } from "@xfn/runner";
+import { createRunner, type Runner, RunnerError, type RunnerOptions, type RunOptions, sandboxOwner } from "@xfn/runner";
 import type { Workspace } from "./workspace.ts";
 
 /** The name of the image that {@link buildShellFunction} makes. */
@@ -22,6 +22,18 @@ export async function runnerOf(workspace: Workspace, options: Omit<RunnerOptions
     store: await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) }),
     ...options,
   });
+}
+
+/** What a shell function answers to a script. @param rest - what the script finds on its stdin */
+export async function ask(runner: Runner, script: string, options: RunOptions = {}, rest = ""): Promise<string> {
+  return Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n${rest}`), options)).toString("utf8");
+}
+
+/** Why a call failed. @throws Error if it did not */
+export async function failureOf(call: Promise<string>): Promise<RunnerError> {
+  const outcome = await call.catch((error: unknown) => error);
+  if (outcome instanceof RunnerError) return outcome;
+  throw outcome instanceof Error ? outcome : new Error(`it succeeded: ${String(outcome).slice(0, 1000)}`);
 }
 
 /** A program that uses the runner, for tests that kill it. */
