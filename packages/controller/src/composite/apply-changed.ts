@@ -56,25 +56,38 @@ export class AppliedMemory {
       ...(subresource && { subresource }),
       ...(signal && { signal }),
     });
-    const owned = ownedText(object, options);
-    if (owned !== undefined) this.#sent.set(keyOf(object, options), { intent: digest(intent), owned });
+    this.#remember(intent, object, options);
     return { object, written: true };
   }
 
   /** Whether an apply would change nothing. */
   isApplied(intent: KubernetesObject, observed: LiveObject, options: ApplyChangedOptions): boolean {
-    const fields = ownedFields(observed, options.fieldManager, options.subresource ?? "");
-    if (fields === undefined || intent.apiVersion !== observed.apiVersion) return false;
-    const wanted = withoutIdentity(intent);
-    if (sameJson(project(observed, fields), wanted) && sameJson(project(wanted, fields), wanted)) return true;
+    if (intent.apiVersion !== observed.apiVersion) return false;
+    if (isAsOwned(intent, observed, options)) return true;
     const sent = this.#sent.get(keyOf(observed, options));
     return sent !== undefined && sent.intent === digest(intent) && sent.owned === ownedText(observed, options);
+  }
+
+  /** What the server took as it was given is seen from the object. Digests, which cost more than the comparison, are for the rest. */
+  #remember(intent: KubernetesObject, object: LiveObject, options: ApplyChangedOptions): void {
+    const key = keyOf(object, options);
+    const owned = isAsOwned(intent, object, options) ? undefined : ownedText(object, options);
+    if (owned === undefined) this.#sent.delete(key);
+    else this.#sent.set(key, { intent: digest(intent), owned });
   }
 
   /** Forgets an object that is gone. */
   forget(uid: string): void {
     for (const subresource of ["", "status"]) this.#sent.delete(`${uid}/${subresource}`);
   }
+}
+
+/** Whether the fields that we own are exactly those of the intent, and have its values. */
+function isAsOwned(intent: KubernetesObject, object: LiveObject, options: ApplyChangedOptions): boolean {
+  const fields = ownedFields(object, options.fieldManager, options.subresource ?? "");
+  if (fields === undefined) return false;
+  const wanted = withoutIdentity(intent);
+  return sameJson(project(object, fields), wanted) && sameJson(project(wanted, fields), wanted);
 }
 
 function keyOf({ metadata }: LiveObject, { subresource = "" }: { subresource?: string | undefined }): string {

@@ -71,9 +71,11 @@ async function define(
   const established = composites.is === "established";
   if (established) await keepRoles(context, memory, current, definition, signal);
 
+  // Claims are of no use before there are composites; and conditions are told in the same order always.
+  const tellsClaims = claims !== undefined && (established || composites.is === "refused");
   const conditions = [
     conditionFor("Established", "WatchingCompositeResource", composites),
-    ...(claims === undefined ? [] : [conditionFor("Offered", "WatchingCompositeResourceClaim", claims)]),
+    ...(!tellsClaims ? [] : [conditionFor("Offered", "WatchingCompositeResourceClaim", claims)]),
   ];
   const said = conditions.filter((condition) => condition !== undefined);
   tell(context, current, said);

@@ -22,6 +22,7 @@ import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { allReconcilers } from "./reconcilers.ts";
 import type { StartConfig } from "./start-settings.ts";
+import { growYoungSpace } from "./young-space.ts";
 
 /** Who writes what nobody else is named for: leases, events. */
 const FIELD_MANAGER = "xfn-controller";
@@ -50,6 +51,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const grpc = config.enableCompositionFunctions ? await import("@xfn/runner-grpc") : undefined;
   const all = [...problems, ...checkConfig(config), ...(grpc === undefined ? [] : checkRunner(config, grpc))];
   if (all.length > 0) throw new UsageError(all);
+  growYoungSpace();
   const access = await accessOf(config);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   const metrics = createMetrics(version);
