@@ -11,7 +11,7 @@ export function looksLikeJson(text: string): boolean {
 }
 
 /**
- * Parses a JSON object or array: `JSON.parse` between two cheap passes. The first, over the text, finds what
+ * Parses JSON: `JSON.parse` between two cheap passes. The first, over the text, finds what
  * `JSON.parse` hides (depth, duplicate keys, integers beyond 2^53); the second, over the value, takes the prototypes off.
  *
  * @throws {DocumentError} Syntax, TooDeep, DuplicateKey, NotJson
@@ -30,7 +30,8 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
     throw failure(text, source, cause);
   }
   const adopted = { keys: 0, bad: false, checkStrings: scan.surrogate, mark };
-  adopt(value, adopted);
+  if (typeof value === "object") adopt(value, adopted);
+  else value = leaf(value, adopted);
   if (adopted.keys !== scan.colons) throw failure(text, source, undefined);
   if (adopted.bad) {
     const found = notJson(value);

@@ -25,6 +25,8 @@ test.each([
   ['{"__proto__":{"x":1},"constructor":null}'],
   ['{"a":1e999}'],
   ["1e999"],
+  ["9007199254740993"],
+  ['"\\ud800"'],
   ["[-1e999]"],
   ['["\\ud800"]'],
   ['{"\\udfff":1}'],
@@ -39,6 +41,17 @@ test.each([
 ])("it and the careful parser agree on %s", (text) => {
   expect(outcome(() => parseTrustedJson(text))).toEqual(outcome(() => parseJsonDocument(text)));
   expect(outcome(() => parseTrustedJson(Buffer.from(text)))).toEqual(outcome(() => parseJsonDocument(text)));
+});
+
+test.each([
+  ["9007199254740993", 9007199254740993n],
+  ['"9007199254740993"', "9007199254740993"],
+  ["1e999", "NotJson"],
+  ['"\\ud800"', "NotJson"],
+  ["null", null],
+])("a document may be a single value: %s", (text, value) => {
+  expect(outcome(() => parseTrustedJson(text))).toBe(value);
+  expect(outcome(() => parseJsonDocument(text))).toBe(value);
 });
 
 test("objects have null prototypes, at any depth", () => {
