@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { nativeJson } from "@xfn/functionio/document";
 import { sameJson } from "./same-json.ts";
 
 /**
@@ -74,7 +75,7 @@ function itemMatcher(name: string): (item: JsonValue, index: number) => boolean 
   if (name.startsWith("i:")) return (_, index) => String(index) === text;
   let wanted: JsonValue;
   try {
-    wanted = JSON.parse(text) as JsonValue;
+    wanted = nativeJson(text) as JsonValue;
   } catch {
     return () => false;
   }

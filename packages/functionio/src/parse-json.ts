@@ -2,6 +2,7 @@ import { DocumentError, type Issue } from "./errors.ts";
 import { inspectJson, locateJson } from "./json-inspect.ts";
 import { formatPath, type JsonPath, type JsonValue } from "./json-value.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import { nativeJson, newMark } from "./native-json.ts";
 import { notJson } from "./not-json.ts";
 import { type Position, positionAt } from "./text.ts";
 
@@ -25,7 +26,7 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
   const mark = scan.integers.length === 0 ? "" : newMark(text);
   let value: JsonValue;
   try {
-    value = JSON.parse(mark === "" ? text : markIntegers(text, scan.integers, mark)) as JsonValue;
+    value = nativeJson(mark === "" ? text : markIntegers(text, scan.integers, mark)) as JsonValue;
   } catch (cause) {
     throw failure(text, source, cause);
   }
@@ -109,14 +110,6 @@ function noteInteger(text: string, start: number, end: number, integers: number[
   // An integer where a key belongs is a syntax error, which a string in its place would hide.
   if (/^[ \t\r\n]*:/.test(text.slice(end, end + 100))) return;
   integers.push(start, end);
-}
-
-/** A prefix that no string of this text begins with: unguessable, so that no escape can spell it. */
-function newMark(text: string): string {
-  let mark: string;
-  do mark = `${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
-  while (text.includes(mark));
-  return mark;
 }
 
 /** Puts long integers into marked strings, which {@link adopt} turns into bigints: a reviver would be 8 times slower. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from "./json-value.ts";
 import { type ResolvedLimits, resolveLimits } from "./limits.ts";
+import { hasEscapedKey } from "./native-json.ts";
 import { parseJson } from "./parse-json.ts";
 import type { ReadOptions } from "./read.ts";
 import { decodeText } from "./text.ts";
@@ -22,7 +23,7 @@ export function parseTrustedJson(input: string | Uint8Array, options: ReadOption
 
 /** Undefined where the careful way must be gone: to be exact, or to say what is wrong and where. Null is left to that, too. */
 function quickly(text: string, limits: ResolvedLimits): JsonValue | undefined {
-  if (SPECIAL.test(text)) return undefined;
+  if (SPECIAL.test(text) || hasEscapedKey(text)) return undefined;
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;

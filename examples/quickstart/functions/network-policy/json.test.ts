@@ -14,8 +14,8 @@ function awk(mode: string, path: string, document: string): string {
   return stdout.toString();
 }
 
-function append(path: string, document: string, element: string): unknown {
-  return JSON.parse(awk("before", path, document) + element + awk("after", path, document));
+function append(path: string, document: string, element: string): string {
+  return awk("before", path, document) + element + awk("after", path, document);
 }
 
 describe("json.awk get", () => {
@@ -53,7 +53,7 @@ describe("json.awk before and after", () => {
     ["{}", { a: { b: [0] } }],
     ['{ "a" : { "b" : [ ] } }\n', { a: { b: [0] } }],
   ])("make room in %s", (document, result) => {
-    expect(append("a.b", document, "0")).toEqual(result);
+    expect(JSON.parse(append("a.b", document, "0"))).toEqual(result);
   });
 
   test("refuse a place that is no array", () => {
@@ -82,9 +82,8 @@ describe("json.awk before and after", () => {
         const printed = JSON.stringify(io);
         const { desired } = io;
         const expected = { ...io, desired: { ...desired, resources: [...(desired.resources ?? []), element] } };
-        expect(append("desired.resources", printed, JSON.stringify(element))).toEqual(
-          JSON.parse(JSON.stringify(expected)),
-        );
+        // As texts: JSON.parse takes some keys for others (https://github.com/nodejs/node/issues/63785).
+        expect(append("desired.resources", printed, JSON.stringify(element))).toBe(`${JSON.stringify(expected)}\n`);
         expect(awk("get", "desired", printed)).toBe(`${JSON.stringify(desired)}\n`);
       }),
       { numRuns: 100 },

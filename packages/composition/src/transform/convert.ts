@@ -1,4 +1,5 @@
 import type { JsonValue } from "@xfn/functionio";
+import { nativeJson } from "@xfn/functionio/document";
 import { asDouble, float64, type GoKind, type GoValue, goKind } from "../go-value.ts";
 import { isObject, kindOf } from "../json.ts";
 import { quantityToFloat64 } from "../quantity.ts";
@@ -103,7 +104,7 @@ function floatText(value: number): string {
 function json(text: string, fail: Fail): GoValue {
   let value: JsonValue;
   try {
-    value = JSON.parse(text) as JsonValue;
+    value = nativeJson(text) as JsonValue;
   } catch {
     // The engine's message quotes the text.
     return fail("Input", "the string is not JSON");
