@@ -78,7 +78,7 @@ export function peer(): Contender | undefined {
   return {
     name: "crossplane",
     command,
-    args: ["core", "start", "--max-reconcile-rate=100", "--sync=1h", "--poll-interval=1m"],
+    args: ["core", "start", "--max-reconcile-rate=100", "--sync-interval=1h", "--poll-interval=1m"],
     env: { POD_NAMESPACE: "crossplane-system", POD_SERVICE_ACCOUNT: "crossplane" },
     crds: process.env["XFN_BENCH_CONTROLLER_PEER_CRDS"],
   };
@@ -102,6 +102,7 @@ export async function startWorld(contender: Contender): Promise<World> {
   await applyWhenServed(client, definition());
   await applyWhenServed(client, composition());
   await until(async () => {
+    if (child.exitCode !== null) throw new Ended(`${contender.command} ended with ${child.exitCode}`);
     const object = await client.get({
       ...apiOf("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
       name: "xbenches.bench.example.org",
@@ -260,11 +261,16 @@ async function until(done: () => Promise<boolean>): Promise<void> {
     try {
       if (await done()) return;
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (error instanceof Ended || Date.now() > end) throw error;
     }
     if (Date.now() > end) throw new Error("waited for too long");
     await sleep(50);
   }
+}
+
+/** A controller has ended that should run. */
+class Ended extends Error {
+  override readonly name = "Ended";
 }
 
 function isTrue(object: JsonObject, type: string): boolean {
