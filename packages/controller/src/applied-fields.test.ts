@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { ownedFields, owns, project } from "./applied-fields.ts";
+import { appliedFields, owns, project } from "./applied-fields.ts";
 import { sameJson } from "./same-json.ts";
 
 const entry = (more: JsonObject): JsonObject => ({
@@ -24,10 +24,10 @@ test("what a manager applied to an object is told apart from what others did, an
     entry({ apiVersion: "example.org/v2" }),
     entry({ subresource: "status" }),
   ];
-  expect(ownedFields(object(...others, mine), "me", "")).toEqual(fields);
-  expect(ownedFields(object(...others), "me", "")).toBeUndefined();
-  expect(ownedFields(object(...others), "me", "status")).toEqual({ "f:spec": {} });
-  expect(ownedFields({ apiVersion: "example.org/v1", metadata: { managedFields: 5 } }, "me", "")).toBeUndefined();
+  expect(appliedFields(object(...others, mine), "me", "")).toEqual(fields);
+  expect(appliedFields(object(...others), "me", "")).toBeUndefined();
+  expect(appliedFields(object(...others), "me", "status")).toEqual({ "f:spec": {} });
+  expect(appliedFields({ apiVersion: "example.org/v1", metadata: { managedFields: 5 } }, "me", "")).toBeUndefined();
 });
 
 test("a projection has the fields that are named, whole where nothing is named within", () => {

@@ -8,7 +8,7 @@ import { sameJson } from "./same-json.ts";
  *
  * @param subresource "" for the object itself
  */
-export function ownedFields(
+export function appliedFields(
   object: KubernetesObject,
   manager: string,
   subresource: "" | "status",

@@ -3,9 +3,10 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * `JSON.parse`, with the keys that the text has. V8 (13.6 to 14.6 at least, https://github.com/nodejs/node/issues/63785) compares a
- * key that has an escape with one that it read in an earlier object as if it had none: after `{"\\":1}` it takes `{"\n":1}` for the
- * same. So such keys are put into the text without their escapes, and given their names afterwards.
+ * `JSON.parse`, with the keys that the text has. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key that
+ * has an escape with the one that came next in an earlier object of the same beginning, as if it had none: after
+ * `{"x":1,"\\":1}` it takes `{"x":1,"\n":2}` for one with the same keys. So such keys are put into the text without their escapes,
+ * and given their names afterwards.
  *
  * @throws SyntaxError as `JSON.parse` does
  */

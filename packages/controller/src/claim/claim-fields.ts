@@ -1,7 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { exclusiveFields, fieldsOf } from "../owned-fields.ts";
+import { exclusiveFields, fieldsOf } from "../managed-fields.ts";
 import { objectAt, textAt } from "../read-objects.ts";
 
 /** The field manager of what claims say of their composites, and of what is said of the composites in the claims. */

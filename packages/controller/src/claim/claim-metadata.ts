@@ -1,7 +1,7 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
+import { ownedKeys } from "../managed-fields.ts";
 import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../names.ts";
-import { ownedKeys } from "../owned-fields.ts";
 import { textsAt } from "../read-objects.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 

@@ -1,7 +1,7 @@
 import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { COMPOSITE_MANAGER } from "../composite/composite-intent.ts";
-import { fieldsOf } from "../owned-fields.ts";
+import { fieldsOf } from "../managed-fields.ts";
 import { objectAt } from "../read-objects.ts";
 import { sameJson } from "../same-json.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import type { Client, LiveObject } from "@xfn/kubernetes";
-import { ownedFields, project } from "../applied-fields.ts";
+import { appliedFields, project } from "../applied-fields.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { sameJson } from "../same-json.ts";
 
@@ -84,7 +84,7 @@ export class AppliedMemory {
 
 /** Whether the fields that we own are exactly those of the intent, and have its values. */
 function isAsOwned(intent: KubernetesObject, object: LiveObject, options: ApplyChangedOptions): boolean {
-  const fields = ownedFields(object, options.fieldManager, options.subresource ?? "");
+  const fields = appliedFields(object, options.fieldManager, options.subresource ?? "");
   if (fields === undefined) return false;
   const wanted = withoutIdentity(intent);
   return sameJson(project(object, fields), wanted) && sameJson(project(wanted, fields), wanted);
@@ -119,7 +119,7 @@ function without(object: JsonObject, names: readonly string[]): JsonObject {
 }
 
 function ownedText(object: LiveObject, options: ApplyChangedOptions): string | undefined {
-  const fields = ownedFields(object, options.fieldManager, options.subresource ?? "");
+  const fields = appliedFields(object, options.fieldManager, options.subresource ?? "");
   return fields === undefined ? undefined : digest([fields, project(object, fields)]);
 }
 

@@ -2,7 +2,7 @@ import type { Composition } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
-import { ownedFields, owns, project } from "../applied-fields.ts";
+import { appliedFields, owns, project } from "../applied-fields.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
 import { objectAt } from "../read-objects.ts";
 import { sameJson } from "../same-json.ts";
@@ -35,7 +35,7 @@ export interface CompositeIntentInput {
  */
 export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   const { xr, wanted, changes } = input;
-  const owned = ownedFields(xr, COMPOSITE_MANAGER, "");
+  const owned = appliedFields(xr, COMPOSITE_MANAGER, "");
   const spec = {
     ...(wanted === undefined
       ? without(ownedPart(xr, owned, "spec"), OURS)
@@ -76,7 +76,7 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
  * desire nothing of the XR, it stays as they have left it.
  */
 export function statusIntent(xr: LiveObject, wanted: KubernetesObject | undefined): JsonObject {
-  const owned = ownedFields(xr, COMPOSITE_MANAGER, "status");
+  const owned = appliedFields(xr, COMPOSITE_MANAGER, "status");
   const status =
     wanted === undefined
       ? ownedPart(xr, owned, "status")

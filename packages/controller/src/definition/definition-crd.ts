@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { ownedFields } from "../applied-fields.ts";
+import { appliedFields } from "../applied-fields.ts";
 import type { AppliedMemory } from "../composite/apply-changed.ts";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
@@ -69,7 +69,7 @@ function labelled(desired: KubernetesObject): KubernetesObject {
  */
 function mayHave(definition: LiveObject, crd: LiveObject): boolean {
   const owner = controllerOf(crd);
-  if (owner === undefined) return ownedFields(crd, DEFINITION_MANAGER, "") !== undefined;
+  if (owner === undefined) return appliedFields(crd, DEFINITION_MANAGER, "") !== undefined;
   if (owner.uid === definition.metadata.uid) return true;
   const isDefinition = owner.kind === DEFINITIONS.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
   return isDefinition && owner.name === definition.metadata.name;
