@@ -150,11 +150,6 @@ describe("a client of a real API server", needs("api-server"), () => {
     const reference = { ...GADGET, name: "errors", namespace: "default" };
     const live = await client.create(gadget("errors", {}));
     const changed = await client.update({ ...live, spec: { a: 1 } });
-    const codeOf = async (promise: Promise<unknown>): Promise<string> =>
-      promise.then(
-        () => "none",
-        (error: unknown) => (isApiError(error) ? error.code : String(error)),
-      );
     expect(await codeOf(client.create(gadget("errors", {})))).toBe("AlreadyExists");
     expect(await codeOf(client.update({ ...live, spec: { a: 2 } }))).toBe("Conflict");
     expect(await codeOf(client.delete(reference, { preconditions: { uid: "another" } }))).toBe("Conflict");
@@ -176,6 +171,13 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect(await codeOf(stranger.list(CONFIG_MAP))).toBe("Unauthorized");
     const { uid, resourceVersion } = changed.metadata;
     expect(await client.delete(reference, { preconditions: { uid, resourceVersion } })).toBeUndefined();
+  });
+
+  test("a field that the schema does not have is dropped, or refused where that is asked for, and always in an apply", async () => {
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "unknown", namespace: "default" }, other: 1 };
+    expect(await codeOf(client.create(map, { fieldValidation: "Strict" }))).toBe("Invalid");
+    expect(await codeOf(client.apply(map))).toBe("Invalid");
+    expect(await client.create(map)).not.toHaveProperty("other");
   });
 
   test("an object with a finalizer is told as still there after its deletion", async () => {
@@ -321,3 +323,10 @@ describe("a client of a real API server", needs("api-server"), () => {
     await informers.stop();
   });
 });
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return await promise.then(
+    () => "none",
+    (error: unknown) => (isApiError(error) ? error.code : String(error)),
+  );
+}

@@ -37,6 +37,12 @@ export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string | undefined;
   /** Nothing is stored; the answer is what would have been. */
   readonly dryRun?: boolean | undefined;
+  /**
+   * What becomes of fields that the kind's schema does not have, or that are there twice (Kubernetes API concepts, "Field
+   * validation"): `Strict` refuses the write, `Ignore` drops them. An apply with a field that the schema does not have fails in
+   * any case. Default `Ignore`: the server's own default only adds a warning, for which it reads each body a second time.
+   */
+  readonly fieldValidation?: "Ignore" | "Strict" | undefined;
   readonly subresource?: "status" | undefined;
 }
 

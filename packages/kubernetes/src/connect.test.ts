@@ -55,7 +55,11 @@ test.each(["h2", "https", "http"] as const)("objects are read and written over %
       expect(get?.headers["user-agent"]).toBe("xfn");
       expect(apply?.method).toBe("PATCH");
       expect(apply?.headers["content-type"]).toBe("application/apply-patch+yaml");
-      expect(Object.fromEntries(apply?.query ?? [])).toEqual({ fieldManager: "test", force: "true" });
+      expect(Object.fromEntries(apply?.query ?? [])).toEqual({
+        fieldManager: "test",
+        fieldValidation: "Ignore",
+        force: "true",
+      });
       expect(JSON.parse(apply?.body ?? "")).toMatchObject({ data: { b: "c" } });
     },
     { protocol },

@@ -88,13 +88,13 @@ export async function connect(options: ConnectOptions): Promise<ConnectedClient>
     verb: "create" | "update" | "apply" | "patch",
     to: ObjectReference,
     body: JsonValue,
-    { signal, fieldManager = options.fieldManager, dryRun, subresource }: WriteOptions,
+    { signal, fieldManager = options.fieldManager, fieldValidation = "Ignore", dryRun, subresource }: WriteOptions,
     more: { method: string; contentType?: string; query?: string },
   ): Promise<LiveObject> => {
     const kind = await discovery.kind(to.apiVersion, to.kind);
     let path = resourcePath(kind, namespaceFor(kind, to), verb === "create" ? undefined : to.name);
     if (subresource !== undefined) path += `/${subresource}`;
-    path += `?fieldManager=${encodeURIComponent(fieldManager)}${more.query ?? ""}`;
+    path += `?fieldManager=${encodeURIComponent(fieldManager)}&fieldValidation=${fieldValidation}${more.query ?? ""}`;
     if (dryRun === true) path += "&dryRun=All";
     const { method, contentType } = more;
     const what = `${verb} ${describe(to)}${subresource === undefined ? "" : ` (${subresource})`}`;
