@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { fileStamp } from "./file-stamp.ts";
 import type { Descriptor } from "./manifest.ts";
 import { readRecord, type StoreDirectory } from "./store-directory.ts";
 
@@ -25,11 +26,29 @@ export interface NameStore {
   list(): NameRecord[];
 }
 
+// More names than that in use at once: all are read again.
+const MAX_KNOWN = 1_000;
+
 export function nameStore(store: StoreDirectory): NameStore {
   // A name has slashes and may be longer than a file's name: its hash is neither.
   const pathOf = (name: string): string => join(store.names, `${createHash("sha256").update(name).digest("hex")}.json`);
+  // A runner asks for the same few names again and again. A file is never written to: another one takes its place.
+  const known = new Map<string, { path: string; stamp: string; record: NameRecord | undefined }>();
   return {
-    get: (name) => readRecord(pathOf(name)) as NameRecord | undefined,
+    get(name) {
+      const before = known.get(name);
+      const path = before?.path ?? pathOf(name);
+      const stamp = fileStamp(path);
+      if (stamp === undefined) {
+        known.delete(name);
+        return undefined;
+      }
+      if (before?.stamp === stamp) return before.record;
+      const record = readRecord(path) as NameRecord | undefined;
+      if (known.size === MAX_KNOWN) known.clear();
+      known.set(name, { path, stamp, record });
+      return record;
+    },
     put: (record) => store.writeAside(pathOf(record.name), JSON.stringify(record)),
     remove: (name) => rmSync(pathOf(name), { force: true }),
     modifiedMs: (name) => statSync(pathOf(name), { throwIfNoEntry: false })?.mtimeMs ?? 0,

@@ -119,6 +119,20 @@ describe("names", () => {
     expect(store.list()).toEqual([{ name: "my-fn:latest", digest, built: true }]);
   });
 
+  test("a name that somebody else gives to another image, or takes away, is seen at once", async () => {
+    const store = await openStore({ dir: box.store });
+    const first = await store.image(name);
+    const second = await store.image(writeLayout(join(box.dir, "other"), testImage([tarball([file("c", "3")])])));
+    const other = await openStore({ dir: box.store });
+    for (const { digest } of [first, second, first, second]) {
+      other.tag("my-fn", digest);
+      expect((await store.image("my-fn")).digest).toBe(digest);
+      expect((await store.image("my-fn")).digest).toBe(digest);
+    }
+    rmSync(join(box.store, "names"), { recursive: true });
+    await expect(store.image("my-fn", { pullPolicy: "Never" })).rejects.toMatchObject({ code: "NotFound" });
+  });
+
   test("a digest that the store does not hold cannot be tagged", async () => {
     const store = await openStore({ dir: box.store });
     expect(() => store.tag("x", `sha256:${"0".repeat(64)}`)).toThrow(expect.objectContaining({ code: "NotFound" }));

@@ -1,7 +1,7 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
 import { ImageError } from "./errors.ts";
+import { fileStamp } from "./file-stamp.ts";
 import type { ImageSource } from "./image-source.ts";
 import { ImageStore, type ReadyImage } from "./image-store.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer-limits.ts";
@@ -279,8 +279,7 @@ async function layoutImage(inside: StoreInternals, text: string, options: ImageO
   const cache = layoutEntries.get(inside) ?? new Map<string, { stamp: string; manifest: string }>();
   layoutEntries.set(inside, cache);
   const key = `${name} ${printPlatform(platform)}`;
-  const stats = statSync(join(reference.dir, "index.json"), { throwIfNoEntry: false });
-  const stamp = stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+  const stamp = fileStamp(join(reference.dir, "index.json")) ?? "";
   const cached = cache.get(key);
   const known = cached?.stamp === stamp ? images.find(cached.manifest) : undefined;
   if (known !== undefined) return named(name, known);
