@@ -7,6 +7,7 @@ export { ExitCode, UsageError } from "./exit-code.ts";
 export { bounded, createLog, LOG_FORMATS, LOG_LEVELS, type Log, type LogFormat, type LogLevel } from "./log.ts";
 export { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
 export { type ProbeServer, type Probes, startProbeServer } from "./probe-server.ts";
+export { PROCESS_METRICS } from "./process-metrics.ts";
 export { type GivenFlags, readSettings, type SettingsOf } from "./read-settings.ts";
 export {
   anyText,

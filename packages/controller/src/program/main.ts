@@ -5,8 +5,6 @@ import { setFlagsFromString } from "node:v8";
 // What is made while the program loads, and in bursts, would blow up the space for young objects to 48 MB, which it then keeps
 // for ever. `start` lets it grow as far as is useful.
 setFlagsFromString("--semi-space-growth-factor=1");
-// What the middle one of V8's compilers needs for its work, some 25 MB, is never given back; the last one does without.
-setFlagsFromString("--no-maglev");
 
 // Compiled code is kept between runs, where `NODE_COMPILE_CACHE` or the system's temporary folder has place for it. Only what is
 // imported after this line profits, hence the dynamic import.

@@ -1,4 +1,5 @@
 import type { RequestOutcome } from "@xfn/kubernetes";
+import { PROCESS_METRICS } from "@xfn/program";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { ReconcileWatcher } from "../engine/engine-metrics.ts";
 
@@ -26,7 +27,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, ...PROCESS_METRICS });
   const name = (text: string): string => `xfn_controller_${text}`;
   const reconciles = new Counter({
     name: name("reconciles_total"),

@@ -1,14 +1,9 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { setFlagsFromString } from "node:v8";
 import { compiledCodeDir } from "../cache-dir.ts";
+import { setFlagsForLoading } from "./v8-flags.ts";
 
-// What is made while the program loads would blow up the space for young objects to 16 MB, which a server then keeps for ever:
-// its calls' bytes are elsewhere, and the rest of a call is small.
-setFlagsFromString("--semi-space-growth-factor=1");
-// What the middle one of V8's compilers needs for its work, some 25 MB, is never given back; the last one does without.
-setFlagsFromString("--no-maglev");
-
+setFlagsForLoading();
 // Compiled code is kept between runs. Only what is imported after this line profits, hence the dynamic import.
 try {
   const dir = compiledCodeDir();

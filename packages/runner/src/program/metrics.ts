@@ -1,3 +1,4 @@
+import { PROCESS_METRICS } from "@xfn/program";
 import { type CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerEvent } from "../runner-event.ts";
@@ -43,7 +44,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, ...PROCESS_METRICS });
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
     new Counter({ name: `xfn_runner_${name}`, help, labelNames, registers });
   const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> =>

@@ -12,6 +12,7 @@ import { watchReadiness } from "./readiness.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
+import { setFlagsForServing } from "./v8-flags.ts";
 
 /** Failures that may mean that no container can be run here any more. */
 const DOUBTS: ReadonlySet<string> = new Set([
@@ -103,6 +104,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     // Said before it was started, the health service does not know it.
     server.setServing(readiness.ready);
     log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
+    setFlagsForServing();
     memory.used();
     const signal = await asked.promise;
     stopping = true;
