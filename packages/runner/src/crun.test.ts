@@ -36,6 +36,14 @@ test.each([
   expect(await identifyRuntime(path)).toEqual({ path, ...expected });
 });
 
+test("a runtime that wants a directory for its state, even to tell its version, is given one", async () => {
+  // As crun 1.21 does for an ordinary user without XDG_RUNTIME_DIR.
+  const path = program(
+    'case "$1" in --root=?*) echo crun version 1.21;; *) echo Failed to get state directory >&2; exit 1;; esac',
+  );
+  expect(await identifyRuntime(path)).toEqual({ path, family: "crun", version: "1.21" });
+});
+
 test("a runtime that fails is an error that says what it said", async () => {
   await expect(identifyRuntime(program("echo libyajl.so.2 is missing >&2; exit 127"))).rejects.toMatchObject({
     code: "StartFailed",

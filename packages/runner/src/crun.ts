@@ -36,6 +36,12 @@ export interface OciRuntime {
   version: string;
 }
 
+/**
+ * What a runtime is asked. Newer cruns want a directory for state, even for this: without one that is named, an ordinary user
+ * without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). Nothing is written to it.
+ */
+export const VERSION_ARGUMENTS: readonly string[] = ["--root=/", "--version"];
+
 /** It takes milliseconds. One that takes this long hangs. */
 const VERSION_TIMEOUT_MS = 10_000;
 /** A few lines. */
@@ -46,7 +52,7 @@ export async function identifyRuntime(path: string, timeoutMs: number = VERSION_
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   execFile(
     path,
-    ["--version"],
+    VERSION_ARGUMENTS,
     { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: MAX_VERSION_BYTES, encoding: "utf8" },
     (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);

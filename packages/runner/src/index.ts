@@ -23,7 +23,7 @@ export type { RunnerEvent } from "./runner-event.ts";
 
 export { cpuQuota } from "./cgroups-cpu-quota.ts";
 export type { OciRuntime } from "./crun.ts";
-export { findRuntime, identifyRuntime, knownDefect } from "./crun.ts";
+export { findRuntime, identifyRuntime, knownDefect, VERSION_ARGUMENTS } from "./crun.ts";
 export type { RuntimeFamily } from "./host/runtime-command.ts";
 export type { ProcessConfig, SandboxOptions } from "./runtime-spec.ts";
 export { runtimeSpec } from "./runtime-spec.ts";

@@ -1,4 +1,4 @@
-import { knownDefect } from "@xfn/runner";
+import { knownDefect, VERSION_ARGUMENTS } from "@xfn/runner";
 import type { Check } from "./check.ts";
 import type { Host } from "./host.ts";
 import { installCommand } from "./package-manager.ts";
@@ -15,7 +15,7 @@ export async function checkCrun(host: Host): Promise<Check> {
       remedy: await installCommand(host, "crun"),
     };
   }
-  const { code, stdout, stderr } = await host.exec(path, ["--version"]);
+  const { code, stdout, stderr } = await host.exec(path, VERSION_ARGUMENTS);
   const version = /^crun version (\S+)/m.exec(stdout)?.[1];
   if (code !== 0 || version === undefined) {
     return {

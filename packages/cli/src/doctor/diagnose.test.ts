@@ -48,7 +48,7 @@ type ExecTable = Record<string, ExecResult>;
 
 // Matched in order: the first pattern that the command contains.
 const GOOD: ExecTable = {
-  "crun --version": { code: 0, stdout: "crun version 1.21\ncommit: abc\n", stderr: "" },
+  "crun --root=/ --version": { code: 0, stdout: "crun version 1.21\ncommit: abc\n", stderr: "" },
   "--mount-proc": ok,
   userxattr: ok,
   "--fork true": ok,
@@ -121,12 +121,12 @@ describe("crun", () => {
     ["1.21.0", "ok"],
     ["2.0", "ok"],
   ])("version %s is %s", async (version, status) => {
-    const exec = { "crun --version": { code: 0, stdout: `crun version ${version}\n`, stderr: "" } };
+    const exec = { "crun --root=/ --version": { code: 0, stdout: `crun version ${version}\n`, stderr: "" } };
     expect(await find(host({ exec }), "crun")).toMatchObject({ status, canRun: true });
   });
 
   test("a crun that does not start is as good as none", async () => {
-    const exec = { "crun --version": failed("crun: error while loading shared libraries: libyajl.so.2") };
+    const exec = { "crun --root=/ --version": failed("crun: error while loading shared libraries: libyajl.so.2") };
     const check = await find(host({ exec }), "crun");
     expect(check).toMatchObject({ status: "fail", canRun: false });
     expect(check.detail).toContain("libyajl");
