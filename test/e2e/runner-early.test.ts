@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildImage, openStore } from "@xfn/oci-rootfs";
@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { DESCRIPTORS_OF_A_SANDBOX, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
 import { ask, buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
@@ -155,23 +156,71 @@ describe("sandboxes that are started early", needs("crun"), () => {
   });
 
   test("a function that does not wait gives each call the same answer, and is not started again and again", async () => {
+    const isEnded = (event: RunnerEvent): boolean => event.type === "sandbox-discarded" && event.reason === "ended";
     const answers = await build("test/answers", "echo done");
     const fails = await build("test/fails", "exit 3");
     for (let round = 0; round < 4; round++) {
       expect(await call(answers, "")).toBe("done\n");
       await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+      // One that is used before its end was seen teaches nothing: each image is called once until then.
+      await vi.waitFor(() => expect(events.filter(isEnded)).toHaveLength(2), { timeout: 30_000, interval: 20 });
       await sleep(100);
     }
     expect(runner.counts().waiting).toBe(0);
-    expect(events.filter(({ type }) => type === "sandbox-waiting").length).toBeLessThanOrEqual(2);
+    expect(events.filter(({ type }) => type === "sandbox-waiting")).toHaveLength(2);
   });
 
   test("one that is killed while it waits fails no call", async () => {
     await sh("echo first");
     await until(1);
-    for (const pid of functions()) process.kill(pid, "SIGKILL");
+    process.kill(await theFunction(), "SIGKILL");
     // At once, before anybody can have seen it.
     expect(await sh("echo second")).toBe("second\n");
+  });
+
+  test("one whose runtime hangs when it starts it goes with all of it, and its call ends at its deadline", async () => {
+    // The second process is in a session of its own, as those of a real one are.
+    runner = await replaced({ ociRuntime: await runtime("setsid sleep 600 & sleep 600") });
+    await sh("echo first");
+    await until(1);
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), { timeout: 30_000, interval: 20 });
+    await expect(sh("echo second", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
+    await until(1);
+    // Those of the next one that waits.
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), { timeout: 30_000, interval: 20 });
+  });
+
+  test.each([
+    ["ends only after its function", '"$@"; sleep 0.5; exit 0'],
+    [
+      "stays until the function's end, although it was told not to",
+      'for word; do shift; [ "$word" = --detach ] || set -- "$@" "$word"; done; exec "$@"',
+    ],
+  ])("one whose runtime %s answers as usual", async (_, script) => {
+    runner = await replaced({ ociRuntime: await runtime(script) });
+    await sh("echo first");
+    await until(1);
+    expect(await sh("echo second")).toBe("second\n");
+    await until(1);
+    await expect(sh("exit 3")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+    expect(startedEarly()).toEqual([false, true, true]);
+  });
+
+  test("one that fails before its runtime has ended is not taken for one that succeeded", async () => {
+    runner = await replaced({ ociRuntime: await runtime('"$@"; sleep 3; exit 0') });
+    const fails = await build("test/fails", "echo half; exit 3");
+    await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+    await until(1);
+    await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
+    expect(startedEarly()[1]).toBe(true);
+  });
+
+  test("one whose runtime fails to start it costs its call nothing", async () => {
+    runner = await replaced({ ociRuntime: await runtime("echo broken >&2; exit 1") });
+    for (let round = 0; round < 3; round++) {
+      expect(await sh("echo done")).toBe("done\n");
+      await sleep(100);
+    }
   });
 
   test("when the sandbox host is killed, what waited is gone and calls go on", async () => {
@@ -241,6 +290,12 @@ describe("sandboxes that are started early", needs("crun"), () => {
     const now = openDescriptors();
     expect(now.length, now.join(" ")).toBeLessThanOrEqual(first + DESCRIPTORS_OF_A_SANDBOX);
   });
+
+  /** A runtime that does what `script` says where it is to start a function early, and is crun otherwise. */
+  async function runtime(script: string): Promise<string> {
+    const text = `#!/bin/sh\ncase "$*" in *--detach*) set -- crun "$@"; ${script} ;; *) exec crun "$@" ;; esac\n`;
+    return await workspace.write("crun", text, { mode: 0o755 });
+  }
 
   /** Another runner in the place of the usual one. */
   async function replaced(options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> {
@@ -340,14 +395,14 @@ describe("the self-test", needs("crun"), () => {
     const workspace = await Workspace.create();
     const broken = await workspace.write(
       "crun",
-      '#!/bin/sh\n[ "$1" = --version ] && echo crun version 1.20 && exit\necho broken >&2\nexit 1\n',
+      '#!/bin/sh\ncase "$*" in *--version) echo crun version 1.20; exit;; esac\necho broken >&2\nexit 1\n',
       {
         mode: 0o755,
       },
     );
     const runner = await runnerOf(workspace, { ociRuntime: broken });
     try {
-      await expect(runner.check()).rejects.toThrow(/no container can be run/);
+      await expect(runner.check()).rejects.toThrow(/no container can be run: its container/);
     } finally {
       await runner.close();
       await workspace[Symbol.asyncDispose]();
@@ -355,31 +410,30 @@ describe("the self-test", needs("crun"), () => {
   });
 });
 
-/** The first processes of all containers below a process. */
-function functions(root = process.pid): number[] {
-  const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
-  const isRuntime = (pid: number): boolean =>
-    unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"), "").includes("\0run\0--bundle=");
-  return below(root).filter(isRuntime).flatMap(childrenOf);
-}
-
-function childrenOf(pid: number): number[] {
-  const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`), []);
-  return tasks.flatMap((task) =>
-    unlessGone(() => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8"), "")
-      .trim()
-      .split(" ")
-      .filter(Boolean)
-      .map(Number),
+/** The function that waits, once it is itself: it starts as a copy of its runtime. */
+async function theFunction(): Promise<number> {
+  const isShell = (pid: number): boolean => processFile(pid, "cmdline").startsWith("/bin/sh\0");
+  return await vi.waitFor(
+    () => {
+      const [pid, ...others] = functions().filter(isShell);
+      expect(others).toEqual([]);
+      return pid ?? expect.fail("no function waits");
+    },
+    { timeout: 30_000, interval: 10 },
   );
 }
 
-/** What is read of a process, which may end at any time. */
-function unlessGone<T>(read: () => T, otherwise: T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return otherwise;
-    throw error;
-  }
+/** The first processes of all containers below a process: those that are number 1, two namespaces below it. */
+function functions(root = process.pid): number[] {
+  const depth = processNumbers(root).length;
+  return descendantsOf(root).filter((pid) => processNumbers(pid).slice(depth).at(1) === 1);
+}
+
+/** What numbers a process has, from the outermost pid namespace to its own (proc_pid_status(5), NSpid). */
+function processNumbers(pid: number): number[] {
+  return (/^NSpid:\s+(.*)$/m.exec(processFile(pid, "status"))?.[1] ?? "").split(/\s+/).map(Number);
+}
+
+function sleepers(): number[] {
+  return descendantsOf(process.pid).filter((pid) => processFile(pid, "cmdline") === "sleep\x00600\0");
 }

@@ -358,9 +358,13 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     expect(await leftovers(state)).toEqual([]);
   });
   const runtime = async (does: string): Promise<string> =>
-    await workspace.write("runtime", `#!/bin/sh\n[ "$*" = --version ] && echo crun version 1.20 && exit\n${does}\n`, {
-      mode: 0o755,
-    });
+    await workspace.write(
+      "runtime",
+      `#!/bin/sh\ncase "$*" in *--version) echo crun version 1.20; exit;; esac\n${does}\n`,
+      {
+        mode: 0o755,
+      },
+    );
 
   test("fails with a reason on stderr alone: the reason is told, and it is not the function's", async () => {
     await withRunner(workspace, { ociRuntime: await runtime("echo cannot work here >&2; exit 1") }, async (runner) => {
@@ -409,7 +413,7 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
   test("lacks security fixes: that is said once, when it starts", async () => {
     const ociRuntime = await workspace.write(
       "runtime",
-      '#!/bin/sh\n[ "$*" = --version ] && echo crun version 1.19 && exit\nexec crun "$@"\n',
+      '#!/bin/sh\ncase "$*" in *--version) echo crun version 1.19; exit;; esac\nexec crun "$@"\n',
       { mode: 0o755 },
     );
     const warnings: (string | undefined)[][] = [];

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readlinkSync } from "node:fs";
 import process from "node:process";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { MAX_OUTPUT_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { DESCRIPTORS_OF_A_SANDBOX, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
 import { ask, buildShellFunction, failureOf, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
@@ -307,8 +308,7 @@ describe("runner", needs("crun"), () => {
 
 /** The crun processes below this one. */
 function crunProcesses(): number[] {
-  const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child, ...below(child)]);
-  return below(process.pid).filter((pid) => processFile(`/proc/${pid}/cmdline`).includes("\0run\0--bundle="));
+  return descendantsOf(process.pid).filter((pid) => processFile(pid, "cmdline").includes("\0run\0--bundle="));
 }
 
 /** The same, as soon as there are any. */
@@ -321,28 +321,4 @@ async function startedCrun(): Promise<number[]> {
     },
     { timeout: 30_000, interval: 20 },
   );
-}
-
-/** Those that end while one looks have none. */
-function childrenOf(pid: number): number[] {
-  return processFiles(`/proc/${pid}/task`).flatMap((task) =>
-    processFile(`/proc/${pid}/task/${task}/children`).trim().split(" ").filter(Boolean).map(Number),
-  );
-}
-
-function processFiles(folder: string): string[] {
-  return unlessGone(() => readdirSync(folder)) ?? [];
-}
-
-function processFile(path: string): string {
-  return unlessGone(() => readFileSync(path, "utf8")) ?? "";
-}
-
-function unlessGone<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw error;
-  }
 }

@@ -209,7 +209,7 @@ class CrunRunner implements Runner {
         sandbox.discard();
         throw error;
       }
-      sandbox.start(input.length);
+      sandbox.start({ inputBytes: input.length });
     };
     const { sandbox, early, release } = await this.#early.acquire(recipe, start);
     try {

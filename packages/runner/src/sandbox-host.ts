@@ -78,7 +78,8 @@ export class SandboxHost {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         detached: true,
         serialization: "json",
-        env: { PATH: process.env["PATH"] ?? "" },
+        // One thread besides the main one unmounts what calls leave.
+        env: { PATH: process.env["PATH"] ?? "", UV_THREADPOOL_SIZE: "1" },
       },
     );
     this.#child.on("message", (message) => this.#receive(message as HostResponse));

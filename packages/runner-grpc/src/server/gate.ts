@@ -29,6 +29,9 @@ export interface GateOptions {
 // Probes of Kubernetes cannot send a token, and the answer says no more than whether anybody is there.
 const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check"]);
 
+/** Why the signal of a call is aborted that has its answer. */
+const ANSWERED = "the call is over";
+
 /** A call that is past the gate. */
 export interface Admitted {
   readonly ticket: Ticket;
@@ -81,7 +84,8 @@ export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInter
       .withOnCancel(() => {
         clearTimeout(timer);
         if (ticket === undefined) return;
-        aborter.abort(gone(call));
+        // An error is dear to make, and nobody waits for this one.
+        aborter.abort(answering ? ANSWERED : gone(call));
         ticket.leave();
       })
       .build();

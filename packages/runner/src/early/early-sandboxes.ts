@@ -108,14 +108,15 @@ export class EarlySandboxes {
   }
 
   #start(sandbox: Sandbox): void {
-    sandbox.start();
+    sandbox.start({ early: true });
     this.#options.onEvent({ type: "sandbox-waiting", digest: sandbox.recipe.digest });
     const gone = (): void => this.#pool.gone(sandbox);
     sandbox.exit.then(gone, gone);
   }
 
   #discard(sandbox: Sandbox, reason: DiscardReason): void {
-    const waited = sandbox.isStarted;
+    // One that ended by itself is started no more.
+    const waited = sandbox.isStarted || reason === "ended";
     sandbox.discard();
     if (waited) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.recipe.digest, reason });
   }

@@ -15,6 +15,8 @@ import { RootFilesystems } from "./root-filesystem.ts";
 import type { Sandbox } from "./sandbox.ts";
 import {
   closeEnds,
+  exists,
+  findInit,
   killRuntime,
   killSandbox,
   killStrays,
@@ -23,6 +25,7 @@ import {
   runtimeError,
   startSandbox,
 } from "./sandbox.ts";
+import type { ExitStatus } from "./syscalls.ts";
 import { MountFlag, mount, reap } from "./syscalls.ts";
 import { usageOf } from "./usage.ts";
 
@@ -86,6 +89,8 @@ function withSandbox(id: string, work: (host: Held, sandbox: Sandbox) => void): 
 
 function initialise(request: InitRequest): Held {
   const { scratch } = request;
+  // What is made here is for containers, which have other ids, whatever umask the runner had.
+  process.umask(0o022);
   mount("tmpfs", scratch, "tmpfs", MountFlag.nosuid | MountFlag.nodev, "mode=755,size=64m");
   const files = networkFiles(scratch);
   writeFileSync(files.resolvConf, readIfPresent("/etc/resolv.conf"));
@@ -136,7 +141,7 @@ function start(host: Held, sandbox: Sandbox, request: StartRequest): void {
 }
 
 function kill(host: Held, sandbox: Sandbox): void {
-  if (sandbox.pid === undefined) {
+  if (sandbox.runtime === undefined && sandbox.init === undefined) {
     remove(host, sandbox);
     return;
   }
@@ -148,7 +153,8 @@ function kill(host: Held, sandbox: Sandbox): void {
 
 function measure(request: MeasureRequest): void {
   const usages = request.ids.flatMap((id) => {
-    const pid = sandboxes.get(id)?.pid;
+    const sandbox = sandboxes.get(id);
+    const pid = sandbox?.runtime ?? sandbox?.init;
     if (pid === undefined || held === undefined) return [];
     const usage = usageOf(pid);
     return [{ id, bytes: usage.bytes + held.rootFilesystems.used(id), cpuMs: usage.cpuMs }];
@@ -156,39 +162,66 @@ function measure(request: MeasureRequest): void {
   send({ type: "measured", usages });
 }
 
-function remove(host: Held, sandbox: Sandbox): void {
-  sandboxes.delete(sandbox.id);
-  closeEnds(sandbox);
-  // Nobody else sees these, and unmounting keeps a processor busy that the call's answer needs to get to its caller.
-  setTimeout(() => {
-    host.rootFilesystems.remove(sandbox.id);
-    removeState(host.scratch, sandbox.id);
-  }, REMOVAL_DELAY_MS);
+function reapAll(): void {
+  for (let status = reap(); status !== undefined; status = reap()) if (held !== undefined) reaped(held, status);
 }
 
-function reapAll(): void {
-  for (let status = reap(); status !== undefined; status = reap()) {
-    const { pid, code, signal } = status;
-    const sandbox = [...sandboxes.values()].find((candidate) => candidate.pid === pid);
-    if (sandbox === undefined || held === undefined) continue;
-    const { id } = sandbox;
-    // A crun that was killed cannot take its container along.
-    if (signal !== null) {
-      const others = [...sandboxes.values()].flatMap((other) => (other === sandbox ? [] : (other.pid ?? [])));
-      killStrays(others);
-    }
-    // The answer first: nothing of the container runs any more, and what is left of it is ours alone to see.
-    send({
-      type: "exited",
-      id,
-      at: monotonicMs(),
-      code,
-      signal,
-      runtimeError: runtimeError(held.scratch, id, code),
-      diskFull: held.rootFilesystems.isFull(id),
-    });
-    remove(held, sandbox);
+function reaped(host: Held, status: ExitStatus): void {
+  for (const sandbox of sandboxes.values()) {
+    if (sandbox.runtime === status.pid) return runtimeEnded(host, sandbox, status);
+    if (sandbox.init === status.pid && sandbox.detached) return functionEnded(host, sandbox, status);
   }
+  // A function may end before its runtime has said which process it is.
+  for (const sandbox of sandboxes.values()) {
+    if (sandbox.detached && sandbox.runtime !== undefined) sandbox.strangers.push(status);
+  }
+}
+
+function runtimeEnded(host: Held, sandbox: Sandbox, { code, signal }: ExitStatus): void {
+  sandbox.runtime = undefined;
+  const init = findInit(host.scratch, sandbox);
+  // One that was killed cannot take its container along.
+  if (!sandbox.detached) return ended(host, sandbox, code, signal !== null);
+  if (code !== 0 || init === undefined) return ended(host, sandbox, code, true);
+  const status = sandbox.strangers.find(({ pid }) => pid === init);
+  sandbox.strangers = [];
+  if (status !== undefined) return functionEnded(host, sandbox, status);
+  // A runtime that stayed all the same has waited for the function, and has ended as it did.
+  if (!exists(init)) ended(host, sandbox, code, false);
+}
+
+function functionEnded(host: Held, sandbox: Sandbox, { code, signal }: ExitStatus): void {
+  // 128 + N for one that died of signal N, as runtimes pass it on. One whose runtime is still there was killed by us.
+  ended(host, sandbox, signal === null ? code : 128 + signal, sandbox.runtime !== undefined);
+}
+
+/** @param strays - whether something of it may still run */
+function ended(host: Held, sandbox: Sandbox, code: number | null, strays: boolean): void {
+  const { id } = sandbox;
+  if (strays) killStrays(host.scratch, sandbox);
+  const failed = code !== 0;
+  // The answer first: nothing of the container runs any more, and what is left of it is ours alone to see.
+  send({
+    type: "exited",
+    id,
+    at: monotonicMs(),
+    code,
+    runtimeError: failed ? runtimeError(host.scratch, id, code) : null,
+    diskFull: failed && host.rootFilesystems.isFull(id),
+  });
+  remove(host, sandbox, strays);
+}
+
+function remove(host: Held, sandbox: Sandbox, strays = false): void {
+  sandboxes.delete(sandbox.id);
+  closeEnds(sandbox);
+  const later = (): void => {
+    if (strays && killStrays(host.scratch, sandbox) > 0) return void setTimeout(later, REMOVAL_DELAY_MS);
+    host.rootFilesystems.remove(sandbox.id);
+    removeState(host.scratch, sandbox.id);
+  };
+  // Nobody else sees these, and unmounting keeps a processor busy that the call's answer needs to get to its caller.
+  setTimeout(later, REMOVAL_DELAY_MS);
 }
 
 function send(response: HostResponse): void {

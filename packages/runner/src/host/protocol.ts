@@ -47,6 +47,8 @@ export interface StartRequest {
   runtimeFamily: RuntimeFamily;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: string[];
+  /** Whether the runtime is to end as soon as the function runs, so that nobody waits for its end when the function has ended. */
+  detach: boolean;
   /** Make the stdio pipes as large as an ordinary user may, for large inputs. */
   largePipes: boolean;
 }
@@ -83,7 +85,7 @@ export type HostResponse =
   | { type: "startFailed"; id: string; message: string }
   | { type: "measured"; usages: Usage[] }
   /**
-   * `runtimeError` is what crun itself had to say, where it failed before or while starting the function; `diskFull` whether
+   * `code` is the function's exit code, or its runtime's; null where the runtime was killed. `runtimeError` is what crun itself had to say, where it failed before or while starting the function; `diskFull` whether
    * the writable part of the root filesystem had no room left; `at` the time on {@link monotonicMs}.
    */
   | {
@@ -91,7 +93,6 @@ export type HostResponse =
       id: string;
       at: number;
       code: number | null;
-      signal: number | null;
       runtimeError: string | null;
       diskFull: boolean;
     };

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync, statfsSync, syml
 import type { PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
-import { MountFlag, mount, unmount } from "./syscalls.ts";
+import { MountFlag, mount, unmount, unmountTree } from "./syscalls.ts";
 
 // A copied image counts against the tmpfs that holds it. Its size is known only once it is there: then the bound becomes
 // what it takes and the writable part.
@@ -17,6 +17,9 @@ const FULL_BYTES = 64 * 1024;
 
 const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
 const scratchSize = (bytes: number, files: number): string => `mode=755,size=${bytes},nr_inodes=${files}`;
+
+/** What a directory is made with: the process has the umask 022. */
+const DIRECTORY_MODE = 0o755;
 
 /** How a root filesystem came to be; `notice` is why it is no overlay. */
 export interface Prepared {
@@ -74,11 +77,10 @@ export class RootFilesystems {
   /** Takes the call's directory away with all that is mounted there. What cannot be taken away goes with this process. */
   remove(id: string): void {
     const paths = sandboxPaths(this.#scratch, id);
-    // A copied root filesystem is no mount, and neither is one that is shared.
-    quietly(() => unmount(paths.rootfs));
-    quietly(() => unmount(paths.call));
-    quietly(() => rmdirSync(paths.call));
-    this.#shared.release(id);
+    unmountTree(paths.call, () => {
+      quietly(() => rmdirSync(paths.call));
+      this.#shared.release(id);
+    });
   }
 
   /** Mounts a tmpfs on a directory and makes `rootfs` in it. */
@@ -170,10 +172,10 @@ function makeMountPoints(root: string, request: PrepareRequest): void {
   }
 }
 
-function makeDirectory(path: string, owner: PrepareRequest["owner"], mode = 0o755): void {
+function makeDirectory(path: string, owner: PrepareRequest["owner"], mode = DIRECTORY_MODE): void {
   unlessThere(() => {
     mkdirSync(path);
-    chmodSync(path, mode);
+    if (mode !== DIRECTORY_MODE) chmodSync(path, mode);
     if (owner !== null) chownSync(path, owner.uid, owner.gid);
   });
 }

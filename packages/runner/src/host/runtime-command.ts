@@ -6,7 +6,7 @@ import { runtimeCopy } from "./runtime-copy.ts";
 export type RuntimeFamily = "crun" | "runc" | "other";
 
 /** What of a request the command line says. */
-export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily">;
+export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "detach">;
 
 /** What starts a container: arguments for spawn. */
 export interface RuntimeCommand {
@@ -35,6 +35,7 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest): Runtim
     `--log=${paths.log}`,
     "--log-format=json",
     "run",
+    ...(request.detach ? ["--detach"] : []),
     `--bundle=${paths.bundle}`,
     `--pid-file=${paths.pidFile}`,
     request.id,

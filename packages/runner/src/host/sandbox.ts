@@ -1,9 +1,10 @@
-import { closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import type { CgroupGate } from "./cgroup-gate.ts";
 import { makeCgroupGate } from "./cgroup-gate.ts";
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCommand } from "./runtime-command.ts";
+import type { ExitStatus } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
 /** crun's errors are a line; what is longer is no help. */
@@ -20,9 +21,17 @@ interface Ends {
 /** One container, seen from the host process. */
 export interface Sandbox {
   id: string;
-  /** crun's process id; undefined before it is started. */
-  pid: number | undefined;
+  /** The OCI runtime, from its start to its end. */
+  runtime: number | undefined;
+  /** The function's first process, once the runtime has said which one it is. */
+  init: number | undefined;
+  /** Whether the runtime was told to end before the function: then the function is a child of this process. */
+  detached: boolean;
+  /** Children that are nobody's, and ended while the runtime was at work: the function may be among them. */
+  strangers: ExitStatus[];
   ends: Ends;
+  /** What all of its processes have as stdout, unless they close it, and none of another: `pipe:[123]`. */
+  stdout: string;
   /** What it waits at until it is in its cgroups, where it joins any. */
   gate: CgroupGate | undefined;
 }
@@ -33,13 +42,17 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
   const [stdin, stdout, stderr] = [pipe(), pipe(), pipe()];
   return {
     id,
-    pid: undefined,
+    runtime: undefined,
+    init: undefined,
+    detached: false,
+    strangers: [],
+    stdout: `pipe:[${fstatSync(stdout.write).ino}]`,
     gate: undefined,
     ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
   };
 }
 
-/** Starts `crun run`. */
+/** Starts the runtime, which starts the function. */
 export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRequest): void {
   const { path, argv, env } = runtimeCommand(scratch, request);
   const { ours, theirs } = sandbox.ends;
@@ -48,8 +61,9 @@ export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRe
   const { cgroupProcs } = request;
   if (cgroupProcs.length > 0) sandbox.gate = makeCgroupGate(sandboxPaths(scratch, request.id).bundle);
   try {
-    sandbox.pid = spawn(path, argv, env, theirs);
-    sandbox.gate?.open(sandbox.pid, cgroupProcs);
+    sandbox.runtime = spawn(path, argv, env, theirs);
+    sandbox.detached = request.detach;
+    sandbox.gate?.open(sandbox.runtime, cgroupProcs);
   } catch (error) {
     killRuntime(sandbox);
     throw error;
@@ -71,17 +85,26 @@ function closeAll(fds: number[]): void {
   fds.fill(-1);
 }
 
-/** SIGKILL to the container's first process, which takes its whole pid namespace along; to crun where it has none yet. */
-export function killSandbox(scratch: string, sandbox: Sandbox): void {
-  const init = Number(readText(sandboxPaths(scratch, sandbox.id).pidFile));
-  // The pid file is crun's own and lies on a tmpfs that no container sees.
-  if (Number.isSafeInteger(init) && init > 1) killQuietly(init);
-  else killRuntime(sandbox);
+/** The function's first process; undefined where its runtime has made none. */
+export function findInit(scratch: string, sandbox: Sandbox): number | undefined {
+  if (sandbox.init === undefined) {
+    // The file is the runtime's own and lies on a tmpfs that no container sees.
+    const pid = Number(readText(sandboxPaths(scratch, sandbox.id).pidFile));
+    if (Number.isSafeInteger(pid) && pid > 1) sandbox.init = pid;
+  }
+  return sandbox.init;
 }
 
-/** SIGKILL to crun, for one that did not end although its container did; the container goes with {@link killStrays}. */
+/** SIGKILL to the container's first process, which takes its whole pid namespace along; to its runtime where it has none yet. */
+export function killSandbox(scratch: string, sandbox: Sandbox): void {
+  const init = findInit(scratch, sandbox);
+  if (init === undefined) killRuntime(sandbox);
+  else killQuietly(init);
+}
+
+/** SIGKILL to a runtime that does not end although its container did; what it leaves goes with {@link killStrays}. */
 export function killRuntime(sandbox: Sandbox): void {
-  if (sandbox.pid !== undefined) killQuietly(-sandbox.pid);
+  if (sandbox.runtime !== undefined) killQuietly(-sandbox.runtime);
 }
 
 /**
@@ -115,12 +138,35 @@ export function removeState(scratch: string, id: string): void {
   quietly(() => rmSync(`${scratch}/state/${id}`, { recursive: true, force: true }));
 }
 
-/** Kills children of ours that nobody started: what a crun that was killed half-way left behind. */
-export function killStrays(known: Iterable<number>): void {
-  const expected = new Set(known);
-  for (const word of readText("/proc/self/task/1/children").split(" ")) {
-    const pid = Number(word);
-    if (pid > 1 && !expected.has(pid)) killQuietly(pid);
+/**
+ * SIGKILL to what a runtime that was killed half-way leaves: parts of itself, and its container. To be called until nothing is
+ * found, as one of them may just have started another.
+ *
+ * @returns how many were found
+ */
+export function killStrays(scratch: string, sandbox: Sandbox): number {
+  const init = findInit(scratch, sandbox);
+  if (init !== undefined) killQuietly(init);
+  const strays = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && holds(name, sandbox.stdout));
+  for (const pid of strays) killQuietly(Number(pid));
+  return strays.length;
+}
+
+function holds(pid: string, stdout: string): boolean {
+  try {
+    return Number(pid) !== process.pid && readlinkSync(`/proc/${pid}/fd/1`) === stdout;
+  } catch {
+    // It has ended, or has closed it.
+    return false;
+  }
+}
+
+/** Whether there is such a process, be it one that has ended and waits for its parent. */
+export function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
