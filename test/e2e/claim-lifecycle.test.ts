@@ -273,6 +273,21 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.claim("swap")).toBeUndefined();
     });
 
+    test("keeps its claim while the server does not delete it, for whatever conflict", async () => {
+      await world.createClaim("conflict");
+      await world.reconcileClaim("conflict");
+      const name = nameOf(await world.compositeOf("conflict"));
+      await remove("conflict");
+      const conflict = new ApiError("Conflict", "try again", { status: 409, reason: "Conflict" });
+      const refusing: Client = { ...world.context.client, delete: () => Promise.reject(conflict) };
+      const reconcile = world.reconciler({ client: refusing });
+      await expect(reconcile("default/conflict", AbortSignal.timeout(10_000))).rejects.toBe(conflict);
+      expect((await world.claim("conflict"))?.metadata["finalizers"]).toHaveLength(1);
+      await world.reconcileClaim("conflict");
+      expect(await world.claim("conflict")).toBeUndefined();
+      expect(await world.composite(name)).toBeUndefined();
+    });
+
     test("leaves a composite that it was never bound to", async () => {
       await createComposite("unbound");
       await world.createClaim("unbound", bound("unbound"), { finalizers: ["finalizer.apiextensions.crossplane.io"] });
@@ -389,6 +404,15 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("none"))["Ready"]).toBe("True Available");
       await world.reconcileClaim("none");
       expect(world.events.filter(({ reason }) => reason === "NoConnectionSecret")).toHaveLength(1);
+    });
+
+    test("that is wanted in an external store is told of: there are none", async () => {
+      await world.createClaim("external", { publishConnectionDetailsTo: { name: "external-details" } });
+      await world.reconcileClaim("external");
+      await world.setStatus(nameOf(await world.compositeOf("external")), ready());
+      await world.reconcileClaim("external");
+      await world.reconcileClaim("external");
+      expect(world.events.filter(({ message }) => message.includes("publishConnectionDetailsTo"))).toHaveLength(1);
     });
   });
 });

@@ -247,6 +247,18 @@ describe("a composite resource", needs("api-server"), () => {
     expect(await conditions("paused")).toMatchObject({ Synced: "True ReconcileSuccess" });
   });
 
+  test("an external store for its connection details is told of: there are none", async () => {
+    world.compose({ resources: [template("a")] });
+    await world.create("external", { publishConnectionDetailsTo: { name: "details" } });
+    world.events.length = 0;
+    await world.reconcile("external");
+    await world.reconcile("external");
+    expect(world.events.filter(({ reason }) => reason === "PublishConnectionSecret")).toEqual([
+      expect.objectContaining({ type: "Warning", message: expect.stringContaining("writeConnectionSecretToRef") }),
+    ]);
+    expect(await conditions("external")).toMatchObject({ Synced: "True ReconcileSuccess" });
+  });
+
   test("a kind that is not served is named; the other entries are made, and nothing is deleted", async () => {
     world.compose({ resources: [template("a"), template("b")] });
     await world.create("unserved");

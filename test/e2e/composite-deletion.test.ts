@@ -1,14 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { type CompositeWorld, compositeWorld, installKinds } from "../harness/composites.ts";
+import { type CompositeWorld, compositeWorld, installKinds, WIDGET_CRD } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // The end of a composite resource, on a real API server with its garbage collector.
 
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
+
+function readyOf(xr: LiveObject | undefined): JsonObject | undefined {
+  const conditions = (xr?.["status"] as JsonObject | undefined)?.["conditions"] as JsonObject[] | undefined;
+  return conditions?.find(({ type }) => type === "Ready");
+}
+
+/** A client of a server that does not list a kind. */
+function unlisting(client: Client, unlisted: string): Client {
+  return {
+    ...client,
+    kind: (apiVersion, kind, options) =>
+      kind === unlisted
+        ? Promise.reject(new ApiError("KindNotServed", `the API server does not serve kind ${kind} of ${apiVersion}`))
+        : client.kind(apiVersion, kind, options),
+  };
+}
 
 describe("a composite resource that is deleted", needs("api-server"), () => {
   let server: TestApiServer;
@@ -17,6 +34,8 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
   beforeAll(async () => {
     server = await startApiServer();
     await installKinds(server);
+    // Else it may know the XRs some time before it knows the widgets, and take a foreground deletion for done.
+    await server.restartControllerManager();
     await server.kubectl(["create", "namespace", "xfn-system"]);
     world = await compositeWorld(server);
   });
@@ -67,12 +86,12 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(outcome?.requeueAfterMs).toBeGreaterThan(0);
     const xr = await findXr("foreground");
     expect(xr?.metadata["finalizers"]).toContain("composite.apiextensions.crossplane.io");
-    const conditions = (xr?.["status"] as JsonObject)["conditions"] as JsonObject[];
-    expect(conditions.find(({ type }) => type === "Ready")).toMatchObject({ status: "False", reason: "Deleting" });
+    expect(readyOf(xr)).toMatchObject({ status: "False", reason: "Deleting" });
     await world.reconcile("foreground");
     expect(world.writes()).toEqual([]);
     await hold("foreground", null);
-    await world.reconcile("foreground");
+    // The garbage collector takes its finalizer off meanwhile: whoever writes last is told of a conflict.
+    while ((await world.reconcile("foreground")) !== undefined) await sleep(20);
     expect((await findXr("foreground"))?.metadata["finalizers"] ?? []).not.toContain(
       "composite.apiextensions.crossplane.io",
     );
@@ -126,6 +145,47 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect((await find("users"))?.metadata["deletionTimestamp"]).toBeUndefined();
     expect(await find("forger")).toBeUndefined();
     expect(await findXr("forger")).toBeUndefined();
+  });
+
+  test("a kind that the server does not list for a moment: it stays until that is deleted, too", async () => {
+    await composed("unlisted");
+    await world.client.delete({ ...XR, name: "unlisted" });
+    const client = unlisting(world.client, "Widget");
+    for (let looks = 0; looks < 2; looks++) {
+      await expect(world.reconcile("unlisted", { client })).rejects.toThrow(/cannot delete Widget unlisted/);
+    }
+    expect((await findXr("unlisted"))?.metadata["finalizers"]).toEqual(["composite.apiextensions.crossplane.io"]);
+    expect((await find("unlisted"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    await world.reconcile("unlisted");
+    expect(await findXr("unlisted")).toBeUndefined();
+    expect(await find("unlisted")).toBeUndefined();
+  });
+
+  test("a kind whose CRD is going: in the foreground it stays until the CRD has gone", async () => {
+    const names = { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" };
+    const crd = { ...WIDGET_CRD, metadata: { name: "gadgets.things.example.org" } };
+    await server.apply({ ...crd, spec: { ...(WIDGET_CRD["spec"] as JsonObject), names } });
+    await server.kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd/gadgets.things.example.org"]);
+    const gadget = { apiVersion: WIDGET.apiVersion, kind: "Gadget" };
+    await world.client.create({ ...gadget, metadata: { name: "last", finalizers: ["example.org/slow"] }, spec: {} });
+    await composed("crd-going");
+    await hold("crd-going", ["example.org/slow"]);
+    const resourceRefs = [
+      { ...WIDGET, name: "crd-going" },
+      { ...gadget, name: "last" },
+    ];
+    await world.client.patch({ ...XR, name: "crd-going" }, "merge", { spec: { resourceRefs } });
+    await world.client.delete({ ...XR, name: "crd-going" }, { propagationPolicy: "Foreground" });
+    await server.kubectl(["delete", "--wait=false", "crd", "gadgets.things.example.org"]);
+    const waitsFor = async (): Promise<unknown> => {
+      await world.reconcile("crd-going", { client: unlisting(world.client, "Gadget") });
+      return readyOf(await world.xr("crd-going"))?.["message"];
+    };
+    expect(await waitsFor()).toBe("Waiting for 2 composed resources to be deleted");
+    await world.client.patch({ ...gadget, name: "last" }, "merge", { metadata: { finalizers: null } });
+    await server.kubectl(["wait", "--for=delete", "--timeout=60s", "crd/gadgets.things.example.org"]);
+    expect(await waitsFor()).toBe("Waiting for 1 composed resources to be deleted");
+    await hold("crd-going", null);
   });
 
   test("a name that was given to somebody else meanwhile is theirs: nothing of it is deleted", async () => {

@@ -1,6 +1,6 @@
 import { definitionReconciler } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import type { LiveObject, Outcome } from "@xfn/kubernetes";
+import { ApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import {
@@ -251,6 +251,36 @@ describe("a definition", needs("api-server"), () => {
     await settle("xends.example.org");
     expect(await definition("xends.example.org")).toBeUndefined();
     expect(await crd("xends.example.org")).toBeUndefined();
+  });
+
+  test("that is deleted keeps the CRD of a kind that the server does not list for a moment", async () => {
+    let listed = false;
+    const other = await definitionWorld(server, {
+      wrap: (client) => ({
+        ...client,
+        list: (kind, options) =>
+          listed || kind.plural !== "xmoments"
+            ? client.list(kind, options)
+            : Promise.reject(new ApiError("KindNotServed", "list xmoments: 404 page not found", { status: 404 })),
+      }),
+    });
+    const reconcileOther = definitionReconciler(other.context);
+    const { claimNames: _, ...spec } = thingDefinition({}, "moment").spec;
+    await create({ ...thingDefinition({}, "moment"), spec });
+    await other.settle(reconcileOther, "xmoments.example.org");
+    await create({ apiVersion: "example.org/v1", kind: "XMoment", metadata: { name: "x" }, spec: {} });
+    await remove("xmoments.example.org");
+    for (let looks = 0; looks < 3; looks++) {
+      expect(await other.look(reconcileOther, "xmoments.example.org")).toMatchObject({
+        requeueAfterMs: expect.any(Number),
+      });
+    }
+    expect((await crd("xmoments.example.org"))?.metadata).not.toHaveProperty("deletionTimestamp");
+    expect((await world.find("example.org/v1", "XMoment", "x"))?.metadata).not.toHaveProperty("deletionTimestamp");
+    listed = true;
+    await other.settle(reconcileOther, "xmoments.example.org");
+    expect(await definition("xmoments.example.org")).toBeUndefined();
+    await other.stop();
   });
 
   test("that is deleted in the foreground has its instances deleted so, too", async () => {

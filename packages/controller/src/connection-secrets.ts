@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { AppliedMemory } from "./composite/apply-changed.ts";
 import { CompositeError, refused } from "./composite/composite-error.ts";
@@ -36,6 +36,12 @@ export function secretPlaceOf(xr: LiveObject): SecretPlace | undefined {
   const name = textAt(xr, "spec", "writeConnectionSecretToRef", "name");
   const namespace = textAt(xr, "spec", "writeConnectionSecretToRef", "namespace");
   return name === undefined || namespace === undefined ? undefined : { name, namespace };
+}
+
+/** What to tell the author of an XR or claim that wants its details in an external secret store; undefined if it does not. */
+export function unsupportedPublishing({ spec }: LiveObject): string | undefined {
+  if (!isObject(spec) || spec["publishConnectionDetailsTo"] === undefined) return undefined;
+  return "spec.publishConnectionDetailsTo has no effect: there are no external secret stores; use spec.writeConnectionSecretToRef";
 }
 
 /**

@@ -76,7 +76,10 @@ async function deleteComposite(work: ClaimWork, composite: LiveObject, isForegro
       signal: work.signal,
     });
   } catch (error) {
-    // Another of that name came meanwhile: the one that was ours is gone.
-    if (!isApiError(error, "NotFound", "Conflict")) throw error;
+    if (isApiError(error, "NotFound")) return;
+    if (!isApiError(error, "Conflict")) throw error;
+    // Where another of that name came meanwhile, the one that was ours is gone. A conflict has other reasons, too.
+    const now = await findCompositeLive(work, name);
+    if (now?.metadata.uid === uid) throw error;
   }
 }

@@ -3,6 +3,7 @@ import { isApiError, type LiveObject, type Outcome, type Reconcile, type Resourc
 import { AppliedMemory } from "../composite/apply-changed.ts";
 import { OwnWrites } from "../composite/own-writes.ts";
 import type { Condition } from "../conditions.ts";
+import { unsupportedPublishing } from "../connection-secrets.ts";
 import type { Context } from "../context.ts";
 import { mergePatch } from "../merge-patch.ts";
 import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../names.ts";
@@ -123,6 +124,9 @@ async function publish(work: ClaimWork, composite: LiveObject): Promise<Outcome 
       const message = "copied the composite's connection secret";
       context.events.record(claim, { type: "Normal", reason: "PropagateConnectionSecret", message });
     }
+    const unpublished = says(claim, AVAILABLE) ? undefined : unsupportedPublishing(claim);
+    if (unpublished !== undefined)
+      context.events.record(claim, { type: "Warning", reason: "PropagateConnectionSecret", message: unpublished });
     if (!says(claim, AVAILABLE) && isSecretMissing(claim, composite)) {
       const message =
         "the composite has no connection secret to copy: its Composition says no writeConnectionSecretsToNamespace";

@@ -2,7 +2,12 @@ import type { Composition } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { ApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, type StepResult, secretDetails } from "@xfn/pipeline";
-import { isControlledBy, publishConnectionSecret, secretPlaceOf } from "../connection-secrets.ts";
+import {
+  isControlledBy,
+  publishConnectionSecret,
+  secretPlaceOf,
+  unsupportedPublishing,
+} from "../connection-secrets.ts";
 import { findLive } from "../read-objects.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { type Applicable, applicable, applyComposed } from "./apply-composed.ts";
@@ -96,6 +101,8 @@ export async function composeResources(work: Work): Promise<Outcome> {
   // Without checks it would count as ready, and it is not even as it should be.
   const unready = [...new Set([...judged.unready, ...failed])].toSorted();
   for (const message of warnings) tellResult(work, { severity: "Warning", message });
+  const unpublished = unsupportedPublishing(work.xr);
+  if (unpublished !== undefined) tell(work, "Warning", "PublishConnectionSecret", unpublished);
   if (failures.length === 0) {
     for (const object of toDelete(run, observed, resources)) await attempt(() => deleteComposed(work, object));
   }

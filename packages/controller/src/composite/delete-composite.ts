@@ -1,10 +1,15 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
-import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ObjectReference, type Outcome } from "@xfn/kubernetes";
+import { conditionOf } from "../conditions.ts";
 import { deleteConnectionSecret, secretPlaceOf } from "../connection-secrets.ts";
+import { CRDS } from "../kinds.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
+import { textAt } from "../read-objects.ts";
+import { servedVersions } from "../served-versions.ts";
+import { refused } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposed } from "./delete-composed.ts";
-import { recordedReferences, referenceTo } from "./references.ts";
+import { describeReference, recordedReferences, referenceTo } from "./references.ts";
 import { readKnown, type Work } from "./work.ts";
 
 /** Somebody may take the last finalizer off a composed resource without our being told, where its kind cannot be watched. */
@@ -17,7 +22,7 @@ const LOOK_AGAIN_MS = 10_000;
  *
  * The garbage collector would do most of it. But it cannot once the XR's own kind is gone, as when its definition is deleted.
  *
- * @throws {CompositeError} if the server refuses to delete something; the XR stays then
+ * @throws {CompositeError} if the server refuses to delete something, or does not list a kind that it serves; the XR stays then
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 export async function deleteComposite(work: Work): Promise<Outcome | undefined> {
@@ -39,22 +44,49 @@ export async function deleteComposite(work: Work): Promise<Outcome | undefined> 
 
 async function deleteAll(work: Work, policy: "Background" | "Foreground"): Promise<number> {
   let remaining = 0;
+  let listed: Promise<readonly LiveObject[]> | undefined;
+  // There may be thousands: read once, and only where something is not served.
+  const crds = (): Promise<readonly LiveObject[]> =>
+    (listed ??= work.context.client.list(CRDS, { signal: work.signal }).then(({ items }) => items));
   for (const reference of recordedReferences(work.xr)) {
-    const object = await readReferenced(work, reference);
-    if (object !== undefined && (await deleteComposed(work, object, policy)) === "going") remaining++;
+    const found = await readReferenced(work, reference, crds);
+    const became = found === undefined || found === "going" ? found : await deleteComposed(work, found, policy);
+    if (became === "going") remaining++;
   }
   return remaining;
 }
 
-async function readReferenced(work: Work, reference: ReturnType<typeof referenceTo>): Promise<LiveObject | undefined> {
+async function readReferenced(
+  work: Work,
+  reference: ObjectReference,
+  crds: () => Promise<readonly LiveObject[]>,
+): Promise<LiveObject | "going" | undefined> {
   try {
     const kind = await work.context.client.kind(reference.apiVersion, reference.kind, { signal: work.signal });
     return await readKnown(work, kind, reference);
   } catch (error) {
+    if (!isApiError(error, "KindNotServed")) throw error;
+    const crd = crdOf(reference, await crds());
     // With its CRD every object of a kind went.
-    if (isApiError(error, "KindNotServed")) return undefined;
-    throw error;
+    if (crd === undefined) return undefined;
+    if (crd.metadata["deletionTimestamp"] !== undefined) return "going";
+    throw refused(error, `cannot delete ${describeReference(reference)}`, false);
   }
+}
+
+/**
+ * The CRD that says that a kind is served in this version. A server does not list the kind for a moment after it has taken the
+ * CRD, and one of several servers for longer than the others.
+ */
+function crdOf(reference: ObjectReference, crds: readonly LiveObject[]): LiveObject | undefined {
+  return crds.find(
+    (crd) =>
+      textAt(crd, "spec", "names", "kind") === reference.kind &&
+      conditionOf(crd, "Established")?.["status"] === "True" &&
+      servedVersions(crd).some(
+        (version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}` === reference.apiVersion,
+      ),
+  );
 }
 
 async function release({ xr, context, signal }: Work): Promise<void> {

@@ -1,10 +1,10 @@
-import { isObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { conditionOf } from "../conditions.ts";
 import type { Context } from "../context.ts";
 import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
 import { controllerOf } from "../owner.ts";
 import { apiVersionOf, objectAt, textAt } from "../read-objects.ts";
+import { servedVersions } from "../served-versions.ts";
 import { findCrd } from "./definition-crd.ts";
 import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
 
@@ -85,8 +85,13 @@ async function removeKind(
   if (plural === undefined || group === undefined) return undefined;
   const crd = await findCrd(context, `${plural}.${group}`, signal);
   if (crd === undefined || controllerOf(crd)?.uid !== definition.metadata.uid) return undefined;
+  const waitForCrd = {
+    message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
+    ms: WAIT_FOR_CRD_MS,
+  };
   const kind = kindOf(crd);
   const instances = kind === undefined ? [] : await instancesOf(context, crd, kind, signal);
+  if (instances === undefined) return waitForCrd;
   if (kind !== undefined && instances.length > 0) {
     const living = instances.filter(({ metadata }) => metadata["deletionTimestamp"] === undefined);
     const policy = finalizersOf(definition).includes(FOREGROUND) ? "Foreground" : undefined;
@@ -99,13 +104,12 @@ async function removeKind(
   }
   if (crd.metadata["deletionTimestamp"] === undefined)
     await deleteExact(context, crd, crd.apiVersion, undefined, signal);
-  return { message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`, ms: WAIT_FOR_CRD_MS };
+  return waitForCrd;
 }
 
 /** What a CRD serves; its names are its own, whatever became of the definition's. */
 function kindOf(crd: LiveObject): ResourceKind | undefined {
-  const versions = objectAt(crd, "spec")["versions"];
-  const served = (Array.isArray(versions) ? versions : []).filter(isObject).filter((one) => one["served"] === true);
+  const served = servedVersions(crd);
   const version = textAt(served.find((one) => one["storage"] === true) ?? served[0], "name");
   const group = textAt(crd, "spec", "group");
   const kind = textAt(crd, "spec", "names", "kind");
@@ -114,19 +118,22 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
   return { group, version, kind, plural, namespaced: textAt(crd, "spec", "scope") === "Namespaced" };
 }
 
+/**
+ * The instances of a kind; undefined where they are not known for the moment. A server takes the path of a kind away before the
+ * CRD that was deleted is gone, and adds that of a new one some time after it is established.
+ */
 async function instancesOf(
   { client }: Context,
   crd: LiveObject,
   kind: ResourceKind,
   signal: AbortSignal,
-): Promise<readonly LiveObject[]> {
+): Promise<readonly LiveObject[] | undefined> {
   try {
     return (await client.list(kind, { signal })).items;
   } catch (error) {
+    if (!isApiError(error, "KindNotServed", "NotFound")) throw error;
     // A CRD that was never established serves nothing, and has no instances. Of another there are perhaps some.
-    const isServed = conditionOf(crd, "Established")?.["status"] === "True";
-    if (!isServed && isApiError(error, "KindNotServed", "NotFound")) return [];
-    throw error;
+    return conditionOf(crd, "Established")?.["status"] === "True" ? undefined : [];
   }
 }
 

@@ -5,6 +5,7 @@ import { keyOf } from "../owner.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import type { FairSlots, Standing } from "./fair-slots.ts";
+import { pollInMs } from "./poll-time.ts";
 
 /** What reconciles the objects of one kind. */
 export interface KindController {
@@ -35,9 +36,6 @@ export interface KindControllerOptions {
 // A reconcile that takes longer waits for something: a function, an API server that is down. Those of three requests take some
 // tens of milliseconds on a busy machine.
 const SLOW_MS = 3_000;
-
-// Polls of a thousand objects that were made at once are spread over this part of the interval.
-const JITTER = 0.2;
 
 /** Watches one kind, and reconciles its objects whenever one changes, is enqueued, or has been left alone for the poll interval. */
 export function startKindController(options: KindControllerOptions): KindController {
@@ -136,5 +134,5 @@ function polled(
   const slash = key.indexOf("/");
   const object = slash === -1 ? informer.cache.get(key) : informer.cache.get(key.slice(slash + 1), key.slice(0, slash));
   if (object === undefined) return outcome;
-  return { requeueAfterMs: pollIntervalMs * (1 - JITTER / 2 + JITTER * Math.random()) };
+  return { requeueAfterMs: pollInMs(pollIntervalMs, performance.now(), Math.random()) };
 }

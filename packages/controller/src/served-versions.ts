@@ -1,0 +1,9 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { objectAt } from "./read-objects.ts";
+
+/** The entries of a CRD's `spec.versions` that the API server serves. */
+export function servedVersions(crd: LiveObject): readonly JsonObject[] {
+  const versions = objectAt(crd, "spec")["versions"];
+  return (Array.isArray(versions) ? versions : []).filter(isObject).filter((version) => version["served"] === true);
+}
