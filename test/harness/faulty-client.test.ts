@@ -51,6 +51,17 @@ describe("a client that crashes at the second write", () => {
   });
 });
 
+test("a write that the server refuses is told as one", async () => {
+  const { client } = server();
+  const apply = (object: typeof OBJECT): Promise<unknown> =>
+    object.metadata.name === "a" ? client.apply(object) : Promise.reject(new ApiError("Forbidden", "no"));
+  const faulty = faultyClient({ ...client, apply } as unknown as Client, () => undefined);
+  await faulty.client.apply(OBJECT);
+  await expect(faulty.client.apply({ ...OBJECT, metadata: { name: "b" } })).rejects.toThrow("no");
+  expect(faulty.writes.map(({ answer }) => answer.refused)).toEqual([false, true]);
+  expect(faulty.stored).toBe(1);
+});
+
 test("a late write is stored when it arrives, after the controller has gone", async () => {
   const { client, stored } = server();
   const faulty = faultyClient(client, at(1, { kind: "late" }));

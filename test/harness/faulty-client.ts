@@ -22,6 +22,8 @@ export interface Write {
   readonly verb: "create" | "update" | "apply" | "patch" | "delete";
   readonly object: ObjectReference;
   readonly subresource: string | undefined;
+  /** Whether the server has refused it; known when it has answered. */
+  readonly answer: { refused: boolean };
 }
 
 export interface FaultyClient {
@@ -92,14 +94,22 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
     send: () => Promise<T>,
   ): Promise<T> => {
     if (dead || options?.dryRun === true || object.kind === "Event" || object.kind === "Lease") return await ask(send);
-    const made: Write = { number: writes.length + 1, verb, object, subresource: options?.subresource };
+    const answer = { refused: false };
+    const made: Write = { number: writes.length + 1, verb, object, subresource: options?.subresource, answer };
     writes.push(made);
     const fault = faultAt(made);
     switch (fault?.kind) {
       case undefined: {
-        const answer = await ask(send);
+        const result = await ask(async () => {
+          try {
+            return await send();
+          } catch (error) {
+            answer.refused = true;
+            throw error;
+          }
+        });
         stored++;
-        return answer;
+        return result;
       }
       case "late":
       case "very-late":

@@ -4,13 +4,14 @@ import { type Faults, type Place, runScenario, type Told } from "./run-scenario.
 import type { Scenario } from "./scenario.ts";
 import { differences } from "./snapshot.ts";
 
-/** What goes wrong at one write of a scenario, besides its three crashes: a leader that has gone, whose write comes late, or after people have changed their minds. */
+/** What goes wrong at one write of a scenario: crashes, a leader that has gone, whose write comes late or after people have changed their minds, a refusal. */
 const POINTS: readonly WriteFault[] = [
   { kind: "crash", point: "before" },
   { kind: "crash", point: "after-commit" },
   { kind: "crash", point: "after-reply" },
   { kind: "late" },
   { kind: "very-late" },
+  { kind: "conflict" },
 ];
 
 // What a dead controller wanted before people changed their minds, and arrives after the next step: an object that is created then
@@ -19,7 +20,7 @@ const VERY_LATE = /is a second|lost its reference|steady, and yet/;
 
 /** What a random schedule draws from. */
 const MISFORTUNES: readonly WriteFault[] = [
-  ...POINTS.filter(({ kind }) => kind !== "very-late"),
+  ...POINTS.filter(({ kind }) => kind !== "very-late" && kind !== "conflict"),
   { kind: "lost-reply" },
   { kind: "conflict" },
   { kind: "busy" },
@@ -73,7 +74,12 @@ export class Baselines {
 /** All crashes of a scenario: at each of its writes, at each point. */
 export async function crashes(scenario: Scenario, baselines: Baselines): Promise<Case[]> {
   const { writes } = await baselines.of(scenario);
-  return writes.flatMap(({ number }) =>
+  // What is tried again and again because the server refuses it, a hundred times while a CRD goes: the first and the last of these.
+  const distinct = writes.filter((write, at) => {
+    const isAgain = (other: Write | undefined): boolean => other?.answer.refused === true && isSame(write, other);
+    return !(write.answer.refused && isAgain(writes[at - 1]) && isAgain(writes[at + 1]));
+  });
+  return distinct.flatMap(({ number }) =>
     POINTS.map((fault) => ({
       scenario,
       name: `write ${number}, ${describe(fault)}`,
@@ -147,6 +153,11 @@ async function problemsOf({ scenario, faults, only }: Case, place: Place, baseli
   } catch (error) {
     return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
   }
+}
+
+function isSame(one: Write, other: Write): boolean {
+  const told = ({ verb, object, subresource }: Write): string => JSON.stringify([verb, object, subresource]);
+  return told(one) === told(other);
 }
 
 function describe(fault: WriteFault): string {
