@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildImage, type Image, openStore } from "@xfn/oci-rootfs";
@@ -13,7 +14,9 @@ export async function podman(
 ): Promise<({ run(): Promise<number> } & AsyncDisposable) | undefined> {
   const program = which("podman");
   if (program === undefined) return undefined;
-  const directory = mkdtempSync(join(tmpdir(), "xfn-podman-"));
+  // Podman makes the image's name of the path, and wants it in lower case; that of its `--runroot` is to be short.
+  const directory = join(tmpdir(), `xfn-podman-${randomUUID().slice(0, 8)}`);
+  mkdirSync(directory, { mode: 0o700 });
   const global = [`--root=${directory}/root`, `--runroot=${directory}/run`, "--cgroup-manager=cgroupfs"];
   const dispose = async (): Promise<void> => {
     spawnSync(program, [...global, "system", "reset", "--force"], { timeout: 60_000 });

@@ -240,11 +240,8 @@ function memory(server: BenchServer): void {
   };
   tell("server", server.pid, 90);
   tell("sandbox-host", server.hostPid);
-  // crun and the function of each sandbox that waits.
-  const waiting = childrenOf(server.hostPid).map((runtime) => {
-    const processes = [runtime, ...childrenOf(runtime)];
-    return processes.reduce((sum, pid) => sum + memoryOf(pid).proportional, 0);
-  });
+  // The functions that wait: their runtimes have ended.
+  const waiting = childrenOf(server.hostPid).map((pid) => memoryOf(pid).proportional);
   if (waiting.length === 0) return;
   const [least, most] = [Math.min(...waiting), Math.max(...waiting)];
   report({ name: "runner/memory/waiting-busybox", unit: "MB", runs: waiting.length, value: least });
