@@ -22,7 +22,7 @@ describe("a host with cgroup v2 alone", needs("crun", "root", "virtual-machine")
     const built = await workspace.xfn(["build", workspace.path("shell"), "-t", "test/shell", "-o", `oci:${layout}`]);
     if (built.code !== 0) throw new Error(built.stderr);
     report = await tellInVm(layout);
-  }, VM_MS + 60_000);
+  }, VM_MS);
   afterAll(async () => {
     await workspace[Symbol.asyncDispose]();
   });

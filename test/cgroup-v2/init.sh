@@ -3,10 +3,13 @@
 # memory above it, mounts a cgroup v2 hierarchy there, and goes on as GUEST.
 export PATH=/bin
 /bin/busybox --install -s /bin
+echo "@@xfn booted"
 mkdir -p /proc /sys /dev /host /upper /root
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
+# From here on the kernel's errors alone: its lines would go through those that are told.
+dmesg -n 4
 fail() {
   echo "@@xfn failed: $*"
   poweroff -f
