@@ -13,10 +13,10 @@ try {
   if (missing.length > 0) {
     await buildBinaries({
       programs: missing,
-      onProgram: (program) => say(`building ${program} for tests with an API server (once, some minutes)`),
+      onProgram: (program) => say(`building ${program} for an API server (once, some minutes)`),
       signal: stop.signal,
     });
-    say("built what tests with an API server need");
+    say("built what an API server needs");
   }
 } catch (error) {
   if (stop.signal.aborted) process.exit(1);

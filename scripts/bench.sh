@@ -17,4 +17,8 @@ fi
 
 cd "$root"
 export PATH="${node%/*}:$PATH"
+# Without a name, all of them.
+case " ${*:-controller} " in
+  *" controller "* | *" kubernetes "*) "$node" scripts/api-server.ts ;;
+esac
 exec "$node" test/bench/main.ts "$@"
