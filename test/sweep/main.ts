@@ -69,7 +69,9 @@ async function allCrashes(): Promise<{ cases: Case[]; baselines: Baselines }> {
       cases.push(...(await crashes(scenario, baselines)));
     } catch (error) {
       unsound++;
-      process.stdout.write(`FAILED ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stdout.write(
+        `FAILED ${scenario.name}, undisturbed: ${error instanceof Error ? error.stack : String(error)}\n`,
+      );
     }
   }
   return { cases, baselines };

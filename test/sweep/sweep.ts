@@ -66,7 +66,7 @@ export class Baselines {
 
   async #tell(scenario: Scenario): Promise<Told> {
     const told = await runScenario(scenario, this.#place, { faultAt: () => undefined }, true);
-    if (told.problems.length > 0) throw new Error(`${scenario.name}, undisturbed:\n${told.problems.join("\n")}`);
+    if (told.problems.length > 0) throw new Error(told.problems.join("\n"));
     return told;
   }
 }
