@@ -11,7 +11,7 @@ function judged(
   exit: Partial<Exit>,
   { hits = {}, reason, stderr = "" }: { hits?: Partial<LimitHits>; reason?: Ending["reason"]; stderr?: string } = {},
 ): RunnerError | undefined {
-  const whole = { code: 0, runtimeError: null, diskFull: false, at: 0, ...exit };
+  const whole = { seen: true, code: 0, runtimeError: null, diskFull: false, at: 0, ...exit };
   return judge(whole, reason, { ...NO_HITS, ...hits }, stderr, { timeoutMs: 1000, memoryBytes: 4096, pids: 8 });
 }
 

@@ -211,13 +211,13 @@ class CrunRunner implements Runner {
       }
       sandbox.start({ inputBytes: input.length });
     };
-    const { sandbox, early, release } = await this.#early.acquire(recipe, start);
+    const { sandbox, release } = await this.#early.acquire(recipe, start);
     try {
       options.onPhase?.("start", performance.now() - began);
       const running = performance.now();
       let outcome = await sandbox.use(input, options);
-      if (early && outcome.output === undefined && outcome.early) {
-        // It did not live to see its input, or nobody can tell: what becomes of a call must not depend on when it was started.
+      if (outcome.output === undefined && outcome.unseen) {
+        // It did not live to see its input, or nobody can tell: what becomes of a call must not depend on what was done ahead.
         const another = await this.#make(recipe);
         start(another);
         outcome = await another.use(input, options);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { HostRequest, HostResponse, PrepareRequest, StartRequest, Usage } from "./host/protocol.ts";
+import type { HostRequest, HostResponse, LoadRequest, PrepareRequest, StartRequest, Usage } from "./host/protocol.ts";
 import { MAX_SPECS } from "./host/protocol.ts";
 import { RunnerError } from "./runner-error.ts";
 
@@ -21,6 +21,8 @@ export interface PreparedContainer {
 
 /** How a container ended. */
 export interface Exit {
+  /** Whether its function may have begun; not where its runtime was loaded ahead, and has made no container. */
+  seen: boolean;
   /** The function's exit code as crun passes it on, or null when crun itself was killed. */
   code: number | null;
   runtimeError: string | null;
@@ -117,6 +119,11 @@ export class SandboxHost {
     this.#pending.set(request.id, pending);
     this.#send(request);
     return await pending.prepared.promise;
+  }
+
+  /** Loads the runtime of a container whose pipes were opened: it waits for {@link start}. */
+  load(request: LoadRequest): void {
+    this.#send(request);
   }
 
   /** Starts a container whose pipes were opened; its `exit` says what became of it. */
@@ -223,8 +230,8 @@ export class SandboxHost {
         );
         break;
       case "exited": {
-        const { code, runtimeError, diskFull, at } = response;
-        pending.exit.resolve({ code, runtimeError, diskFull, at });
+        const { seen, code, runtimeError, diskFull, at } = response;
+        pending.exit.resolve({ seen, code, runtimeError, diskFull, at });
         break;
       }
     }

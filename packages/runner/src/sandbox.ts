@@ -13,8 +13,8 @@ import type { Exit, PreparedContainer, SandboxHost } from "./sandbox-host.ts";
 /** What a call that used a sandbox gave. */
 export type Outcome =
   | { output: Uint8Array; stderr: string }
-  /** `early`: it had ended when its input came, or so soon after that nobody can tell. */
-  | { output: undefined; stderr: string; failure: RunnerError; early: boolean };
+  /** `unseen`: it had ended when its input came, or - started early - so soon after that nobody can tell. */
+  | { output: undefined; stderr: string; failure: RunnerError; unseen: boolean };
 
 // Inputs above this are worth larger pipes; below it an ordinary pipe holds them whole.
 const LARGE_INPUT_BYTES = 64 * 1024;
@@ -39,6 +39,8 @@ export class Sandbox {
   readonly #cgroup: LimitCgroup | undefined;
   readonly #stdio: Stdio;
   #state: "prepared" | "started" | "used" | "over" = "prepared";
+  #started = false;
+  #early = false;
 
   private constructor(
     host: SandboxHost,
@@ -73,6 +75,12 @@ export class Sandbox {
     }
   }
 
+  /** Has its runtime begin, and wait for {@link start}: that then takes less. */
+  load(): void {
+    const { path, family } = this.recipe.runtime;
+    this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family });
+  }
+
   /**
    * Starts the function, which then waits for its input.
    *
@@ -82,6 +90,8 @@ export class Sandbox {
   start({ early = false, inputBytes = 0 }: { early?: boolean; inputBytes?: number } = {}): void {
     const { runtime } = this.recipe;
     this.#state = "started";
+    this.#started = true;
+    this.#early = early;
     this.#host.start({
       type: "start",
       id: this.id,
@@ -100,7 +110,7 @@ export class Sandbox {
   async use(input: Uint8Array, options: RunOptions): Promise<Outcome> {
     const usable = this.#state === "started";
     this.#state = "used";
-    if (!usable) return { output: undefined, stderr: "", failure: this.#tooLate(), early: true };
+    if (!usable) return { output: undefined, stderr: "", failure: this.#tooLate(), unseen: true };
     const given = monotonicMs();
     const ending = new Ending(() => this.#kill());
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -122,7 +132,7 @@ export class Sandbox {
         output: undefined,
         stderr,
         failure,
-        early: ending.reason === undefined && exit.at < given + UNCERTAIN_MS,
+        unseen: ending.reason === undefined && (!exit.seen || (this.#early && exit.at < given + UNCERTAIN_MS)),
       };
     } finally {
       clearTimeout(timer);
@@ -133,9 +143,9 @@ export class Sandbox {
     }
   }
 
-  /** Whether its function runs, and waits for its input. */
-  get isStarted(): boolean {
-    return this.#state === "started";
+  /** Whether it was started, be it that it has ended. */
+  get wasStarted(): boolean {
+    return this.#started;
   }
 
   /** Throws it away unused. */

@@ -37,6 +37,7 @@ export class EarlySandboxes {
     this.#pool = new EarlyPool<Recipe, Sandbox>(
       {
         prepare: options.prepare,
+        load: (sandbox) => this.#load(sandbox),
         start: (sandbox) => this.#start(sandbox),
         discard: (sandbox, reason) => this.#discard(sandbox, reason),
         isIdle: () => this.#starting === 0 && this.#running < this.#cores,
@@ -67,10 +68,7 @@ export class EarlySandboxes {
    *
    * @param start - starts one that was not started yet
    */
-  async acquire(
-    recipe: Recipe,
-    start: (sandbox: Sandbox) => void,
-  ): Promise<{ sandbox: Sandbox; early: boolean; release: () => void }> {
+  async acquire(recipe: Recipe, start: (sandbox: Sandbox) => void): Promise<{ sandbox: Sandbox; release: () => void }> {
     this.#running++;
     this.#starting++;
     const kept = this.#pool.take(recipe);
@@ -86,7 +84,7 @@ export class EarlySandboxes {
       const { digest } = recipe;
       if (early) this.#options.onEvent({ type: "sandbox-used", digest });
       this.#options.onEvent({ type: "call-started", digest, early });
-      return { sandbox, early, release };
+      return { sandbox, release };
     } catch (error) {
       release();
       throw error;
@@ -107,18 +105,25 @@ export class EarlySandboxes {
     this.#pool.close();
   }
 
+  #load(sandbox: Sandbox): void {
+    sandbox.load();
+    this.#watch(sandbox);
+  }
+
   #start(sandbox: Sandbox): void {
     sandbox.start({ early: true });
     this.#options.onEvent({ type: "sandbox-waiting", digest: sandbox.recipe.digest });
+    this.#watch(sandbox);
+  }
+
+  #watch(sandbox: Sandbox): void {
     const gone = (): void => this.#pool.gone(sandbox);
     sandbox.exit.then(gone, gone);
   }
 
   #discard(sandbox: Sandbox, reason: DiscardReason): void {
-    // One that ended by itself is started no more.
-    const waited = sandbox.isStarted || reason === "ended";
     sandbox.discard();
-    if (waited) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.recipe.digest, reason });
+    if (sandbox.wasStarted) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.recipe.digest, reason });
   }
 
   // Not in the turn of a call: its answer goes first.

@@ -8,6 +8,7 @@ interface Recipe {
 }
 interface Fake {
   recipe: Recipe;
+  loaded: boolean;
   started: boolean;
 }
 
@@ -19,7 +20,10 @@ function poolOf(policy: StartEarly, limits: StartEarlyLimits = {}) {
       prepare: async (recipe) => {
         if (world.fails) throw new Error("no room");
         world.made++;
-        return { recipe, started: false };
+        return { recipe, loaded: false, started: false };
+      },
+      load: (sandbox) => {
+        sandbox.loaded = true;
       },
       start: (sandbox) => {
         sandbox.started = true;
@@ -239,14 +243,55 @@ test("where none can be made, none is tried again for a while, and calls are not
   expect(keys(pool)).toEqual(["a"]);
 });
 
-test("the second call of an image finds its root filesystem prepared, also where nothing is started early", async () => {
+test("a call after the second of an image finds one whose runtime is loaded, also where nothing is started early", async () => {
   const { pool, world } = poolOf("off");
   call(pool, a);
   await pool.refill();
   expect(world.made).toBe(0);
   call(pool, a);
   await pool.refill();
-  expect(pool.take(a)).toMatchObject({ started: false });
+  expect(world.made).toBe(1);
+  expect(pool.take(a)).toMatchObject({ sandbox: { loaded: true, started: false }, started: false });
+});
+
+test("one that is loaded is not started but for a call", async () => {
+  const { pool } = poolOf("adaptive");
+  call(pool, a, 2);
+  await pool.refill();
+  const loaded = pool.kept.filter((sandbox) => sandbox.loaded);
+  expect(loaded).toHaveLength(1);
+  pool.take(a);
+  pool.take(a);
+  await pool.refill();
+  expect(pool.waiting.some((sandbox) => sandbox.loaded)).toBe(false);
+  expect(pool.kept).toContain(loaded[0]);
+});
+
+test("one that was made while a call began is loaded later", async () => {
+  const { pool, world } = poolOf("off");
+  call(pool, a, 2);
+  const filling = pool.refill();
+  world.idle = false;
+  await filling;
+  expect(pool.kept).toMatchObject([{ loaded: false }]);
+  world.idle = true;
+  await pool.refill();
+  expect(pool.kept).toMatchObject([{ loaded: true }]);
+  expect(world.made).toBe(1);
+});
+
+test("one whose runtime has ended is thrown away, and no other is made for a while", async () => {
+  const { pool, world } = poolOf("off");
+  call(pool, a, 2);
+  await pool.refill();
+  pool.gone(pool.kept[0] as Fake);
+  expect(world.discarded).toEqual(["a ended"]);
+  await pool.refill();
+  expect(pool.kept).toEqual([]);
+  expect(pool.take(a)).toBeUndefined();
+  world.now = minute;
+  await pool.refill();
+  expect(pool.kept).toHaveLength(1);
 });
 
 test("close throws all away, and what is made meanwhile too", async () => {

@@ -13,7 +13,9 @@ export interface PoolRecipe {
 export interface Mechanism<R, S> {
   /** Makes a sandbox in which nothing runs yet. */
   prepare(recipe: R): Promise<S>;
-  /** Starts it: from now on its function waits for input. */
+  /** Does the last that can be done before it is started, which must be soon: a process waits then. */
+  load(sandbox: S): void;
+  /** Starts one that was not loaded: from now on its function waits for input. */
   start(sandbox: S): void;
   discard(sandbox: S, reason: DiscardReason): void;
   /** Whether the machine has nothing better to do. Asked before each sandbox. */
@@ -29,7 +31,7 @@ export interface Measured<S> {
   cpuMs: number;
 }
 
-// Mounts take little, but each keeps six descriptors open.
+// Mounts and a runtime that waits take little, but each keeps eight descriptors open.
 const MAX_PREPARED = 8;
 
 /** A recipe whose sandbox could not be made, did not wait, or was busy, gets none for so long. */
@@ -103,14 +105,16 @@ export class EarlyPool<R extends PoolRecipe, S> {
     this.#shelves.get(recipe.key)?.demand.ended(this.#mechanism.now());
   }
 
-  /** A sandbox that waited has ended by itself. */
+  /** A sandbox that waited, or was loaded, has ended by itself. */
   gone(sandbox: S): void {
     for (const shelf of this.#shelves.values()) {
-      const at = shelf.waiting.findIndex((kept) => kept.sandbox === sandbox);
-      if (at === -1) continue;
-      shelf.waiting.splice(at, 1);
-      shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
-      this.#mechanism.discard(sandbox, "ended");
+      for (const list of [shelf.waiting, shelf.prepared]) {
+        const at = list.findIndex((kept) => kept.sandbox === sandbox);
+        if (at === -1) continue;
+        list.splice(at, 1);
+        shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
+        this.#mechanism.discard(sandbox, "ended");
+      }
     }
   }
 
@@ -121,7 +125,7 @@ export class EarlyPool<R extends PoolRecipe, S> {
     try {
       while (!this.#closed && this.#mechanism.isIdle()) {
         const lacking = this.#lacking();
-        if (lacking === undefined || !(await this.#fill(lacking.shelf, lacking.start))) return;
+        if (lacking === undefined || !(await this.#fill(lacking.shelf, lacking.step))) return;
       }
     } finally {
       this.#filling = false;
@@ -207,16 +211,17 @@ export class EarlyPool<R extends PoolRecipe, S> {
     return inUse && now >= shelf.notBefore ? 1 : 0;
   }
 
-  #lacking(): { shelf: Shelf<R, S>; start: boolean } | undefined {
+  #lacking(): { shelf: Shelf<R, S>; step: "load" | "start" } | undefined {
     const now = this.#mechanism.now();
     const recent = [...this.#shelves.values()].reverse();
     for (const shelf of recent) {
-      if (shelf.waiting.length < this.#wanted(shelf, now) && this.#makeRoom(shelf)) return { shelf, start: true };
+      if (shelf.waiting.length < this.#wanted(shelf, now) && this.#makeRoom(shelf)) return { shelf, step: "start" };
     }
     let prepared = 0;
     for (const shelf of recent) {
       if (++prepared > MAX_PREPARED) break;
-      if (shelf.prepared.length < this.#wantedPrepared(shelf, now)) return { shelf, start: false };
+      const loaded = shelf.prepared.filter((kept) => kept.loaded).length;
+      if (loaded < this.#wantedPrepared(shelf, now)) return { shelf, step: "load" };
     }
     return undefined;
   }
@@ -232,10 +237,12 @@ export class EarlyPool<R extends PoolRecipe, S> {
     return fits();
   }
 
-  async #fill(shelf: Shelf<R, S>, start: boolean): Promise<boolean> {
+  async #fill(shelf: Shelf<R, S>, step: "load" | "start"): Promise<boolean> {
     let sandbox: S;
+    const at = shelf.prepared.findIndex((kept) => !kept.loaded);
     try {
-      sandbox = (start ? shelf.prepared.shift()?.sandbox : undefined) ?? (await this.#mechanism.prepare(shelf.recipe));
+      sandbox =
+        shelf.prepared.splice(at, at === -1 ? 0 : 1)[0]?.sandbox ?? (await this.#mechanism.prepare(shelf.recipe));
     } catch {
       // Its call will fail too, and say why.
       shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
@@ -246,13 +253,24 @@ export class EarlyPool<R extends PoolRecipe, S> {
       this.#mechanism.discard(sandbox, this.#closed ? "closed" : "unwanted");
       return !this.#closed;
     }
-    const kept: Kept<S> = { sandbox, since: now, bytes: undefined, cpuMs: 0, measuredAt: now };
+    const kept = (loaded: boolean): Kept<S> => ({
+      sandbox,
+      loaded,
+      since: now,
+      bytes: undefined,
+      cpuMs: 0,
+      measuredAt: now,
+    });
     // While it was made a call may have begun, which goes first.
-    if (start && this.#mechanism.isIdle()) {
-      shelf.waiting.push(kept);
+    if (!this.#mechanism.isIdle()) {
+      shelf.prepared.push(kept(false));
+    } else if (step === "start") {
+      shelf.waiting.push(kept(false));
       this.#mechanism.start(sandbox);
     } else {
-      shelf.prepared.push(kept);
+      // The first to be taken.
+      shelf.prepared.unshift(kept(true));
+      this.#mechanism.load(sandbox);
     }
     return true;
   }

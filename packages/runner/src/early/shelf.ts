@@ -3,6 +3,8 @@ import { Demand } from "./demand.ts";
 /** A sandbox that is kept for a call. */
 export interface Kept<S> {
   readonly sandbox: S;
+  /** Whether its runtime waits already, so that its function cannot be started but for a call. */
+  readonly loaded: boolean;
   /** Since when, in milliseconds of the pool's clock. */
   readonly since: number;
   /** Its memory when it was last measured. */
@@ -15,7 +17,7 @@ export interface Kept<S> {
 export class Shelf<R, S> {
   readonly recipe: R;
   readonly demand: Demand;
-  /** Ready to be started: they cost no more than a mount. */
+  /** Ready to be started: they cost no more than a mount, and a process where they are loaded. */
   readonly prepared: Kept<S>[] = [];
   /** Started: their functions wait for input. Oldest first. */
   readonly waiting: Kept<S>[] = [];

@@ -6,6 +6,7 @@ import type {
   HostRequest,
   HostResponse,
   InitRequest,
+  LoadRequest,
   MeasureRequest,
   PrepareRequest,
   StartRequest,
@@ -20,7 +21,9 @@ import {
   killRuntime,
   killSandbox,
   killStrays,
+  loadRuntime,
   makeSandbox,
+  mayHaveRun,
   removeState,
   runtimeError,
   startSandbox,
@@ -68,6 +71,9 @@ async function handle(request: HostRequest): Promise<void> {
       break;
     case "prepare":
       if (held !== undefined) await prepare(held, request);
+      break;
+    case "load":
+      withSandbox(request.id, (host, sandbox) => load(host, sandbox, request));
       break;
     case "start":
       withSandbox(request.id, (host, sandbox) => start(host, sandbox, request));
@@ -127,6 +133,15 @@ async function prepare(host: Held, request: PrepareRequest): Promise<void> {
   } catch (error) {
     host.rootFilesystems.remove(id);
     send({ type: "prepareFailed", id, message: messageOf(error) });
+  }
+}
+
+function load(host: Held, sandbox: Sandbox, request: LoadRequest): void {
+  try {
+    loadRuntime(host.scratch, sandbox, request);
+  } catch {
+    // Its call gets another one, and is told why where that fails too.
+    ended(host, sandbox, null, false);
   }
 }
 
@@ -204,6 +219,7 @@ function ended(host: Held, sandbox: Sandbox, code: number | null, strays: boolea
   send({
     type: "exited",
     id,
+    seen: mayHaveRun(host.scratch, sandbox),
     at: monotonicMs(),
     code,
     runtimeError: failed ? runtimeError(host.scratch, id, code) : null,

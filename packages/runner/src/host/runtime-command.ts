@@ -17,7 +17,7 @@ export interface RuntimeCommand {
 
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Limits are set on cgroups of ours (see cgroup-gate.ts). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
+// Limits are set on cgroups of ours (see runtime-gate.ts). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
 // root fails where it cannot make groups of its own, unless it is told that it may not.
 const familyOptions: Record<RuntimeFamily, string[]> = {
   crun: ["--cgroup-manager=disabled"],

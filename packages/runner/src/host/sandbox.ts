@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
-import type { CgroupGate } from "./cgroup-gate.ts";
-import { makeCgroupGate } from "./cgroup-gate.ts";
-import type { StartRequest } from "./protocol.ts";
+import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
-import { runtimeCommand } from "./runtime-command.ts";
+import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
+import type { RuntimeGate } from "./runtime-gate.ts";
+import { makeRuntimeGate } from "./runtime-gate.ts";
 import type { ExitStatus } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
@@ -21,6 +21,10 @@ interface Ends {
 /** One container, seen from the host process. */
 export interface Sandbox {
   id: string;
+  /** Whether its runtime was loaded before it was started. */
+  loaded: boolean;
+  /** Whether it was started: its runtime may read its configuration. */
+  started: boolean;
   /** The OCI runtime, from its start to its end. */
   runtime: number | undefined;
   /** The function's first process, once the runtime has said which one it is. */
@@ -32,8 +36,8 @@ export interface Sandbox {
   ends: Ends;
   /** What all of its processes have as stdout, unless they close it, and none of another: `pipe:[123]`. */
   stdout: string;
-  /** What it waits at until it is in its cgroups, where it joins any. */
-  gate: CgroupGate | undefined;
+  /** What its runtime waits at until it may go on, where it is loaded ahead or joins cgroups. */
+  gate: RuntimeGate | undefined;
 }
 
 /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
@@ -42,6 +46,8 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
   const [stdin, stdout, stderr] = [pipe(), pipe(), pipe()];
   return {
     id,
+    loaded: false,
+    started: false,
     runtime: undefined,
     init: undefined,
     detached: false,
@@ -52,24 +58,38 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
   };
 }
 
-/** Starts the runtime, which starts the function. */
+/** Starts the runtime, which waits until {@link startSandbox} lets it go on. */
+export function loadRuntime(scratch: string, sandbox: Sandbox, request: LoadRequest): void {
+  sandbox.loaded = true;
+  sandbox.gate = makeRuntimeGate(sandboxPaths(scratch, request.id).bundle);
+  spawnRuntime(scratch, sandbox, { ...request, detach: false });
+}
+
+/** Starts the runtime, or lets the one that waits go on; it starts the function. */
 export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRequest): void {
-  const { path, argv, env } = runtimeCommand(scratch, request);
   const { ours, theirs } = sandbox.ends;
   closeAll(ours);
   if (request.largePipes) for (const fd of theirs.slice(0, 2)) enlargePipe(fd);
   const { cgroupProcs } = request;
-  if (cgroupProcs.length > 0) sandbox.gate = makeCgroupGate(sandboxPaths(scratch, request.id).bundle);
+  sandbox.started = true;
   try {
-    sandbox.runtime = spawn(path, argv, env, theirs);
-    sandbox.detached = request.detach;
-    sandbox.gate?.open(sandbox.runtime, cgroupProcs);
+    if (sandbox.runtime === undefined) {
+      if (cgroupProcs.length > 0) sandbox.gate ??= makeRuntimeGate(sandboxPaths(scratch, request.id).bundle);
+      sandbox.detached = request.detach;
+      spawnRuntime(scratch, sandbox, request);
+    }
+    sandbox.gate?.open(sandbox.runtime as number, cgroupProcs);
   } catch (error) {
     killRuntime(sandbox);
     throw error;
   } finally {
     closeAll(theirs);
   }
+}
+
+function spawnRuntime(scratch: string, sandbox: Sandbox, request: RuntimeRequest): void {
+  const { path, argv, env } = runtimeCommand(scratch, request);
+  sandbox.runtime = spawn(path, argv, env, sandbox.ends.theirs);
 }
 
 /** Closes what is still open. */
@@ -93,6 +113,11 @@ export function findInit(scratch: string, sandbox: Sandbox): number | undefined 
     if (Number.isSafeInteger(pid) && pid > 1) sandbox.init = pid;
   }
   return sandbox.init;
+}
+
+/** Whether a process of the container may have been there. */
+export function mayHaveRun(scratch: string, sandbox: Sandbox): boolean {
+  return sandbox.started && (!sandbox.loaded || findInit(scratch, sandbox) !== undefined);
 }
 
 /** SIGKILL to the container's first process, which takes its whole pid namespace along; to its runtime where it has none yet. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { makeCgroupGate } from "./cgroup-gate.ts";
+import { makeRuntimeGate } from "./runtime-gate.ts";
 
 // A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
 
@@ -32,7 +32,7 @@ test.each([100, 300_000])(
   async (size) => {
     const text = "x".repeat(size);
     writeFileSync(config(), text);
-    const gate = makeCgroupGate(bundle);
+    const gate = makeRuntimeGate(bundle);
     const { child, read, ended } = runtime();
     await sleep(100);
     expect(read()).toBe("");
@@ -47,7 +47,7 @@ test.each([100, 300_000])(
 
 test("a runtime that cannot be put into its cgroups gets nothing to run", async () => {
   writeFileSync(config(), "text");
-  const gate = makeCgroupGate(bundle);
+  const gate = makeRuntimeGate(bundle);
   const { child, read, ended } = runtime();
   expect(() => gate.open(child.pid as number, [join(bundle, "no/cgroup.procs")])).toThrow(/ENOENT/);
   gate.close();
@@ -57,7 +57,7 @@ test("a runtime that cannot be put into its cgroups gets nothing to run", async 
 
 test("a runtime that comes late, or reads twice, finds the file", () => {
   writeFileSync(config(), "text");
-  const gate = makeCgroupGate(bundle);
+  const gate = makeRuntimeGate(bundle);
   gate.open(1, []);
   expect(lstatSync(config()).isFile()).toBe(true);
   expect(readFileSync(config(), "utf8")).toBe("text");
@@ -67,13 +67,13 @@ test("a runtime that comes late, or reads twice, finds the file", () => {
 test("no descriptor stays open", async () => {
   const open = (): number => readdirSync("/proc/self/fd").length;
   writeFileSync(config(), "text");
-  makeCgroupGate(bundle).close();
+  makeRuntimeGate(bundle).close();
   rmSync(config());
   await sleep(50);
   const before = open();
   for (let call = 0; call < 5; call++) {
     writeFileSync(config(), "text");
-    const gate = makeCgroupGate(bundle);
+    const gate = makeRuntimeGate(bundle);
     gate.open(1, []);
     gate.close();
     rmSync(config());

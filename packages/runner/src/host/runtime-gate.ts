@@ -3,19 +3,19 @@ import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
 /**
- * Keeps an OCI runtime from doing anything before it is in the cgroups of its call, without another process that joins
- * them first and then becomes the runtime (a shell would take longer than all the rest): its config.json is a pipe, which
- * has nothing to read until then.
+ * Keeps an OCI runtime from doing anything before its call is there, and before it is in the cgroups of the call, without another
+ * process that joins them first and then becomes the runtime (a shell would take longer than all the rest): its config.json
+ * is a pipe, which has nothing to read until then.
  */
-export interface CgroupGate {
-  /** Puts the runtime into the cgroups, then lets it read. On failure it stays where it waits, and is to be killed. */
+export interface RuntimeGate {
+  /** Puts the runtime into the cgroups, if any, then lets it read. On failure it stays where it waits, and is to be killed. */
   open(pid: number, procs: readonly string[]): void;
   /** To be called when the runtime has ended. */
   close(): void;
 }
 
 /** Puts the gate in front of a bundle whose config.json is there. The runtime is to be started after that. */
-export function makeCgroupGate(bundle: string): CgroupGate {
+export function makeRuntimeGate(bundle: string): RuntimeGate {
   const path = `${bundle}/config.json`;
   const kept = `${bundle}/config.kept`;
   const text = readFileSync(path);

@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import type { Runner } from "@xfn/runner";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
+import { ask, buildShellFunction, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+describe("an OCI runtime that was loaded before its call", needs("crun"), () => {
+  let workspace: Workspace;
+  let state: Before;
+  let runner: Runner;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    state = await before(workspace.root);
+    runner = await runnerOf(workspace);
+  });
+  afterEach(async () => {
+    await runner.close();
+    expect(await leftovers(state)).toEqual([]);
+  });
+
+  /** Two calls, after which the runtime of a third waits. */
+  async function loaded(): Promise<number> {
+    for (const n of [1, 2]) expect(await ask(runner, `echo ${n}`)).toBe(`${n}\n`);
+    return await waitingRuntime();
+  }
+
+  test("waits without a container, and is the one of the next call", async () => {
+    const runtime = await loaded();
+    expect(childrenOf(runtime)).toEqual([]);
+    const call = ask(runner, "sleep 1; echo done");
+    await vi.waitFor(() => expect(childrenOf(runtime)).toHaveLength(1), { timeout: 30_000, interval: 10 });
+    expect(await call).toBe("done\n");
+    expect(processFile(runtime, "cmdline")).toBe("");
+  });
+
+  test("is used once, and shares nothing with the next", async () => {
+    const runtimes = new Set([await loaded()]);
+    for (let round = 0; round < 5; round++) {
+      expect(await ask(runner, "ls -A /tmp; echo x >/tmp/poison; (sleep 600 &); cd /proc; echo [0-9]*")).toMatch(
+        /^1( |\n)/,
+      );
+      runtimes.add(await waitingRuntime());
+    }
+    expect(runtimes.size).toBe(6);
+  });
+
+  test("takes a large input, and gives it back", async () => {
+    await loaded();
+    const text = "0123456789".repeat(1_000_000);
+    expect((await ask(runner, "cat", {}, text)) === text).toBe(true);
+  });
+
+  test("has the limits of its call", needs("cgroup-limits"), async () => {
+    const limits = { memoryBytes: 32 * 1024 * 1024 };
+    for (const n of [1, 2]) expect(await ask(runner, `echo ${n}`, limits)).toBe(`${n}\n`);
+    await waitingRuntime();
+    const error = await failureOf(ask(runner, "x=$(head -c 100000000 /dev/zero | tr '\\0' x)", limits));
+    expect(error.code).toBe("OutOfMemory");
+  });
+
+  test("costs its call nothing when it is killed while it waits, or as its call begins", async () => {
+    for (let round = 0; round < 5; round++) {
+      runner = await replaced();
+      const runtime = await loaded();
+      process.kill(runtime, "SIGKILL");
+      if (round > 1) await vi.waitFor(() => expect(processFile(runtime, "cmdline")).toBe(""), { interval: 1 });
+      expect(await ask(runner, `echo ${round}`)).toBe(`${round}\n`);
+    }
+  });
+
+  test("costs its call nothing when it fails while it waits, and is not tried again and again", async () => {
+    const log = workspace.path("loads");
+    const bundle = 'for word; do case "$word" in --bundle=*) bundle=${word#--bundle=} ;; esac; done';
+    const fails = `[ -h "$bundle/config.json" ] && echo x >>${log} && exit 1`;
+    const ociRuntime = await workspace.write("crun", `#!/bin/sh\n${bundle}\n${fails}\nexec crun "$@"\n`, {
+      mode: 0o755,
+    });
+    runner = await replaced({ ociRuntime });
+    for (let round = 0; round < 10; round++) {
+      expect(await ask(runner, `echo ${round}`)).toBe(`${round}\n`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(readFileSync(log, "utf8")).toBe("x\n");
+  });
+
+  test("a function that fails at once is run once", async () => {
+    await loaded();
+    for (let round = 0; round < 3; round++) {
+      const error = await failureOf(ask(runner, "echo once >&2; exit 3"));
+      expect(error).toMatchObject({ code: "NonZeroExit", exitCode: 3, stderr: "once\n" });
+      await waitingRuntime();
+    }
+  });
+
+  test("is gone after kill -9 of the runner", async () => {
+    const path = await writeCaller(workspace, "sleep 600");
+    const caller = workspace.start([process.execPath, path]);
+    await once(caller.child.stdout as NodeJS.ReadableStream, "data");
+    const waits = await waitingRuntime(caller.child.pid);
+    caller.child.kill("SIGKILL");
+    await caller.finished;
+    await vi.waitFor(() => expect(processFile(waits, "cmdline")).toBe(""), { timeout: 10_000, interval: 10 });
+  });
+
+  async function replaced(options: Parameters<typeof runnerOf>[1] = {}): Promise<Runner> {
+    await runner.close();
+    return await runnerOf(workspace, options);
+  }
+});
+
+/** The runtime below a process that waits for its call: its configuration is a pipe. */
+async function waitingRuntime(root = process.pid): Promise<number> {
+  const waits = (pid: number): boolean =>
+    processFile(pid, "cmdline").includes("\0run\0--bundle=") && /pipe_read|anon_pipe/.test(processFile(pid, "wchan"));
+  return await vi.waitFor(
+    () => {
+      const [pid, ...others] = descendantsOf(root).filter(waits);
+      expect(others).toEqual([]);
+      return pid ?? expect.fail("no runtime waits");
+    },
+    { timeout: 30_000, interval: 10 },
+  );
+}
