@@ -126,6 +126,7 @@ async function bundleStories(folder: string): Promise<string> {
       stories: fileURLToPath(new URL("run-stories.ts", import.meta.url)),
       "unpack-worker": built("oci-rootfs/dist/unpack-worker.js"),
       "host/main": built("runner/dist/host/main.js"),
+      "host/flatten-worker": built("runner/dist/host/flatten-worker.js"),
     },
     outdir: join(folder, "stories"),
     bundle: true,

@@ -200,6 +200,19 @@ describe("runner", needs("crun"), () => {
       expect(await leftovers(state)).toEqual([]);
     });
 
+    test("more processes than the default, where asked for, are a bound of the call alone, or refused", async () => {
+      const runner = await runnerOf(workspace);
+      // An ordinary user's functions are counted together, unless a cgroup counts those of one.
+      const refused = process.geteuid?.() !== 0 && needs("cgroup-limits").skip;
+      const call = ask(runner, "echo ran", { pids: 2_000 });
+      try {
+        if (refused) expect((await failureOf(call)).code).toBe("LimitUnavailable");
+        else expect(await call).toBe("ran\n");
+      } finally {
+        await runner.close();
+      }
+    });
+
     test("a limit that cannot be enforced is refused; allowUnlimited runs without it and says so", async () => {
       const lacking = needs("cgroup-limits").skip;
       const warnings: string[] = [];

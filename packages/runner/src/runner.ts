@@ -298,8 +298,10 @@ class CrunRunner implements Runner {
   }
 }
 
-// Making, joining and taking away a cgroup adds a third to a small function's call. RLIMIT_NPROC bounds processes without one;
-// what a cgroup adds is that the kernel says that the bound was met, which is worth it where a call asks for few.
-function needsCgroup({ memoryBytes, cpus, pids = MAX_PROCESSES }: Recipe["limits"]): boolean {
-  return memoryBytes !== undefined || cpus !== undefined || pids < MAX_PROCESSES;
+// Making, joining and taking away a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds processes
+// without one; what a cgroup adds is that the kernel says that the bound was met, which is worth it where a call asks for few. For an
+// ordinary user RLIMIT_NPROC bounds those of all functions together, which is not what was asked for.
+function needsCgroup({ memoryBytes, cpus, pids }: Recipe["limits"]): boolean {
+  if (memoryBytes !== undefined || cpus !== undefined) return true;
+  return pids !== undefined && (pids < MAX_PROCESSES || process.geteuid?.() !== 0);
 }

@@ -180,13 +180,18 @@ export class SandboxHost {
   #receive(response: HostResponse): void {
     switch (response.type) {
       case "ready":
-        this.#pid = childOf(this.#child.pid ?? 0);
+        try {
+          this.#pid = childOf(this.#child.pid ?? 0);
+        } catch (error) {
+          this.#giveUp(error instanceof Error ? error.message : String(error));
+          return;
+        }
         this.#isReady = true;
         this.#ready.resolve();
         if (this.#holders === 0) this.#unref();
         return;
       case "failed":
-        this.#ready.reject(namespaceError(response.message));
+        this.#giveUp(response.message);
         return;
       case "measured":
         this.#measuring?.resolve(response.usages);
@@ -236,6 +241,12 @@ export class SandboxHost {
       }
     }
     this.#pending.delete(response.id);
+  }
+
+  // It has made nothing yet. The next call gets another one: what this one lacked may have been lacking for a moment.
+  #giveUp(reason: string): void {
+    if (this.#child.connected) this.#child.disconnect();
+    this.#end(new Error(reason));
   }
 
   #end(cause?: Error): void {

@@ -294,6 +294,17 @@ test("one whose runtime has ended is thrown away, and no other is made for a whi
   expect(pool.kept).toHaveLength(1);
 });
 
+test("one call of each of the images that were called last finds one, and of no more", async () => {
+  const { pool, world } = poolOf("off");
+  for (let image = 0; image < 20; image++) {
+    world.now += 1_000;
+    call(pool, { key: `image ${image}`, mayStartEarly: true }, 2);
+    await pool.refill();
+  }
+  pool.review([]);
+  expect(pool.kept.map(({ recipe }) => recipe.key)).toEqual([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `image ${n}`));
+});
+
 test("close throws all away, and what is made meanwhile too", async () => {
   const { pool, world } = poolOf(2);
   call(pool, a, 2);

@@ -159,6 +159,8 @@ export class EarlyPool<R extends PoolRecipe, S> {
       if (idle && now - shelf.lastUse >= this.#limits.idleMs && typeof this.#policy !== "number")
         this.#shelves.delete(key);
     }
+    for (const shelf of [...this.#shelves.values()].slice(0, -MAX_PREPARED))
+      this.#keep(shelf.prepared, () => "displaced");
     for (const shelf of this.#shelves.values()) {
       while (this.#bytes() > this.#limits.memoryBytes && shelf.waiting.length > 0) this.#drop(shelf, "memory");
     }

@@ -125,9 +125,11 @@ function hideCgroups(): void {
 
 async function prepare(host: Held, request: PrepareRequest): Promise<void> {
   const { id } = request;
+  // Before anything is waited for: the next message may give the number to another one.
+  const spec = specs.get(request.spec) as string;
   try {
     const prepared = await host.rootFilesystems.prepare(request);
-    const sandbox = makeSandbox(host.scratch, id, specs.get(request.spec) as string);
+    const sandbox = makeSandbox(host.scratch, id, spec);
     sandboxes.set(id, sandbox);
     send({ type: "prepared", id, fds: sandbox.ends.ours, ...prepared });
   } catch (error) {

@@ -1,4 +1,5 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
+import { flattenOnThread } from "./flatten-thread.ts";
 import type { PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
@@ -103,9 +104,7 @@ export class RootFilesystems {
       mountScratch(COPY_BYTES, COPY_FILES);
       const rootfs = `${directory}/rootfs`;
       makeDirectory(rootfs, request.owner, 0o755);
-      // Loaded here because hosts with overlays, most of them, never need it.
-      const { flatten } = await import("@xfn/oci-rootfs/flatten");
-      flatten(request.layers, rootfs);
+      await flattenOnThread(request.layers, rootfs);
       if (request.shared !== null) makeMountPoints(rootfs, request);
       const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
       const size = scratchSize((blocks - bfree) * bsize + request.writableBytes, files - ffree + MAX_FILES);

@@ -4,7 +4,7 @@ import { sandboxPaths } from "./protocol.ts";
 import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
 import type { RuntimeGate } from "./runtime-gate.ts";
 import { makeRuntimeGate } from "./runtime-gate.ts";
-import type { ExitStatus } from "./syscalls.ts";
+import type { ExitStatus, Pipe } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
 /** crun's errors are a line; what is longer is no help. */
@@ -43,7 +43,7 @@ export interface Sandbox {
 /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
 export function makeSandbox(scratch: string, id: string, spec: string): Sandbox {
   writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, spec);
-  const [stdin, stdout, stderr] = [pipe(), pipe(), pipe()];
+  const [stdin, stdout, stderr] = threePipes();
   return {
     id,
     loaded: false,
@@ -56,6 +56,18 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
     gate: undefined,
     ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
   };
+}
+
+/** All of them or none: what is lost where descriptors run out would be lost for good. */
+function threePipes(): [Pipe, Pipe, Pipe] {
+  const made: Pipe[] = [];
+  try {
+    while (made.length < 3) made.push(pipe());
+    return made as [Pipe, Pipe, Pipe];
+  } catch (error) {
+    closeAll(made.flatMap(({ read, write }) => [read, write]));
+    throw error;
+  }
 }
 
 /** Starts the runtime, which waits until {@link startSandbox} lets it go on. */
@@ -167,14 +179,25 @@ export function removeState(scratch: string, id: string): void {
  * SIGKILL to what a runtime that was killed half-way leaves: parts of itself, and its container. To be called until nothing is
  * found, as one of them may just have started another.
  *
- * @returns how many were found
+ * @returns how many were found, or may be there
  */
 export function killStrays(scratch: string, sandbox: Sandbox): number {
   const init = findInit(scratch, sandbox);
   if (init !== undefined) killQuietly(init);
-  const strays = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && holds(name, sandbox.stdout));
+  const all = processes();
+  // Where they cannot be listed, for lack of descriptors, there may be some.
+  if (all === undefined) return 1;
+  const strays = all.filter((pid) => holds(pid, sandbox.stdout));
   for (const pid of strays) killQuietly(Number(pid));
   return strays.length;
+}
+
+function processes(): string[] | undefined {
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return undefined;
+  }
 }
 
 function holds(pid: string, stdout: string): boolean {

@@ -94,8 +94,14 @@ export function unmountTree(target: string, done: () => void): void {
   umount2Fn.async(target, MNT_DETACH, () => done());
 }
 
+/** The two ends of a pipe. */
+export interface Pipe {
+  read: number;
+  write: number;
+}
+
 /** pipe2(2), close-on-exec. */
-export function pipe(): { read: number; write: number } {
+export function pipe(): Pipe {
   const fds = [0, 0];
   check(pipe2Fn(fds, O_CLOEXEC) as number, "pipe2");
   const [read, write] = fds as [number, number];

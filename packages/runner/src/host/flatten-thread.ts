@@ -1,0 +1,22 @@
+import { Worker } from "node:worker_threads";
+import type { FlattenJob } from "./flatten-worker.ts";
+
+// An image with as many directories as a store takes needs some 250 MB.
+const MAX_HEAP_MB = 1024;
+
+/**
+ * `flatten` of @xfn/oci-rootfs on a thread of its own: a large image takes seconds, in which calls end and are to be told, and an
+ * image that needs more memory than there is takes no other call along.
+ */
+export async function flattenOnThread(layers: readonly string[], destination: string): Promise<void> {
+  const name = import.meta.url.endsWith(".ts") ? "flatten-worker.ts" : "flatten-worker.js";
+  const job: FlattenJob = { layers, destination };
+  const worker = new Worker(new URL(name, import.meta.url), {
+    workerData: job,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  });
+  await new Promise<void>((resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`its copying ended with code ${code}`))));
+  });
+}

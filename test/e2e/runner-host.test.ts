@@ -1,0 +1,160 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import process from "node:process";
+import { type BuildEntry, buildImage, openStore } from "@xfn/oci-rootfs";
+import { type Runner, sandboxOwner } from "@xfn/runner";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { MAX_SPECS } from "../../packages/runner/src/host/protocol.ts";
+import { SandboxHost } from "../../packages/runner/src/sandbox-host.ts";
+import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { childrenOf } from "../harness/processes.ts";
+import { ask, buildShellFunction, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+describe("the process that holds the namespaces", needs("crun"), () => {
+  let workspace: Workspace;
+  let state: Before;
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await buildShellFunction(workspace);
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    state = await before(workspace.root);
+  });
+  afterEach(async () => {
+    expect(await leftovers(state)).toEqual([]);
+  });
+
+  const using = async (
+    work: (runner: Runner) => Promise<void>,
+    options: Parameters<typeof runnerOf>[1] = {},
+  ): Promise<void> => {
+    const runner = await runnerOf(workspace, options);
+    try {
+      await work(runner);
+    } finally {
+      await runner.close();
+    }
+  };
+
+  test("is another one after it could not mount anything", async () => {
+    // The first that is started may not mount.
+    const once = workspace.path("once");
+    const script = `#!/bin/sh
+[ -e ${once} ] && exec /usr/bin/unshare "$@"
+: >${once}
+options=
+while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
+exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
+`;
+    await mkdir(workspace.path("bin"));
+    await workspace.write("bin/unshare", script, { mode: 0o755 });
+    const { PATH = "" } = process.env;
+    process.env["PATH"] = `${workspace.path("bin")}:${PATH}`;
+    try {
+      await using(async (runner) => {
+        const error = await failureOf(ask(runner, "echo first"));
+        expect(error.code).toBe("NamespaceUnavailable");
+        expect(error.message).toMatch(/mount .*EPERM/);
+        expect(await ask(runner, "echo second")).toBe("second\n");
+      });
+    } finally {
+      process.env["PATH"] = PATH;
+    }
+  });
+
+  test("gives each sandbox the configuration that it was asked for, also where its number is given again", async () => {
+    const host = new SandboxHost(workspace.cache);
+    try {
+      await host.ready();
+      const layer = workspace.path("layer");
+      await mkdir(layer);
+      const container = (id: string, rootfs: "auto" | "copy"): Parameters<SandboxHost["prepare"]>[0] => ({
+        id,
+        layers: [layer],
+        rootfs,
+        shared: null,
+        networkFiles: false,
+        owner: null,
+        writableBytes: 1024 * 1024,
+      });
+      // All but the last are thrown away: they take the numbers.
+      for (let n = 0; n < MAX_SPECS; n++) {
+        await host.prepare(container(`n${n}`, "auto"), `configuration ${n}`);
+        host.kill(`n${n}`, false);
+      }
+      // The second takes the number of the first, in a message that is there before the first has its root file system.
+      await Promise.all([
+        host.prepare(container("first", "copy"), "configuration 0"),
+        host.prepare(container("second", "copy"), `configuration ${MAX_SPECS}`),
+      ]);
+      const configuration = (id: string): string =>
+        readFileSync(`${host.scratchFromOutside}/calls/${id}/config.json`, "utf8");
+      expect(configuration("first")).toBe("configuration 0");
+      expect(configuration("second")).toBe(`configuration ${MAX_SPECS}`);
+    } finally {
+      await host.close();
+    }
+  });
+
+  test("lets other calls come and go while it copies a large image", async () => {
+    const owner = sandboxOwner();
+    const store = await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) });
+    const entries = Array.from({ length: 8_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
+    await buildImage({
+      store,
+      name: "test/many",
+      base: await store.image(SHELL),
+      layers: [{ entries }],
+      config: {},
+    });
+    // Unpacked, so that its call does nothing but copy it.
+    await store.image("test/many");
+    await using(
+      async (runner) => {
+        await ask(runner, "echo up");
+        let copying = true;
+        const large = runner.run("test/many", Buffer.from("echo large\n")).finally(() => {
+          copying = false;
+        });
+        let calls = 0;
+        for (; copying; calls++) expect(await ask(runner, "echo small")).toBe("small\n");
+        expect(Buffer.from(await large).toString()).toBe("large\n");
+        // One, or two, where nothing goes on meanwhile.
+        expect(calls).toBeGreaterThan(3);
+      },
+      { rootfs: "copy" },
+    );
+  });
+
+  test("loses no descriptor where they run out", async () => {
+    const earlier = new Set(childrenOf(process.pid));
+    await using(async (runner) => {
+      await ask(runner, "echo up");
+      const [unshare] = childrenOf(process.pid).filter((pid) => !earlier.has(pid));
+      const [host] = childrenOf(unshare as number);
+      const count = (): number => readdirSync(`/proc/${host}/fd`).length;
+      const limit = (most: number): void => void execFileSync("prlimit", [`--pid=${host}`, `--nofile=${most}:4096`]);
+      const resting = count();
+      /** Lets it have so many more. */
+      const leave = (free: number): void => {
+        const used = new Set(readdirSync(`/proc/${host}/fd`).map(Number));
+        let most = 0;
+        for (let left = free; left > 0 || used.has(most); most++) if (!used.has(most)) left--;
+        limit(most);
+      };
+      for (let free = 1; free < 8; free++) {
+        leave(free);
+        await ask(runner, "echo none").catch(() => undefined);
+      }
+      limit(4096);
+      expect(await ask(runner, "echo again")).toBe("again\n");
+      await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(resting), { timeout: 10_000, interval: 50 });
+    });
+  });
+});
