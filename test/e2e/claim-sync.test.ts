@@ -164,6 +164,33 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "insisting", options: { a: "composed" } });
   });
 
+  test("gives way in labels and annotations, too, but in none that say whose its composite is", async () => {
+    const author = { labels: { team: "mine", stage: "dev" }, annotations: { "example.org/x": "mine" } };
+    await world.createClaim("labels", {}, author);
+    await world.reconcileClaim("labels");
+    const name = nameOf(await world.compositeOf("labels"));
+    const composed = { team: "composed", "crossplane.io/claim-name": "another" };
+    const compose = (metadata: JsonObject): Promise<unknown> =>
+      world.client.apply(
+        { apiVersion: "example.org/v1", kind: "XThing", metadata: { ...metadata, name } },
+        { fieldManager: "apiextensions.crossplane.io/composite" },
+      );
+    await compose({ labels: composed, annotations: { "example.org/x": "composed" } });
+    await world.reconcileClaim("labels");
+    expect((await world.composite(name))?.metadata).toMatchObject({
+      labels: { team: "composed", stage: "dev", "crossplane.io/claim-name": "labels" },
+      annotations: { "example.org/x": "composed" },
+    });
+    const told = world.events.filter(({ reason }) => reason === "FieldOfComposition");
+    expect(told).toHaveLength(2);
+    world.writes();
+    await world.reconcileClaim("labels");
+    expect(world.writes()).toEqual([]);
+    await compose({});
+    await world.reconcileClaim("labels");
+    expect((await world.composite(name))?.metadata).toMatchObject(author);
+  });
+
   test("chooses the revision with the policy Manual, and shows it with Automatic", async () => {
     await world.createClaim("revision", { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "r-1" } });
     await world.reconcileClaim("revision");

@@ -78,7 +78,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   kubeconfig: optional(
     "kubeconfig",
     "<file>",
-    "how to reach the API server; default: KUBECONFIG, the pod's service account, or ~/.kube/config",
+    "how to reach the API server; default: KUBECONFIG, else ~/.kube/config, else the pod's service account",
     anyText,
   ),
   context: optional("context", "<name>", "the context of that file; default: its current one", anyText),

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CHECKOUT } from "../harness/places.ts";
+
+const page = readFileSync(join(CHECKOUT, "docs/conditions.md"), "utf8");
+
+/** The reasons that the tables of a section have in their first column. */
+function rowsOf(title: string): string[] {
+  const section = new RegExp(`^## ${title}\\n(.*?)(?=^## )`, "ms").exec(page)?.[1] ?? "";
+  const cells = section.split("\n").flatMap((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? []);
+  return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason = ""]) => reason)).toSorted();
+}
+
+/** The words of a union of words, in the text of its source: types are gone when tests run. */
+function wordsOf(file: string, type: string): string[] {
+  const text = readFileSync(join(CHECKOUT, "packages", file), "utf8");
+  const union = new RegExp(`^export type ${type} =(.*?);$`, "ms").exec(text)?.[1] ?? "";
+  const words = [...union.matchAll(/^ *\| "(\w+)"/gm)].map(([, word = ""]) => word);
+  expect(words, `${file}: ${type}`).not.toEqual([]);
+  return words;
+}
+
+test("docs/conditions.md has each reason that a composite is not composed for, and no other", () => {
+  const words = [
+    ...wordsOf("controller/src/composite/composite-error.ts", "CompositeErrorCode"),
+    ...wordsOf("controller/src/revision/selection-error.ts", "SelectionErrorCode"),
+    ...wordsOf("pipeline/src/pipeline-error.ts", "PipelineErrorCode"),
+    "InternalError",
+    "ReconcilePaused",
+    "ReconcileSuccess",
+  ];
+  expect(rowsOf("Composites")).toEqual(words.toSorted());
+});
+
+test("docs/conditions.md has each reason that a claim cannot go on for, and no other", () => {
+  const words = wordsOf("controller/src/claim/claim-problem.ts", "ClaimProblemReason");
+  expect(rowsOf("Claims")).toEqual([...words, "ReconcileError", "ReconcilePaused"].toSorted());
+});
