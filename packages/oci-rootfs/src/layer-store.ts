@@ -137,7 +137,7 @@ export class LayerStore {
     const file = wholeFile(this.#store.blobPath(request.descriptor.digest));
     const stop = (): void => givenUp(file);
     signal.addEventListener("abort", stop, { once: true });
-    const unpacking = this.#unpack(file, request, place, request.descriptor);
+    const unpacking = this.#unpack(file, request, place, request.descriptor, signal);
     try {
       return this.#commit(key, await unpacking.record, unpacking.folder);
     } catch (error) {
@@ -165,7 +165,7 @@ export class LayerStore {
       const descriptorOfFile = openSync(temporary, "wx", 0o600);
       opened = descriptorOfFile;
       const stream = await source.blob(descriptor, signal);
-      unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined) : undefined;
+      unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined, signal) : undefined;
       let refused: unknown;
       unpacking?.record.catch((error: unknown) => (refused = error));
       let received = 0;
@@ -207,6 +207,7 @@ export class LayerStore {
     { descriptor, diffId }: LayerRequest,
     place: Place | undefined,
     verify: Expected | undefined,
+    signal: AbortSignal,
   ): Unpacking {
     const folder = this.#store.temporary();
     try {
@@ -227,14 +228,14 @@ export class LayerStore {
       packedBytes: descriptor.size,
       verify: verify && { digest: verify.digest, size: verify.size },
     };
-    return { folder, record: this.#run(job) };
+    return { folder, record: this.#run(job, signal) };
   }
 
   // Loaded when it is needed: a call of a cached image does not pay for parsers and threads.
-  async #run(job: UnpackJob): Promise<LayerRecord> {
+  async #run(job: UnpackJob, signal: AbortSignal): Promise<LayerRecord> {
     if (job.packedBytes < MIN_THREAD_BYTES) return (await import("./unpack-job.ts")).unpackHere(job);
     this.#threads ??= import("./unpack-threads.ts").then(({ UnpackThreads }) => new UnpackThreads());
-    return (await this.#threads).run(job);
+    return (await this.#threads).run(job, signal);
   }
 
   #commit(key: string, record: LayerRecord, folder: string): StoredLayer {

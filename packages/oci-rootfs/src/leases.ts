@@ -1,15 +1,18 @@
 import {
   closeSync,
+  constants,
   existsSync,
   lstatSync,
   openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "./errors.ts";
@@ -24,6 +27,8 @@ const LOCK_WAIT_MS = 10_000;
 const LOCK_STEP_MS = 2;
 /** How often a lease shows, to those who cannot see the process, that there still is one. */
 const TOUCH_MS = 60_000;
+/** Half a megabyte, which a collector reads in a millisecond: a file of more lines is written anew. */
+const MAX_LINES = 4096;
 
 const files = new Set<string>();
 
@@ -43,38 +48,42 @@ process.on("exit", () => {
 export class Leases {
   readonly #folder: string;
   readonly #lock: string;
+  readonly #temporaries: string;
   readonly #held = new Map<Lease, number>();
   #file: string | undefined;
+  #lines = 0;
+  /** Whether a write failed, so that the file may say more than is held, or end within a line. */
+  #isStale = false;
   #touched = 0;
 
   constructor(dir: string) {
     this.#folder = join(dir, "leases");
     this.#lock = join(dir, "collecting");
+    this.#temporaries = join(dir, "tmp");
   }
 
-  /** From now on, nobody removes these; what of them is there after this call stays. */
+  /** From now on, nobody removes these; what of them is there after this call stays. If it throws, none is held by it. */
   hold(...leases: Lease[]): void {
-    const fresh: Lease[] = [];
+    const fresh = new Set<Lease>();
     for (const lease of leases) {
       const count = this.#held.get(lease) ?? 0;
       this.#held.set(lease, count + 1);
-      if (count === 0) fresh.push(lease);
+      if (count === 0) fresh.add(lease);
     }
-    this.#write(fresh, "a");
-    if (fresh.length > 0) this.#waitForCollector();
+    try {
+      this.#write([...fresh]);
+      if (fresh.size > 0) this.#waitForCollector();
+    } catch (error) {
+      // What no collector can see must not pass for held when it is wanted next.
+      this.#drop(leases);
+      this.#isStale = true;
+      throw error;
+    }
   }
 
-  /** Takes back one `hold` of each. */
+  /** Takes back one `hold` of each. If it throws, collectors still see them: the next call of either kind makes up for it. */
   release(...leases: Lease[]): void {
-    const gone: string[] = [];
-    for (const lease of leases) {
-      const count = this.#held.get(lease) ?? 0;
-      if (count > 1) this.#held.set(lease, count - 1);
-      else if (this.#held.delete(lease)) gone.push(`-${lease}`);
-    }
-    // A process may live for months: what it has used and released must not make the file longer for ever.
-    if (gone.length > 0 && this.#held.size === 0) this.#write([], "w");
-    else this.#write(gone, "a");
+    this.#write(this.#drop(leases).map((lease) => `-${lease}`));
   }
 
   /** Holds something until the process ends, or releases it; cheap when it is held already. */
@@ -103,20 +112,70 @@ export class Leases {
     }
   }
 
-  #write(lines: readonly string[], how: "a" | "w"): void {
-    if (lines.length === 0 && how === "a") return;
-    if (this.#file === undefined) {
-      makeFolder(this.#folder, 0o700);
-      this.#file = join(this.#folder, ownName());
-      files.add(this.#file);
-    }
-    const descriptor = openSync(this.#file, how, 0o600);
+  /** @returns those that are not held any more */
+  #drop(leases: readonly Lease[]): Lease[] {
+    return leases.filter((lease) => {
+      const count = this.#held.get(lease) ?? 0;
+      if (count <= 1) return this.#held.delete(lease);
+      this.#held.set(lease, count - 1);
+      return false;
+    });
+  }
+
+  /** Says what has changed, or all that is held. */
+  #write(lines: readonly string[]): void {
+    if (lines.length === 0 && !this.#isStale) return;
     try {
-      writeSync(descriptor, lines.map((line) => `${line}\n`).join(""));
-    } finally {
-      closeSync(descriptor);
+      if (this.#file === undefined) this.#writeAnew();
+      else this.#change(this.#file, lines);
+      this.#isStale = false;
+      this.#touched = Date.now();
+    } catch (error) {
+      this.#isStale = true;
+      throw error;
     }
-    this.#touched = Date.now();
+  }
+
+  // A process may live for months: what it has used and released must not make the file longer for ever.
+  #change(file: string, lines: readonly string[]): void {
+    // Many leases at once are no reason to write them again with every change.
+    const tooLong = this.#lines + lines.length > Math.max(MAX_LINES, 2 * this.#held.size);
+    try {
+      if (this.#held.size === 0) {
+        truncateSync(file);
+        this.#lines = 0;
+      } else if (this.#isStale || tooLong) {
+        this.#writeAnew();
+      } else {
+        append(file, text(lines));
+        this.#lines += lines.length;
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      // Somebody has removed the file, or its folder, or the whole store, which is not to come back for nothing.
+      if (this.#held.size > 0) this.#writeAnew();
+    }
+  }
+
+  /**
+   * Replaces the file by one that says what is held, and nothing else. A collector that reads meanwhile sees the old file or the
+   * new one, each whole, and both say all that was held before. What is held from now on waits for it, whichever it sees. The new
+   * file is made outside the folder: a name there that goes away would fail a collector which has listed it.
+   */
+  #writeAnew(): void {
+    makeFolder(this.#folder, 0o700);
+    makeFolder(this.#temporaries, 0o700);
+    this.#file ??= join(this.#folder, ownName());
+    files.add(this.#file);
+    const aside = join(this.#temporaries, ownName());
+    try {
+      writeFileSync(aside, text([...this.#held.keys()]), { mode: 0o600, flag: "wx" });
+      renameSync(aside, this.#file);
+    } catch (error) {
+      rmSync(aside, { force: true });
+      throw error;
+    }
+    this.#lines = this.#held.size;
   }
 
   #touch(): void {
@@ -172,4 +231,18 @@ export class Leases {
     }
     return inUse;
   }
+}
+
+/** Not to a new file: where ours has gone, all that we hold is to be written again, and not only what came last. */
+function append(file: string, content: string): void {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_APPEND);
+  try {
+    writeFileSync(descriptor, content);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
 }

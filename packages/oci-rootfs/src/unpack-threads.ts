@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { ImageError } from "./errors.ts";
 import type { LayerRecord } from "./layer-record.ts";
+import { abortError, throwIfAborted } from "./single-flight.ts";
 import { receiveError, type UnpackJob, type UnpackOutcome } from "./unpack-job.ts";
 
 /** More threads than processors gain nothing, and more than a few only quarrel over one file system. */
@@ -22,13 +23,16 @@ export class UnpackThreads {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** @throws ImageError as of unpacking; StoreFailed where the thread died */
-  async run(job: UnpackJob): Promise<LayerRecord> {
-    if (this.#running >= MAX_THREADS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /**
+   * @param signal - gives up a job that waits for a thread; one that has begun is given up through its file
+   * @throws ImageError as of unpacking; StoreFailed where the thread died, or none could be started
+   */
+  async run(job: UnpackJob, signal?: AbortSignal): Promise<LayerRecord> {
+    if (this.#running >= MAX_THREADS) await this.#turn(signal);
     this.#running += 1;
-    const worker = this.#idle.pop() ?? start();
-    worker.ref();
     try {
+      const worker = this.#idle.pop() ?? start();
+      worker.ref();
       const outcome = await ask(worker, job);
       this.#rest(worker);
       if ("error" in outcome) throw receiveError(outcome.error);
@@ -37,6 +41,22 @@ export class UnpackThreads {
       this.#running -= 1;
       this.#waiting.shift()?.();
     }
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    throwIfAborted(signal);
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(abortError(signal));
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(go);
+    });
   }
 
   #rest(worker: Worker): void {
@@ -57,11 +77,21 @@ export class UnpackThreads {
 function start(): Worker {
   // From the sources in tests, else from what was built of them.
   const name = import.meta.url.endsWith(".ts") ? "unpack-worker.ts" : "unpack-worker.js";
-  return new Worker(new URL(name, import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: NURSERY_MB },
-    // Options of the process, such as a test runner's loader, are not for it.
-    execArgv: [],
-  });
+  try {
+    return new Worker(new URL(name, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: NURSERY_MB },
+      // Options of the process, such as a test runner's loader, are not for it.
+      execArgv: [],
+    });
+  } catch (error) {
+    // The system has no thread or memory to spare, which says nothing about the image: a moment later it may have.
+    const why = error instanceof Error ? error.message : String(error);
+    const way = "try again once this machine has less to do, or raise its limit of processes (`ulimit -u`, pids.max)";
+    throw new ImageError("StoreFailed", `no thread could be started that unpacks (${why}): ${way}`, {
+      retryable: true,
+      cause: error,
+    });
+  }
 }
 
 function ask(worker: Worker, job: UnpackJob): Promise<UnpackOutcome> {

@@ -12,6 +12,7 @@ const CHANGES = [
   "mkdirSync",
   "writeSync",
   "writeFileSync",
+  "truncateSync",
   "renameSync",
   "linkSync",
   "symlinkSync",
