@@ -1,7 +1,8 @@
-import { renameSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { testAuthority, testCertificate } from "../test/certificates.ts";
 import { abstractName, Serving, TOKEN } from "../test/serving.ts";
+import { CertificateWatcher } from "./certificate-files.ts";
 import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "./index.ts";
 
 const INPUT = Buffer.from("input");
@@ -194,6 +195,49 @@ describe("mTLS", () => {
     await expect(serving.client(address, { tls: clientTls }).run("x", INPUT)).rejects.toMatchObject({
       status: "UNAVAILABLE",
     });
+  });
+
+  test("a new set that does not fit is told of, once for each thing that is wrong, until it fits", async () => {
+    await using serving = new Serving();
+    const tls = files(serving, "server", testCertificate("server", authority));
+    const warnings: string[] = [];
+    const watcher = new CertificateWatcher(tls, undefined, (message) => warnings.push(message));
+    const refresh = (): void => {
+      watcher.refresh();
+      watcher.refresh();
+    };
+    refresh();
+    expect(warnings).toEqual([]);
+    const next = testCertificate("server", authority);
+    serving.file("server.pem", next.cert);
+    refresh();
+    expect(warnings).toEqual([expect.stringContaining(tls.certFile)]);
+    rmSync(tls.caFile);
+    refresh();
+    expect(warnings).toHaveLength(2);
+    expect(warnings[1]).toContain("ENOENT");
+    serving.file("server-ca.pem", authority.cert);
+    serving.file("server.key", next.key);
+    refresh();
+    expect(warnings).toHaveLength(2);
+    // What has been mended is news when it happens again.
+    rmSync(tls.caFile);
+    refresh();
+    expect(warnings).toHaveLength(3);
+  });
+
+  test("a server says which of its certificate files do not fit any more", async () => {
+    await using serving = new Serving();
+    const tls = files(serving, "server", testCertificate("server", authority));
+    const warnings: string[] = [];
+    await serving.server({
+      addresses: ["127.0.0.1:0"],
+      tls,
+      refreshMs: 20,
+      onWarning: (message) => warnings.push(message),
+    });
+    serving.file("server-ca.pem", "damaged");
+    await expect.poll(() => warnings).toEqual([expect.stringContaining(tls.caFile)]);
   });
 
   test("TLS that asks for no certificate asks for a token", async () => {

@@ -25,19 +25,22 @@ type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
  * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. A half-written or ill-fitting set (a new
- * certificate beside the old key) is passed over: the last good one stays in use until the files fit again.
+ * certificate beside the old key) is passed over: the last good one stays in use until the files fit again. That is said once for
+ * each thing that is wrong: what stays in use expires, or comes from an authority that was to be trusted no more.
  *
  * @throws RunnerSetupError `CertificateUnusable` if the files are not usable at the start
  */
 export class CertificateWatcher implements experimental.CertificateProvider {
   readonly #files: CertificateFiles;
   readonly #refreshMs: number;
+  readonly #onProblem: ((message: string) => void) | undefined;
   readonly #caListeners = new Set<CaListener>();
   readonly #identityListeners = new Set<IdentityListener>();
   #pems: Pems;
+  #problem: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(files: CertificateFiles, refreshMs: number = DEFAULT_REFRESH_MS) {
+  constructor(files: CertificateFiles, refreshMs: number = DEFAULT_REFRESH_MS, onProblem?: (message: string) => void) {
     if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
       throw new RunnerSetupError(
         "CertificateUnusable",
@@ -46,6 +49,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     }
     this.#files = files;
     this.#refreshMs = refreshMs;
+    this.#onProblem = onProblem;
     this.#pems = readPems(files);
   }
 
@@ -54,9 +58,11 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     let pems: Pems;
     try {
       pems = readPems(this.#files);
-    } catch {
+    } catch (error) {
+      this.#tellProblem(error instanceof Error ? error.message : String(error));
       return;
     }
+    this.#problem = undefined;
     if (samePems(pems, this.#pems)) return;
     this.#pems = pems;
     for (const listener of this.#identityListeners) this.#tellIdentity(listener);
@@ -93,6 +99,12 @@ export class CertificateWatcher implements experimental.CertificateProvider {
   #tellIdentity(listener: IdentityListener): void {
     const { cert, key } = this.#pems;
     listener(cert === undefined || key === undefined ? null : { certificate: cert, privateKey: key });
+  }
+
+  #tellProblem(why: string): void {
+    if (why === this.#problem) return;
+    this.#problem = why;
+    this.#onProblem?.(`${why}; what they were before stays in use until they fit again`);
   }
 
   #watch(): void {

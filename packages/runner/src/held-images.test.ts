@@ -7,12 +7,19 @@ const digest = "sha256:1";
 const image = { digest } as Image;
 let released: string[];
 let isKept: boolean;
+let isDiskFull: boolean;
 let held: HeldImages;
 beforeEach(() => {
   vi.useFakeTimers();
   released = [];
   isKept = false;
-  const store = { release: (digest: string): void => void released.push(digest) };
+  isDiskFull = false;
+  const store = {
+    release: (digest: string): void => {
+      if (isDiskFull) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+      released.push(digest);
+    },
+  };
   held = new HeldImages(store, () => !isKept, IDLE_MS);
 });
 afterEach(() => {
@@ -52,6 +59,16 @@ test("a sandbox that waits keeps it", async () => {
   vi.advanceTimersByTime(10 * IDLE_MS);
   expect(released).toEqual([]);
   isKept = false;
+  vi.advanceTimersByTime(IDLE_MS);
+  expect(released).toEqual([digest]);
+});
+
+test("a store that cannot write it down ends no runner, and is told again later", async () => {
+  isDiskFull = true;
+  await held.begin(found);
+  held.end(digest);
+  expect(() => vi.advanceTimersByTime(10 * IDLE_MS)).not.toThrow();
+  isDiskFull = false;
   vi.advanceTimersByTime(IDLE_MS);
   expect(released).toEqual([digest]);
 });

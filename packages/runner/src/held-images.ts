@@ -53,11 +53,21 @@ export class HeldImages {
     this.#idle.clear();
   }
 
+  #release(digest: string): boolean {
+    try {
+      this.#store.release(digest);
+      return true;
+    } catch {
+      // The store writes it down, which a full disk or too many open files prevent. An image that stays a while longer harms nobody;
+      // an error that nobody catches, in a timer, would end the runner with all its calls.
+      return false;
+    }
+  }
+
   #releaseLater(digest: string): void {
     const look = (): void => {
       this.#idle.delete(digest);
-      if (this.#looking === 0 && this.#forget(digest)) this.#store.release(digest);
-      else this.#releaseLater(digest);
+      if (this.#looking > 0 || !this.#forget(digest) || !this.#release(digest)) this.#releaseLater(digest);
     };
     this.#idle.set(digest, setTimeout(look, this.#idleMs).unref());
   }

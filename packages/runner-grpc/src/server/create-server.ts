@@ -50,6 +50,8 @@ export interface RunnerServerOptions {
   onCall?: (outcome: CallOutcome) => void;
   /** Told of each call that was turned away: no token, a full queue. */
   onRefused?: (error: RunnerGrpcError) => void;
+  /** Told what an operator is to mend while the server goes on: certificate files that do not fit. Once, until they fit again. */
+  onWarning?: (message: string) => void;
 }
 
 /** A server of the runner contract. */
@@ -97,7 +99,10 @@ interface Listener {
 export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   checkNumbers(options);
   const token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
-  const tls = options.tls === undefined ? undefined : new CertificateWatcher(options.tls, options.refreshMs);
+  const tls =
+    options.tls === undefined
+      ? undefined
+      : new CertificateWatcher(options.tls, options.refreshMs, (message) => options.onWarning?.(message));
   const listeners = options.addresses.map((text): Listener => {
     const endpoint = parseEndpoint(text);
     const authentication = authenticationOf(endpoint, {

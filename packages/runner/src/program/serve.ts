@@ -61,6 +61,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
       metrics.refused(error);
       logRefused(log, error);
     },
+    onWarning: (message) => log.warn({ warning: message }, "warning"),
   });
   const tell = (outcome: CallOutcome): void => {
     memory.used();
