@@ -24,7 +24,8 @@ function host(
     "/sys/fs/cgroup/user.slice/scope/cgroup.type": "domain\n",
     ...change.files,
   };
-  const exec = { ...GOOD, ...change.exec };
+  // What a test changes is matched before what is well.
+  const exec = { ...change.exec, ...GOOD, ...change.exec };
   return {
     platform: "linux",
     uid: 1000,
@@ -135,7 +136,12 @@ describe("crun", () => {
 
 describe("user namespaces", () => {
   const refused = failed("unshare: unshare failed: Operation not permitted");
-  const noNamespace = { "--mount-proc": refused, "--fork true": refused, userxattr: refused };
+  const noNamespace = {
+    "--mount-proc": refused,
+    "--fork true": refused,
+    "--kill-child true": refused,
+    userxattr: refused,
+  };
 
   test("no unshare program", async () => {
     const check = await find(host({ missing: ["unshare"] }), "user-namespaces");
@@ -175,6 +181,41 @@ describe("user namespaces", () => {
     const files = { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n" };
     const check = await find(host({ uid: 0, exec: noNamespace, files }), "user-namespaces");
     expect(check.detail).not.toContain("AppArmor");
+  });
+
+  describe("of root", () => {
+    // As the runner starts its host: without a user namespace, which would need no capability.
+    const own = "/usr/bin/unshare --mount --pid --fork --kill-child";
+    const status = (capabilities: string): Record<string, string> => ({
+      "/proc/self/status": `Name:\tnode\nCapEff:\t${capabilities}\nSeccomp:\t2\n`,
+    });
+
+    test("without CAP_SYS_ADMIN cannot be made, although user namespaces can", async () => {
+      const exec = { [`${own} --mount-proc true`]: refused, [`${own} true`]: refused };
+      const check = await find(host({ uid: 0, exec, files: status("00000000a80425fb") }), "user-namespaces");
+      expect(check).toMatchObject({ status: "fail", canRun: false });
+      expect(check.detail).toContain("CAP_SYS_ADMIN");
+      expect(check.remedy).toContain("ordinary user");
+      expect(check.remedy).toContain("--cap-add=SYS_ADMIN");
+      expect(await find(host({ exec, files: status("0000000000000000") }), "user-namespaces")).toMatchObject({
+        status: "ok",
+      });
+    });
+
+    test("with it, what refuses them is something else", async () => {
+      const exec = { [`${own} --mount-proc true`]: refused, [`${own} true`]: refused };
+      const check = await find(host({ uid: 0, exec, files: status("000001fffeffffff") }), "user-namespaces");
+      expect(check).toMatchObject({ status: "fail", canRun: false });
+      expect(check.detail).toContain("seccomp");
+    });
+
+    test("hold user namespaces, which the OCI runtime makes for each container", async () => {
+      const inside = `${own} --mount-proc /usr/bin/unshare --user`;
+      const files = { "/proc/sys/user/max_user_namespaces": "0\n" };
+      const check = await find(host({ uid: 0, exec: { [inside]: refused }, files }), "user-namespaces");
+      expect(check).toMatchObject({ status: "fail", canRun: false });
+      expect(check.remedy).toContain("user.max_user_namespaces=");
+    });
   });
 
   test("seccomp of a surrounding container", async () => {

@@ -2,11 +2,14 @@ import type { Check } from "./check.ts";
 import type { ExecResult, Host } from "./host.ts";
 import { installCommand } from "./package-manager.ts";
 
-const NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--fork"] as const;
+/** What an ordinary user's runner starts in, and what the OCI runtime makes for a container of root's. */
+const WITH_USER = ["--user", "--map-root-user", "--mount", "--pid", "--fork"] as const;
+/** What root's runner starts in (`SandboxHost`). These take CAP_SYS_ADMIN, which root in a container mostly lacks. */
+const WITHOUT_USER = ["--mount", "--pid", "--fork", "--kill-child"] as const;
 
 /**
- * Tries what a container needs: a user, mount and pid namespace with a fresh /proc. Two checks, since a surrounding
- * container often allows the first and not the second.
+ * Tries what a container needs: user, mount and pid namespaces with a fresh /proc, as the runner of this user makes them. Two
+ * checks, since a surrounding container often allows the first and not the second.
  */
 export async function checkUserNamespaces(host: Host): Promise<readonly Check[]> {
   const namespaces = { id: "user-namespaces", title: "user namespaces" };
@@ -16,21 +19,35 @@ export async function checkUserNamespaces(host: Host): Promise<readonly Check[]>
     const remedy = await installCommand(host, "util-linux");
     return [{ ...namespaces, status: "fail", detail: "the program `unshare` is not found on PATH", remedy }];
   }
-  const withProc = await host.exec(unshare, [...NAMESPACES, "--mount-proc", "true"]);
-  if (withProc.code === 0) {
+  const inner = [unshare, ...WITH_USER];
+  const probes =
+    host.uid === 0
+      ? [
+          [unshare, ...WITHOUT_USER],
+          [unshare, ...WITHOUT_USER, MOUNT_PROC, ...inner],
+        ]
+      : [inner];
+  for (const probe of probes) {
+    const withProc = await run(host, [...probe, MOUNT_PROC, "true"]);
+    if (withProc.code === 0) continue;
+    const without = await run(host, [...probe, "true"]);
+    if (without.code !== 0) return [{ ...namespaces, status: "fail", ...(await whyNoNamespace(host, without)) }];
     return [
-      { ...namespaces, status: "ok", detail: "user, mount and pid namespaces can be made" },
-      { ...proc, status: "ok", detail: "can be mounted in a new pid namespace" },
-    ];
-  }
-  const without = await host.exec(unshare, [...NAMESPACES, "true"]);
-  if (without.code === 0) {
-    return [
-      { ...namespaces, status: "ok", detail: "user, mount and pid namespaces can be made" },
+      { ...namespaces, status: "ok", detail: MADE },
       { ...proc, status: "fail", ...(await whyNoProc(host, withProc)) },
     ];
   }
-  return [{ ...namespaces, status: "fail", ...(await whyNoNamespace(host, without)) }];
+  return [
+    { ...namespaces, status: "ok", detail: MADE },
+    { ...proc, status: "ok", detail: "can be mounted in a new pid namespace" },
+  ];
+}
+
+const MOUNT_PROC = "--mount-proc";
+const MADE = "user, mount and pid namespaces can be made";
+
+function run(host: Host, [file = "", ...args]: readonly string[]): Promise<ExecResult> {
+  return host.exec(file, args);
 }
 
 type Reason = Pick<Check, "detail" | "remedy">;
@@ -61,6 +78,13 @@ async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
     return {
       detail: "this is a gVisor sandbox, which cannot hold rootless containers",
       remedy: "run on a node without gVisor (GKE: a Standard node pool without sandbox; Autopilot always uses it)",
+    };
+  }
+  if (host.uid === 0 && !(await canAdminister(host))) {
+    return {
+      detail: `refused (${said(tried)}): this root lacks the capability CAP_SYS_ADMIN`,
+      remedy:
+        "run xfn as an ordinary user, who needs no capability, or add this one to the surrounding container: `--cap-add=SYS_ADMIN` (Docker, Podman), or securityContext.capabilities.add: [SYS_ADMIN] (Kubernetes)",
     };
   }
   if ((await number(host, "/proc/sys/user/max_user_namespaces")) === 0) {
@@ -95,6 +119,14 @@ async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
     detail: `refused: ${said(tried)}`,
     remedy: "look for the denial in the kernel log: `sudo dmesg | tail`, `sudo journalctl -k | tail`",
   };
+}
+
+const CAP_SYS_ADMIN = 21n; // <linux/capability.h>
+
+async function canAdminister(host: Host): Promise<boolean> {
+  const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec((await host.read("/proc/self/status")) ?? "") ?? [];
+  // Where the kernel does not say it, something else is to blame.
+  return effective === undefined || ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
 }
 
 // gVisor answers as this kernel, built on this date, whatever the host runs.
