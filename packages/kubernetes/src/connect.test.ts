@@ -303,6 +303,30 @@ test("many that are refused at once fetch new credentials once, and all go on wi
   );
 });
 
+test("credentials that cannot be had fail the requests that want them, and nothing else", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    await withServer(
+      (exchange) => exchange.json({}),
+      async (client) => {
+        // The second has failed to get them before it may go.
+        const both = [client.raw("POST", "/a"), client.raw("POST", "/b")];
+        expect(await Promise.all(both.map(codeOf))).toEqual(["Unreachable", "Unreachable"]);
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(unhandled).toEqual([]);
+      },
+      {
+        headers: () => Promise.reject(new Error("the program gave no credentials")),
+        client: { rateLimit: { perSecond: 20, burst: 1 } },
+      },
+    );
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
+
 test("a list is all pages of one moment", async () => {
   await withServer(
     ({ query, json }) => {

@@ -26,6 +26,7 @@ export { KubeconfigError } from "./kubeconfig-error.ts";
 export type { RateLimit } from "./rate-limit.ts";
 export { type EventRecorderOptions, recordEvents } from "./record-events.ts";
 export type { RequestOutcome } from "./request.ts";
+export { namingProblem } from "./resource-path.ts";
 export { type InformersOptions, startInformers, withoutManagedFields } from "./start-informers.ts";
 export {
   DEFAULT_BACKOFF,

@@ -37,13 +37,13 @@ export async function reflect(
   const { labelSelector, signal, onError, backoff = BACKOFF } = options;
   /** What the next watch goes on from; undefined: a list comes first. */
   let version: string | undefined;
+  /** Since a watch did its work. A list alone is no success: what may be listed and not watched would be listed without end. */
   let failures = 0;
   const list = async (): Promise<void> => {
     const all = await client.list(kind, { labelSelector, signal });
     if (signal.aborted) return;
     sink.replace(all.items);
     version = all.resourceVersion;
-    failures = 0;
   };
   const watch = async (from: string): Promise<void> => {
     const begin = performance.now();
@@ -54,6 +54,7 @@ export async function reflect(
       failures = 0;
     }
     if (performance.now() - begin < SHORT_WATCH_MS) await pause();
+    else failures = 0;
   };
   const pause = async (): Promise<void> => {
     await sleep(pauseAfter(++failures, backoff), signal).catch(() => undefined);

@@ -69,10 +69,15 @@ export function requester(options: RequesterOptions): Requester {
   let refreshing: Promise<boolean> | undefined;
   let refreshedAt = Number.NEGATIVE_INFINITY;
 
-  const attempt = async (request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> => {
+  const identify = (): Identity => {
+    const identity = access.headers();
+    // It is awaited later than it may fail, or never: whoever awaits it is told.
+    if (identity instanceof Promise) identity.catch(() => undefined);
+    return identity;
+  };
+  const attempt = async (request: ApiRequest, body: Buffer | undefined, identity: Identity): Promise<HttpResponse> => {
     const { what, method, path, signal } = request;
     const wait = limit(signal);
-    const identity = access.headers();
     try {
       if (wait !== undefined) await wait;
       return await transport.open({
@@ -108,11 +113,11 @@ export function requester(options: RequesterOptions): Requester {
     return (await access.headers())["authorization"] !== (await used)["authorization"];
   };
   const send = async (request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> => {
-    const used = access.headers();
-    let response = await attempt(request, body);
+    const used = identify();
+    let response = await attempt(request, body, used);
     if (response.status === 401 && (await renewed(used))) {
       response.cancel();
-      response = await attempt(request, body);
+      response = await attempt(request, body, identify());
     }
     if (response.status >= 200 && response.status < 300) return response;
     const error = await errorOfResponse(request, response, timeoutMs);

@@ -1,13 +1,11 @@
 import { ApiError } from "./api-error.ts";
-import type { ResourceKind } from "./client.ts";
+import type { ObjectReference, ResourceKind } from "./client.ts";
 
 /** Where a group and version is served: `/api/v1`, `/apis/apps/v1`. */
 export function versionPath(apiVersion: string): string {
-  const parts = apiVersion.split("/");
-  const wrong =
-    parts.length > 2 ? "it has more than one /" : parts.map(wrongSegment).find((text) => text !== undefined);
+  const wrong = wrongVersion(apiVersion);
   if (wrong !== undefined) throw new ApiError("Invalid", `apiVersion ${JSON.stringify(apiVersion)}: ${wrong}`);
-  return parts.length === 1 ? `/api/${apiVersion}` : `/apis/${apiVersion}`;
+  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
 }
 
 /**
@@ -30,10 +28,27 @@ export function resourcePath(kind: ResourceKind, namespace: string | undefined, 
   return name === undefined ? path : `${path}/${segment("name", name)}`;
 }
 
+/**
+ * Why no URL can name an object, whatever its kind: then there is no such object, and there will be none. Undefined if one can.
+ */
+export function namingProblem({ apiVersion, namespace, name }: ObjectReference): string | undefined {
+  const ofName = wrongSegment(name);
+  if (ofName !== undefined) return `name ${JSON.stringify(name)}: ${ofName}`;
+  const ofNamespace = namespace === undefined ? undefined : wrongSegment(namespace);
+  if (ofNamespace !== undefined) return `namespace ${JSON.stringify(namespace)}: ${ofNamespace}`;
+  const ofVersion = wrongVersion(apiVersion);
+  return ofVersion === undefined ? undefined : `apiVersion ${JSON.stringify(apiVersion)}: ${ofVersion}`;
+}
+
 function segment(what: string, text: string): string {
   const wrong = wrongSegment(text);
   if (wrong !== undefined) throw new ApiError("Invalid", `${what} ${JSON.stringify(text)}: ${wrong}`);
   return encodeURIComponent(text);
+}
+
+function wrongVersion(apiVersion: string): string | undefined {
+  const parts = apiVersion.split("/");
+  return parts.length > 2 ? "it has more than one /" : parts.map(wrongSegment).find((text) => text !== undefined);
 }
 
 // What Kubernetes asks of every name, whatever its kind (apimachinery, "path segment name").

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Step, scriptedClient, thing } from "../test-support/scripted-client.ts";
 import type { LiveObject, ResourceKind, WatchEvent } from "./client.ts";
 import type { Informer } from "./informer.ts";
@@ -90,6 +90,45 @@ test("after 410 a list tells what was missed: deletions, changes, and objects th
       expect(errors).toEqual([]);
     },
   );
+});
+
+test("a kind that may be listed and not watched is listed less and less often", async () => {
+  vi.useFakeTimers();
+  try {
+    for (const code of ["Forbidden", "Invalid", "ServerError", "Expired"] as const) {
+      const steps = Array.from({ length: 1000 }, (): Step[] => [
+        { list: [], version: "1" },
+        { watch: [], last: code },
+      ]).flat();
+      const { client, asked } = scriptedClient(steps);
+      const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 1000 } });
+      informers.acquire(THING);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(asked.filter((what) => what === "list").length).toBeLessThan(20);
+      await informers.stop();
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each<[string, Step]>([
+  ["told of something", { watch: [bookmark("1")], last: "Unreachable" }],
+  ["was quiet for some time", { watch: [], last: "end", ms: 5_000 }],
+])("a watch that %s makes up for those that broke before", async (_, good) => {
+  vi.useFakeTimers();
+  try {
+    const steps = Array.from({ length: 40 }, (): Step[] => [{ watch: [], last: "Unreachable" }, good]).flat();
+    const { client, asked } = scriptedClient([{ list: [], version: "1" }, ...steps, { watch: [], last: "hang" }]);
+    // Else it would wait for days before the last of them.
+    const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 2 ** 30 } });
+    informers.acquire(THING);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(asked).toHaveLength(steps.length + 2);
+    await informers.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a server that was restored from a backup is believed", async () => {

@@ -5,7 +5,8 @@ import type { Client, LiveObject, WatchEvent } from "../src/client.ts";
 export type Step =
   | { list: readonly LiveObject[]; version: string }
   | { listFails: ApiErrorCode }
-  | { watch: readonly WatchEvent[]; last: "end" | "hang" | ApiErrorCode };
+  /** `ms`: how long it is quiet after its events. */
+  | { watch: readonly WatchEvent[]; last: "end" | "hang" | ApiErrorCode; ms?: number };
 
 /** A client that lists and watches as a script says, and then waits for ever. What was asked is in `asked`: `list`, `watch VERSION`. */
 export function scriptedClient(steps: readonly Step[]): { client: Client; asked: string[] } {
@@ -27,6 +28,7 @@ export function scriptedClient(steps: readonly Step[]): { client: Client; asked:
       const step = await next(options.signal, `watch ${options.resourceVersion}`);
       if (!("watch" in step)) throw new Error("the script has a list next, not a watch");
       yield* step.watch;
+      if (step.ms !== undefined) await new Promise((resolve) => setTimeout(resolve, step.ms));
       if (step.last === "hang") await aborted(options.signal);
       else if (step.last !== "end") throw new ApiError(step.last, step.last);
     },
