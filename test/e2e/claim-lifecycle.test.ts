@@ -361,6 +361,16 @@ describe("a claim", needs("api-server"), () => {
       await world.patchClaim("ending", { metadata: { finalizers: null } });
     });
 
+    test("whose name no Secret can have is told of, and the claim goes", async () => {
+      const composite = await withSecret("slash", { writeConnectionSecretToRef: { name: "a/b" } });
+      await publish("slash", composite, { user: "YQ==" });
+      await world.reconcileClaim("slash");
+      expect(conditionsOf(await world.claim("slash"))["Synced"]).toBe("False SecretRefused");
+      await remove("slash");
+      await world.lookAt("slash");
+      expect(await world.claim("slash")).toBeUndefined();
+    });
+
     test("is not copied from a secret that the composite does not control", async () => {
       const composite = await withSecret("foreign");
       await publish("foreign", composite, { root: "YQ==" }, false);

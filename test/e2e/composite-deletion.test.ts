@@ -147,6 +147,31 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await findXr("forger")).toBeUndefined();
   });
 
+  test("a name that nothing can have keeps it neither from its templates, once that is mended, nor from its end", async () => {
+    world.compose({ resources: [{ name: "a", base: { ...WIDGET, spec: { size: 1 } }, patches: named }] });
+    await world.create("slash", {
+      name: "a/b",
+      writeConnectionSecretToRef: { name: "a/b", namespace: "xfn-system" },
+    });
+    await expect(world.reconcile("slash")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+    expect((await world.xr("slash"))["spec"]).not.toHaveProperty("resourceRefs");
+    // As a controller of before has recorded it.
+    const resourceRefs = [
+      ...["a/b", ".."].map((name) => ({ ...WIDGET, name })),
+      { ...WIDGET, apiVersion: "a/b/c", name: "x" },
+    ];
+    await world.client.patch({ ...XR, name: "slash" }, "merge", { spec: { name: "slash", resourceRefs } });
+    await world.reconcile("slash");
+    expect((await world.xr("slash"))["spec"]).toMatchObject({ resourceRefs: [{ ...WIDGET, name: "slash" }] });
+    await world.client.patch({ ...XR, name: "slash" }, "merge", {
+      spec: { resourceRefs: [...resourceRefs, { ...WIDGET, name: "slash" }] },
+    });
+    await world.client.delete({ ...XR, name: "slash" });
+    await world.reconcile("slash");
+    expect(await find("slash")).toBeUndefined();
+    expect(await findXr("slash")).toBeUndefined();
+  });
+
   test("a kind that the server does not list for a moment: it stays until that is deleted, too", async () => {
     await composed("unlisted");
     await world.client.delete({ ...XR, name: "unlisted" });

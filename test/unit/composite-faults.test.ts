@@ -360,3 +360,152 @@ test("conflicts without end are looked at less and less often", async () => {
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   expect(times.at(-1)).toBeGreaterThan(1000);
 });
+
+/** As a client of a real server does: what no URL can name is refused before anything is sent. */
+function refuseNames({ client }: World): void {
+  const { get: read } = client;
+  client.get = async (reference) => {
+    if (/[/%]/.test(`${reference.namespace ?? ""}${reference.name}`)) throw new ApiError("Invalid", "no such URL");
+    return read(reference);
+  };
+}
+const secret = (namespace: string, name: string, ownerReferences: JsonObject[]): LiveObject => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { namespace, name, uid: `uid-${name}`, resourceVersion: "1", ownerReferences },
+  type: "connection.crossplane.io/v1alpha1",
+  data: { user: "YWRtaW4=" },
+});
+const going = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["composite.apiextensions.crossplane.io"] };
+
+test("an entry with a name that nothing can have is told of and not recorded; mended, it is composed", async () => {
+  const w = world([xr()]);
+  const { client } = w;
+  refuseNames(w);
+  w.compose(named("a", "x/y"), named("b", "b"));
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+  expect(referencesOf(client)).toEqual(["b"]);
+  expect(get(client, "Widget", "b")).toBeDefined();
+  const told = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
+  for (const part of ["composed resource", "metadata.name", "x/y"]) expect(told).toContain(part);
+  w.compose(named("a", "x-y"), named("b", "b"));
+  await w.reconcile();
+  expect(referencesOf(client)).toEqual(["b", "x-y"]);
+});
+
+test("a reference to what nothing can be called keeps neither an XR from its templates nor one from its end", async () => {
+  const resourceRefs = [...["x/y", "..", "%2e"].map((name) => ({ ...WIDGET, name })), { ...WIDGET, name: "b" }];
+  const spec = { resourceRefs, writeConnectionSecretToRef: { name: "x/y", namespace: "team" } };
+  const living = world([xr(spec), widget("b", "b")]);
+  refuseNames(living);
+  living.compose(named("b", "b"));
+  await living.reconcile();
+  expect(referencesOf(living.client)).toEqual(["b"]);
+  const ending = world([xr(spec, going), widget("b", "b")]);
+  refuseNames(ending);
+  await ending.reconcile();
+  expect([...ending.client.objects.keys()]).toEqual([]);
+});
+
+test("what is recorded without its namespace, or with one too many, goes with its XR", async () => {
+  const map: LiveObject = {
+    ...widget("m", "m", { namespace: "team" }),
+    apiVersion: "v1",
+    kind: "ConfigMap",
+  };
+  const references = [
+    { apiVersion: "v1", kind: "ConfigMap", name: "m" },
+    { ...WIDGET, name: "b", namespace: "team" },
+  ];
+  const { client, seen, ...w } = world([xr({ resourceRefs: references }, going), widget("b", "b"), map]);
+  seen.composed = [];
+  await w.reconcile();
+  expect([...client.objects.keys()]).toEqual([]);
+});
+
+test("one composed resource that cannot be deleted keeps no other from going, nor the connection secret", async () => {
+  const place = { name: "details", namespace: "team" };
+  const { client, ...w } = world([
+    xr(
+      { resourceRefs: ["a", "b", "c"].map((name) => ({ ...WIDGET, name })), writeConnectionSecretToRef: place },
+      going,
+    ),
+    ...["a", "b", "c"].map((name) => widget(name, name)),
+    secret("team", "details", [owner()]),
+  ]);
+  client.beforeWrite = ({ verb, object }) => {
+    if (verb === "delete" && object !== "Widget/c" && object.startsWith("Widget/"))
+      throw new ApiError("Forbidden", `${object} may not go`, { status: 403 });
+  };
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+  expect([...client.objects.values()].map(({ metadata }) => metadata.name)).toEqual(["xr", "a", "b"]);
+  const told = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
+  for (const name of ["a", "b"]) expect(told).toContain(`Widget/${name} may not go`);
+  client.beforeWrite = () => undefined;
+  await w.reconcile();
+  expect([...client.objects.keys()]).toEqual([]);
+});
+
+test("one that may not be read keeps no other from going either", async () => {
+  const resourceRefs = ["a", "b"].map((name) => ({ ...WIDGET, name }));
+  const { client, seen, ...w } = world([xr({ resourceRefs }, going), widget("a", "a"), widget("b", "b")]);
+  seen.composed = [];
+  const { get: read } = client;
+  client.get = async (reference) => {
+    if (reference.name === "a") throw new ApiError("Forbidden", "a may not be read", { status: 403 });
+    return read(reference);
+  };
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+  expect([...client.objects.values()].map(({ metadata }) => metadata.name)).toEqual(["xr", "a"]);
+});
+
+test("a connection secret that somebody else writes at the same moment is looked at again, and nobody is told", async () => {
+  const { client, ...w } = world([
+    xr({ writeConnectionSecretToRef: { name: "details", namespace: "team" } }),
+    secret("team", "details", [owner()]),
+  ]);
+  w.compose(unnamed("a"));
+  client.beforeWrite = ({ object }) => {
+    if (object === "Secret/team/details") throw new ApiError("Conflict", "changed", { status: 409 });
+  };
+  const outcome = await w.reconcile();
+  expect(outcome?.requeueAfterMs).toBeLessThan(1000);
+  expect(w.events).toEqual([]);
+  expect(get(client, "XDatabase", "xr")?.["status"]).toBeUndefined();
+});
+
+test.each([
+  ["of another", { namespace: "team", name: "theirs" }, "other", undefined],
+  ["of the composed resource", { namespace: "team", name: "theirs" }, "uid-a", { user: "YWRtaW4=" }],
+  // Never the Secret that the first two parts name.
+  ["with a name that no Secret has", { namespace: "team", name: "theirs/x" }, "uid-a", undefined],
+])("a connection secret %s", async (_, reference, controller, published) => {
+  const resourceRefs = [{ ...WIDGET, name: "a" }];
+  const composed = { ...widget("a", "a"), spec: { writeConnectionSecretToRef: reference } };
+  const { client, events, ...w } = world([
+    xr({ resourceRefs, writeConnectionSecretToRef: { name: "details", namespace: "team" } }),
+    composed,
+    secret("team", "theirs", [{ ...owner(controller), kind: "Widget", name: "a" }]),
+  ]);
+  const connectionDetails = [{ name: "user", type: "FromConnectionSecretKey", fromConnectionSecretKey: "user" }];
+  w.compose({ ...named("a", "a"), connectionDetails });
+  await w.reconcile();
+  expect(get(client, "Secret", "details")?.["data"]).toEqual(published);
+  expect(events.some((message) => message.includes(`${reference.namespace}/${reference.name}`))).toBe(!published);
+});
+
+test("a connection secret with a name that no Secret can have is refused, and what names it is said", async () => {
+  const { client, ...w } = world([
+    xr({
+      resourceRefs: [{ ...WIDGET, name: "a" }],
+      writeConnectionSecretToRef: { name: "x/y", namespace: "team" },
+    }),
+    { ...widget("a", "a"), spec: { writeConnectionSecretToRef: { namespace: "team", name: "its" } } },
+    secret("team", "its", [{ ...owner("uid-a"), kind: "Widget", name: "a" }]),
+  ]);
+  refuseNames({ client, ...w });
+  const connectionDetails = [{ name: "user", type: "FromConnectionSecretKey", fromConnectionSecretKey: "user" }];
+  w.compose({ ...named("a", "a"), connectionDetails });
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+  expect(JSON.stringify(get(client, "XDatabase", "xr")?.["status"])).toContain("spec.writeConnectionSecretToRef");
+});

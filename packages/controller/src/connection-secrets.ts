@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
+import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { AppliedMemory } from "./composite/apply-changed.ts";
 import { CompositeError, refused } from "./composite/composite-error.ts";
 import type { Context } from "./context.ts";
@@ -51,9 +51,17 @@ export function unsupportedPublishing({ spec }: LiveObject): string | undefined 
  * @returns whether something was written
  * @throws {CompositeError} `NotControllable` for a Secret of somebody else; `InvalidResource` for a name that no Secret can
  *   have; what the server refuses, without its words, which may quote a value
+ * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */
 export async function publishConnectionSecret(client: Client, options: PublishOptions): Promise<boolean> {
   const { owner, place, observed, signal } = options;
+  const problem = namingProblem({ apiVersion: "v1", kind: "Secret", ...place });
+  if (problem !== undefined) {
+    throw new CompositeError(
+      "InvalidResource",
+      `cannot publish connection details: spec.writeConnectionSecretToRef: ${problem}`,
+    );
+  }
   requireControllable(observed, owner, place);
   const data = Object.create(null) as JsonObject;
   for (const [name, value] of options.details) {
@@ -78,6 +86,8 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
     const how = { fieldManager: SECRET_MANAGER, onlyIfUnchanged: true, signal };
     return (await new AppliedMemory().apply(client, intent, observed, how)).written;
   } catch (error) {
+    // Somebody else wrote it meanwhile: the next look judges what is there now.
+    if (isApiError(error, "Conflict")) throw error;
     throw refused(error, `cannot publish connection details in ${title(place)}`, true);
   }
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "./context.ts";
 
 /** All objects of a cluster-scoped kind that have some labels: from the cache of whoever watches the kind, else from the server. */
@@ -30,7 +30,7 @@ export async function findCached(
 }
 
 /**
- * One object as the server has it now; undefined if there is none.
+ * One object as the server has it now; undefined if there is none, as of a name that no object can have.
  *
  * @throws {ApiError} `KindNotServed` too: of a kind that the server does not list for a moment nothing is known
  */
@@ -39,6 +39,8 @@ export async function findLive(
   reference: ObjectReference,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {
+  // Whoever wrote it may have to mend it; what depends on the answer, an end before all, does not wait for that.
+  if (namingProblem(reference) !== undefined) return undefined;
   try {
     return await client.get(reference, { signal });
   } catch (error) {

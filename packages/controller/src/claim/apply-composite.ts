@@ -1,9 +1,9 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt } from "../read-objects.ts";
+import { objectAt, textsAt } from "../read-objects.ts";
 import { claimReference } from "./bind-composite.ts";
 import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
-import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
+import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
 import { type ClaimWork, compositeReference } from "./claim-work.ts";
 import { yieldFields } from "./yield-fields.ts";
 
@@ -40,17 +40,20 @@ export async function applyComposite(
 function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | undefined): KubernetesObject {
   const { claim } = work;
   const { apiVersion, kind } = compositeReference(work, name);
-  const annotations = wantedAnnotations(claim, existing);
-  const wanted = wantedSpec(claim, work.definition);
-  const { spec: own, yielded } = existing === undefined ? { spec: wanted, yielded: [] } : yieldFields(wanted, existing);
-  for (const path of yielded) tellYielded(work, path);
-  const spec: JsonObject = { ...own, claimRef: claimReference(work) };
+  const yielding = (wanted: JsonObject, ...within: readonly string[]): JsonObject => {
+    const { own, yielded } = yieldFields(wanted, existing, ...within);
+    for (const path of yielded) tellYielded(work, path);
+    return own;
+  };
+  const labels = { ...textsAt(yielding(wantedLabels(claim), "metadata", "labels")), ...claimLabels(claim) };
+  const annotations = textsAt(yielding(wantedAnnotations(claim, existing), "metadata", "annotations"));
+  const spec: JsonObject = { ...yielding(wantedSpec(claim, work.definition), "spec"), claimRef: claimReference(work) };
   return {
     apiVersion,
     kind,
     metadata: {
       name,
-      labels: wantedLabels(claim),
+      labels,
       ...(Object.keys(annotations).length > 0 && { annotations }),
     },
     spec,

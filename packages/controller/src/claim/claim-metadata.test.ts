@@ -1,6 +1,6 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
+import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
 
 const object = (labels: Record<string, string>, annotations: Record<string, string> = {}): LiveObject => ({
   apiVersion: "example.org/v1",
@@ -17,10 +17,7 @@ test.each([
   "node-role.kubernetes.io/x",
   "x.k8s.io/y",
 ])("%s stays with the claim", (key) => {
-  expect(wantedLabels(object({ [key]: "x" }))).toEqual({
-    "crossplane.io/claim-name": "a",
-    "crossplane.io/claim-namespace": "b",
-  });
+  expect(wantedLabels(object({ [key]: "x" }))).toEqual({});
   expect(wantedAnnotations(object({}, { [key]: "x" }), undefined)).toEqual({});
 });
 
@@ -31,7 +28,8 @@ test.each(["team", "example.org/team", "notkubernetes.io/x", "my-k8s.io/x"])("%s
 
 test("a claim cannot pass for another", () => {
   const labels = { "crossplane.io/claim-name": "other", "crossplane.io/claim-namespace": "other" };
-  expect(wantedLabels(object(labels))).toEqual({
+  expect(wantedLabels(object(labels))).toEqual({});
+  expect(claimLabels(object(labels))).toEqual({
     "crossplane.io/claim-name": "a",
     "crossplane.io/claim-namespace": "b",
   });

@@ -20,13 +20,14 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
 // Kubernetes' own, such as kubectl.kubernetes.io/last-applied-configuration, are about the claim.
 const KUBERNETES_KEY = /^(?:[^/]*\.)?(?:kubernetes|k8s)\.io\//;
 
-/** The labels that a claim gives to its composite. */
+/** The labels that a claim gives to its composite as its author wrote them. */
 export function wantedLabels({ metadata }: LiveObject): Record<string, string> {
-  return {
-    ...carried(textsAt(metadata, "labels")),
-    [LABEL_CLAIM_NAME]: metadata.name,
-    [LABEL_CLAIM_NAMESPACE]: metadata.namespace ?? "",
-  };
+  return carried(textsAt(metadata, "labels"));
+}
+
+/** The labels that say whose a composite is: the claim's own whatever anybody sets. */
+export function claimLabels({ metadata }: LiveObject): Record<string, string> {
+  return { [LABEL_CLAIM_NAME]: metadata.name, [LABEL_CLAIM_NAMESPACE]: metadata.namespace ?? "" };
 }
 
 /**

@@ -9,15 +9,22 @@ import { sameJson } from "../same-json.ts";
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);
 
 /**
- * What a claim wants of its composite's spec, without the fields that the Composition has set to something else: were both to
- * insist, each would overwrite the other for ever. When the Composition lets go of a field, the claim has it again.
+ * What a claim wants of an object within its composite, such as its spec or its labels, without the fields that the Composition
+ * has set to something else: were both to insist, each would overwrite the other for ever. When the Composition lets go of a
+ * field, the claim has it again.
  *
+ * @param composite as it is known to be; undefined if there is none: nobody has set anything
  * @returns the paths that were left out, too
  */
-export function yieldFields(spec: JsonObject, composite: LiveObject): { spec: JsonObject; yielded: string[] } {
+export function yieldFields(
+  all: JsonObject,
+  composite: LiveObject | undefined,
+  ...within: readonly string[]
+): { own: JsonObject; yielded: string[] } {
+  if (composite === undefined) return { own: all, yielded: [] };
   const composed = objectAt(
     fieldsOf(composite, (manager) => manager === COMPOSITE_MANAGER),
-    "f:spec",
+    ...within.map((step) => `f:${step}`),
   );
   const yielded: string[] = [];
   const walk = (wanted: JsonObject, has: JsonObject, fields: JsonObject, path: readonly string[]): JsonObject => {
@@ -35,7 +42,7 @@ export function yieldFields(spec: JsonObject, composite: LiveObject): { spec: Js
     }
     return rest;
   };
-  return { spec: walk(spec, objectAt(composite, "spec"), composed, ["spec"]), yielded };
+  return { own: walk(all, objectAt(composite, ...within), composed, within), yielded };
 }
 
 /** A list of which each has some items: the server merges it. */

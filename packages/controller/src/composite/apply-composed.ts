@@ -1,5 +1,5 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
 import { type ComposedResource, composedName } from "@xfn/pipeline";
 import { FIELD_MANAGER } from "../names.ts";
 import { controllerOf } from "../owner.ts";
@@ -51,6 +51,10 @@ export async function applicable(
     );
   }
   const intent = { ...resource, metadata: { ...metadata, ...(kind.namespaced && namespace && { namespace }) } };
+  // Before its reference is recorded: there is nothing that such a one could be read or deleted by.
+  const problem = namingProblem(referenceTo(intent));
+  if (problem !== undefined)
+    throw new CompositeError("InvalidResource", `${titleOf(name, resource)}: metadata.${problem}`);
   return { entry: name, kind, intent, observed };
 }
 

@@ -37,6 +37,13 @@ export class CompositeError extends Error {
   }
 }
 
+/** Several failures as one: the first says why, all say what. */
+export function together(failures: readonly CompositeError[]): CompositeError {
+  const [first, ...more] = failures;
+  if (first !== undefined && more.length === 0) return first;
+  return new CompositeError(first?.code ?? "ApiServer", failures.map(({ message }) => message).join("; "));
+}
+
 /** What a condition and an event say of a failure. */
 export interface Failure {
   readonly reason: CompositeErrorCode | PipelineErrorCode | SelectionErrorCode | "InternalError";

@@ -12,7 +12,7 @@ import type { Context } from "../context.ts";
 import { ANNOTATION_PAUSED } from "../names.ts";
 import { apiVersionOf, findLive } from "../read-objects.ts";
 import { composeResources } from "./compose.ts";
-import { CompositeError, explain, type Failure } from "./composite-error.ts";
+import { type CompositeError, explain, type Failure, together } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { type CompositeMemory, emptyMemory } from "./memory.ts";
@@ -95,13 +95,13 @@ async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
   try {
     if (work.xr.metadata["deletionTimestamp"] !== undefined) return await deleteComposite(work);
     const { wanted, unready, published, failures } = await composeResources(work);
-    const failure = failures.length === 0 ? undefined : combined(failures);
+    const failure = failures.length === 0 ? undefined : together(failures);
     if (failure !== undefined)
       tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
     // Of a reconcile that had nothing to do there is nothing to tell.
     else if (work.wrote) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
-    await writeStatus(work, { wanted, published, conditions: [synced(failure), ready(unready)] });
-    if (failures.length > 0) throw new Told(failures);
+    await writeStatus(work, { wanted, published, conditions: [synced(failure && explain(failure)), ready(unready)] });
+    if (failure !== undefined) throw new Told(failure);
   } catch (error) {
     if (error instanceof Told) throw error.cause;
     if (work.signal.aborted || isApiError(error, "Conflict")) throw error;
@@ -114,25 +114,11 @@ async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
   return { requeueAfterMs: Math.min(poll, work.memory.own.lookAgainAfterMs ?? poll) };
 }
 
-/** Failures that the XR's status tells of already. */
+/** A failure that the XR's status tells of already. */
 class Told extends Error {
-  constructor(failures: readonly CompositeError[]) {
-    super("told", {
-      cause: failures.length === 1 ? failures[0] : new CompositeError(codeOf(failures), messageOf(failures)),
-    });
+  constructor(cause: CompositeError) {
+    super("told", { cause });
   }
-}
-
-function combined(failures: readonly CompositeError[]): Failure {
-  return { reason: codeOf(failures), message: messageOf(failures) };
-}
-
-function codeOf([first]: readonly CompositeError[]): CompositeError["code"] {
-  return first?.code ?? "ApiServer";
-}
-
-function messageOf(failures: readonly CompositeError[]): string {
-  return failures.map(({ message }) => message).join("; ");
 }
 
 function synced(failure: Failure | undefined): Condition {

@@ -54,6 +54,8 @@ async function deleteJudged(
       signal: work.signal,
     });
     work.wrote = true;
+    // Nothing is applied to it any more, however long it stays.
+    work.memory.applied.forget(uid);
     if (left?.metadata["deletionTimestamp"] !== undefined) work.memory.own.saw(left);
     else work.memory.own.sawGone(uid);
     return "going";

@@ -6,11 +6,12 @@ import { CRDS } from "../kinds.ts";
 import { FINALIZER_COMPOSITE } from "../names.ts";
 import { textAt } from "../read-objects.ts";
 import { servedVersions } from "../served-versions.ts";
-import { refused } from "./composite-error.ts";
+import { CompositeError, refused, together } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposed } from "./delete-composed.ts";
+import { readRecorded } from "./read-recorded.ts";
 import { describeReference, recordedReferences, referenceTo } from "./references.ts";
-import { readKnown, type Work } from "./work.ts";
+import type { Work } from "./work.ts";
 
 /** Somebody may take the last finalizer off a composed resource without our being told, where its kind cannot be watched. */
 const LOOK_AGAIN_MS = 10_000;
@@ -22,7 +23,8 @@ const LOOK_AGAIN_MS = 10_000;
  *
  * The garbage collector would do most of it. But it cannot once the XR's own kind is gone, as when its definition is deleted.
  *
- * @throws {CompositeError} if the server refuses to delete something, or does not list a kind that it serves; the XR stays then
+ * @throws {CompositeError} if the server refuses to delete something, or does not list a kind that it serves; all else has been
+ *   asked to go by then, and the XR stays
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 export async function deleteComposite(work: Work): Promise<Outcome | undefined> {
@@ -30,30 +32,42 @@ export async function deleteComposite(work: Work): Promise<Outcome | undefined> 
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
   const foreground = finalizers.includes("foregroundDeletion");
   if (!finalizers.includes("orphan")) {
-    const remaining = await deleteAll(work, foreground ? "Foreground" : "Background");
+    const { remaining, failures } = await deleteAll(work, foreground ? "Foreground" : "Background");
+    if (foreground && failures.length > 0) throw together(failures);
     if (foreground && remaining > 0) {
       const message = `Waiting for ${remaining} composed resources to be deleted`;
       await writeStatus(work, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
       return { requeueAfterMs: LOOK_AGAIN_MS };
     }
     await deleteConnectionSecret(work.context, work.xr, secretPlaceOf(work.xr), work.signal);
+    if (failures.length > 0) throw together(failures);
   }
   await release(work);
   return undefined;
 }
 
-async function deleteAll(work: Work, policy: "Background" | "Foreground"): Promise<number> {
+/** Deletes what can be deleted: one that cannot keeps no other from going. */
+async function deleteAll(
+  work: Work,
+  policy: "Background" | "Foreground",
+): Promise<{ remaining: number; failures: readonly CompositeError[] }> {
   let remaining = 0;
+  const failures: CompositeError[] = [];
   let listed: Promise<readonly LiveObject[]> | undefined;
   // There may be thousands: read once, and only where something is not served.
   const crds = (): Promise<readonly LiveObject[]> =>
     (listed ??= work.context.client.list(CRDS, { signal: work.signal }).then(({ items }) => items));
   for (const reference of recordedReferences(work.xr)) {
-    const found = await readReferenced(work, reference, crds);
-    const became = found === undefined || found === "going" ? found : await deleteComposed(work, found, policy);
-    if (became === "going") remaining++;
+    try {
+      const found = await readReferenced(work, reference, crds);
+      const became = found === undefined || found === "going" ? found : await deleteComposed(work, found, policy);
+      if (became === "going") remaining++;
+    } catch (error) {
+      if (!(error instanceof CompositeError)) throw error;
+      failures.push(error);
+    }
   }
-  return remaining;
+  return { remaining, failures };
 }
 
 async function readReferenced(
@@ -63,8 +77,9 @@ async function readReferenced(
 ): Promise<LiveObject | "going" | undefined> {
   try {
     const kind = await work.context.client.kind(reference.apiVersion, reference.kind, { signal: work.signal });
-    return await readKnown(work, kind, reference);
+    return await readRecorded(work, kind, reference);
   } catch (error) {
+    if (isApiError(error, "Forbidden")) throw refused(error, `cannot delete ${describeReference(reference)}`, false);
     if (!isApiError(error, "KindNotServed")) throw error;
     const crd = crdOf(reference, await crds());
     // With its CRD every object of a kind went.

@@ -1,11 +1,12 @@
 import type { Composition } from "@xfn/composition";
 import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
-import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, LABEL_COMPOSITE, secretDetails } from "@xfn/pipeline";
+import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, secretDetails } from "@xfn/pipeline";
 import { controllerOf } from "../owner.ts";
 import { findLive } from "../read-objects.ts";
+import { readRecorded } from "./read-recorded.ts";
 import { describeReference, recordedReferences, referenceTo } from "./references.ts";
-import { readKnown, tell, type Work } from "./work.ts";
+import { tell, type Work } from "./work.ts";
 
 /** What exists of an XR. */
 export interface ObservedComposed {
@@ -68,16 +69,7 @@ async function readReferenced(work: Work, reference: ObjectReference): Promise<L
     tell(work, "Warning", "ComposeResources", `${describeReference(reference)} is recorded, but ${error.message}`);
     return "unknown";
   }
-  if (!kind.namespaced || reference.namespace !== undefined) {
-    const namespace = kind.namespaced ? { namespace: reference.namespace } : { namespace: undefined };
-    return readKnown(work, kind, { ...reference, ...namespace });
-  }
-  // Other implementations record no namespace.
-  const { items } = await work.context.client.list(kind, {
-    labelSelector: `${LABEL_COMPOSITE}=${work.xr.metadata.labels?.[LABEL_COMPOSITE] ?? work.xr.metadata.name}`,
-    signal: work.signal,
-  });
-  return items.find((one) => one.metadata.name === reference.name && controllerOf(one)?.uid === work.xr.metadata.uid);
+  return readRecorded(work, kind, reference);
 }
 
 /**
@@ -115,8 +107,23 @@ function wantedDetails({ spec }: Composition): (entry: string) => boolean {
   return (entry) => names.has(entry);
 }
 
+/**
+ * The Secret that a composed resource publishes its details in. Whoever may write the resource names it: one that another controls
+ * is not read, or any Secret of the cluster could be had so.
+ */
 async function secretOf(work: Work, object: LiveObject): Promise<LiveObject | undefined> {
-  const [namespace, name] = connectionSecretOf(object)?.split("/") ?? [];
+  const place = connectionSecretOf(object)?.split("/");
+  if (place === undefined) return undefined;
+  const [namespace, name, ...more] = place;
   if (!namespace || !name) return undefined;
-  return findLive(work.context, { apiVersion: "v1", kind: "Secret", namespace, name }, work.signal);
+  const passOver = (why: string): undefined => {
+    const title = `the connection secret ${place.join("/")} of ${describeReference(referenceTo(object))}`;
+    tell(work, "Warning", "ComposeResources", `${title} ${why}; it is not read`);
+  };
+  const reference = { apiVersion: "v1", kind: "Secret", namespace, name };
+  if (more.length > 0 || namingProblem(reference) !== undefined) return passOver("has a name that no Secret can have");
+  const secret = await findLive(work.context, reference, work.signal);
+  const controller = secret && controllerOf(secret);
+  if (controller === undefined || controller.uid === object.metadata.uid) return secret;
+  return passOver(`belongs to ${controller.kind} ${controller.name}`);
 }

@@ -48,6 +48,18 @@ test("an object that is known to be gone is not there, whatever a cache says; an
   expect(own.newest(REFERENCE, thing("12", "v"))?.metadata.uid).toBe("v");
 });
 
+test("what is gone is forgotten, some time after any cache could show it", () => {
+  let now = 0;
+  const own = new OwnWrites(() => now);
+  own.sawGone("u");
+  now = 60_000;
+  own.begin();
+  expect(own.newest(REFERENCE, thing("10"))).toBeUndefined();
+  now = 24 * 3_600_000;
+  own.begin();
+  expect(own.newest(REFERENCE, thing("10"))).toBeDefined();
+});
+
 test("an object is the same in whatever version it is named", () => {
   const own = new OwnWrites(() => 0);
   own.saw(thing("10"));

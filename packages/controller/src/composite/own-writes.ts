@@ -4,6 +4,9 @@ import { objectKey } from "./references.ts";
 /** An informer that is up has told of a write by then; one that is not has no say. */
 const LAG_MS = 5_000;
 
+/** A cache whose watch has broken may show for some time what is gone. What it shows even then costs a write that is refused. */
+const GONE_MS = 10 * 60_000;
+
 /**
  * What the server answered to our own writes, until the caches show it: a reconcile that follows at once would otherwise read
  * what was there before, write the same again, and run into a conflict.
@@ -11,7 +14,8 @@ const LAG_MS = 5_000;
 export class OwnWrites {
   readonly #now: () => number;
   readonly #objects: Map<string, { object: LiveObject; at: number }> = new Map();
-  readonly #deleted: Set<string> = new Set();
+  /** When, by UID. */
+  readonly #deleted: Map<string, number> = new Map();
   /** Whether something was believed to exist that no cache has shown yet. */
   #ahead = false;
 
@@ -23,6 +27,7 @@ export class OwnWrites {
   begin(): void {
     this.#ahead = false;
     for (const [key, { at }] of this.#objects) if (this.#isLate(at)) this.#objects.delete(key);
+    for (const [uid, at] of this.#deleted) if (this.#now() - at > GONE_MS) this.#deleted.delete(uid);
   }
 
   /** Remembers what the server answered, to a write or a live read. */
@@ -32,7 +37,7 @@ export class OwnWrites {
 
   /** Remembers that an object is gone. */
   sawGone(uid: string): void {
-    this.#deleted.add(uid);
+    this.#deleted.set(uid, this.#now());
     for (const [key, { object }] of this.#objects) if (object.metadata.uid === uid) this.#objects.delete(key);
   }
 

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
-import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
+import { type LiveObject, namingProblem, type ObjectReference } from "@xfn/kubernetes";
 import { groupKind } from "../owner.ts";
 
 /**
  * The composed resources that an XR has recorded (`spec.resourceRefs`). One without a name refers to nothing: the reference
- * implementation leaves such behind.
+ * implementation leaves such behind. Neither does one with a name that no object can have.
  */
 export function recordedReferences(xr: LiveObject): ObjectReference[] {
   const { spec } = xr;
@@ -13,7 +13,8 @@ export function recordedReferences(xr: LiveObject): ObjectReference[] {
     if (!isObject(one)) return [];
     const { apiVersion, kind, name, namespace } = one;
     if (!isText(apiVersion) || !isText(kind) || !isText(name)) return [];
-    return [{ apiVersion, kind, name, ...(isText(namespace) && { namespace }) }];
+    const reference = { apiVersion, kind, name, ...(isText(namespace) && { namespace }) };
+    return namingProblem(reference) === undefined ? [reference] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
-import { isObject } from "@xfn/functionio";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import { conditionOf } from "../conditions.ts";
 import type { ComposedWatches, Context } from "../context.ts";
 import { groupKind, keyOf } from "../owner.ts";
 import { textAt } from "../read-objects.ts";
@@ -118,7 +118,9 @@ export function definitionControllers(options: Options): DefinitionControllers {
   };
   const begin = (name: string, definition: Definition, object: LiveObject): void => {
     const composite = startComposite(name, definition);
-    byKind.set(groupKind(`${definition.spec.group}/`, definition.spec.names.kind), composite);
+    const key = kindKey(definition);
+    // Two have one kind while the earlier one still ends: it keeps the kind until then.
+    if (!byKind.has(key)) byKind.set(key, composite);
     running.set(name, { definition, generation: generationOf(object), composite, claim: undefined });
     context.client.forgetKinds();
     context.log.info({ definition: name }, "composites are reconciled");
@@ -127,11 +129,20 @@ export function definitionControllers(options: Options): DefinitionControllers {
     const entry = running.get(name);
     if (entry === undefined) return;
     running.delete(name);
-    byKind.delete(groupKind(`${entry.definition.spec.group}/`, entry.definition.spec.names.kind));
+    passOn(kindKey(entry.definition), entry.composite);
     stopLater(entry.claim);
     stopLater(entry.composite);
     context.client.forgetKinds();
     context.log.info({ definition: name }, "composites are no longer reconciled");
+  };
+  const passOn = (key: string, from: KindController): void => {
+    if (byKind.get(key) !== from) return;
+    byKind.delete(key);
+    const next = [...running.values()].find(({ definition }) => kindKey(definition) === key)?.composite;
+    if (next === undefined) return;
+    byKind.set(key, next);
+    // Nobody told it of changes meanwhile.
+    next.enqueueAll();
   };
   const followClaims = (name: string, entry: Running, object: LiveObject): void => {
     const { claimNames } = entry.definition.spec;
@@ -195,15 +206,20 @@ export function definitionControllers(options: Options): DefinitionControllers {
   }
 }
 
-// Instances of a definition that is going have finalizers, which only their controllers take off.
+/** Where a definition's status keeps the kind that was served, whatever its conditions have come to say (Crossplane v1.13). */
+const SERVED_TYPES = { Established: "compositeResourceType", Offered: "compositeResourceClaimType" } as const;
+
+// Instances of a definition that is going have finalizers, which only their controllers take off. One that was always refused has
+// no instances: those of its kind are another definition's.
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
-  if (definition.metadata["deletionTimestamp"] !== undefined) return true;
-  const status = definition["status"];
-  const conditions = isObject(status) ? status["conditions"] : undefined;
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((condition) => isObject(condition) && condition["type"] === type && condition["status"] === "True")
-  );
+  if (definition.metadata["deletionTimestamp"] !== undefined)
+    return textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined;
+  return conditionOf(definition, type)?.["status"] === "True";
+}
+
+/** The kind of a definition's composites, in whatever version. */
+function kindKey({ spec }: Definition): string {
+  return groupKind(`${spec.group}/`, spec.names.kind);
 }
 
 function kindOf({ spec }: Definition, { kind, plural }: KindNames, namespaced: boolean): ResourceKind {

@@ -72,19 +72,27 @@ function object(kind: ResourceKind, name: string, more: object = {}, meta: objec
 }
 
 function definition(
-  options: { conditions?: string[]; keys?: string[]; generation?: number; meta?: object } = {},
+  options: {
+    conditions?: string[];
+    controllers?: object;
+    keys?: string[];
+    generation?: number;
+    plural?: string;
+    meta?: object;
+  } = {},
 ): LiveObject {
-  const { conditions = ["Established", "Offered"], keys = [], generation = 1, meta = {} } = options;
+  const { conditions = ["Established", "Offered"], controllers = {}, keys = [], generation = 1, meta = {} } = options;
+  const { plural = "xapps" } = options;
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
   const spec = {
     group: "example.org",
-    names: { kind: "XApp", plural: "xapps" },
-    claimNames: { kind: "App", plural: "apps" },
+    names: { kind: "XApp", plural },
+    claimNames: { kind: "App", plural: plural.slice(1) },
     connectionSecretKeys: keys,
     versions: [{ name: "v1", served: true, referenceable: true, schema }],
   };
-  const status = { conditions: conditions.map((type) => ({ type, status: "True" })) };
-  return object(DEFINITIONS, "xapps.example.org", { spec, status }, { generation, ...meta });
+  const status = { conditions: conditions.map((type) => ({ type, status: "True" })), controllers };
+  return object(DEFINITIONS, `${plural}.example.org`, { spec, status }, { generation, ...meta });
 }
 
 const xr = (name: string, spec: object = {}): LiveObject => object(APPS, name, { spec });
@@ -131,16 +139,73 @@ test("no claim is looked at before composites are known: it would make another o
 
 test("a definition that is being deleted has its controllers, also after a restart, until it is gone", async () => {
   const { informers, seen } = start();
-  informers.put(DEFINITIONS, definition({ conditions: [], meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+  const controllers = {
+    compositeResourceType: { apiVersion: "example.org/v1", kind: "XApp" },
+    compositeResourceClaimType: { apiVersion: "example.org/v1", kind: "App" },
+  };
+  const meta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  informers.put(DEFINITIONS, definition({ conditions: [], controllers, meta }));
   informers.put(APPS, xr("a"));
   await settle();
   expect(seen).toContain("XApp a");
   expect(informers.watched).toContain("xapps");
+  expect(informers.watched).toContain("apps");
   informers.remove(DEFINITIONS, "xapps.example.org");
   await settle();
   expect(informers.watched).not.toContain("xapps");
   expect(informers.watched).not.toContain("apps");
 });
+
+/** A bucket that an XR has composed. */
+const bucketOf = (xrName: string): LiveObject => {
+  const owner = { apiVersion: "example.org/v1", kind: "XApp", name: xrName, uid: `uid-${xrName}`, controller: true };
+  return object(BUCKETS, `of-${xrName}`, {}, { ownerReferences: [owner] });
+};
+
+test("a definition that was refused, and is deleted, takes no composites from the one that has its kind", async () => {
+  const { informers, seen, composed } = start();
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("a"));
+  await settle();
+  composed()?.watch("uid-a", [BUCKETS]);
+  const meta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  informers.put(DEFINITIONS, definition({ plural: "xother", conditions: [], meta }));
+  await settle();
+  expect(informers.watched).not.toContain("xother");
+  expect(informers.watched).not.toContain("other");
+  informers.remove(DEFINITIONS, "xother.example.org");
+  await settle();
+  seen.splice(0);
+  informers.put(BUCKETS, bucketOf("a"));
+  await settle();
+  expect(seen).toEqual(["XApp a"]);
+});
+
+test.each(["xapps", "xother"])(
+  "of two definitions that have one kind for a moment the earlier has it, then the one that stays (%s goes)",
+  async (goes) => {
+    const { informers, seen, composed } = start();
+    for (const plural of ["xapps", "xother"]) {
+      informers.put(DEFINITIONS, definition({ plural, keys: [`+${plural}`] }));
+      informers.put({ ...APPS, plural }, xr(`of-${plural}`));
+      await settle();
+      composed()?.watch(`uid-of-${plural}`, [BUCKETS]);
+    }
+    seen.splice(0);
+    informers.put(BUCKETS, bucketOf("of-xapps"));
+    await settle();
+    expect(seen.splice(0)).toEqual(["XApp+xapps of-xapps"]);
+    informers.remove(DEFINITIONS, `${goes}.example.org`);
+    await settle();
+    const stays = goes === "xapps" ? "xother" : "xapps";
+    const again = `XApp+${stays} of-${stays}`;
+    // Nobody told the other of changes, as long as the earlier had the kind.
+    expect(seen.splice(0).filter((what) => what.startsWith("XApp"))).toEqual(goes === "xapps" ? [again] : []);
+    informers.put(BUCKETS, { ...bucketOf(`of-${stays}`), spec: {} });
+    await settle();
+    expect(seen).toEqual([again]);
+  },
+);
 
 test("a definition whose spec changes reconciles its instances anew, and its status none", async () => {
   const { informers, seen } = start();
@@ -187,7 +252,7 @@ test("what XRs have recorded is watched before the first of them is reconciled",
   expect(watched).toContain("buckets?crossplane.io/composite");
 });
 
-test("a revision reconciles the XRs that use its composition, and those that have none yet", async () => {
+test("a revision reconciles its composition, the XRs that use it, and those that have none yet", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition());
   for (const name of ["one", "other"]) informers.put(APPS, xr(name, { compositionRef: { name } }));
@@ -202,9 +267,13 @@ test("a revision reconciles the XRs that use its composition, and those that hav
     controller: true,
   };
   const spec = { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" } };
-  informers.put(REVISIONS, object(REVISIONS, "one-1234567", { spec }, { ownerReferences: [owner] }));
-  await settle();
-  expect(seen.splice(0)).toEqual(["XApp one", "XApp none"]);
+  // The second time somebody has numbered it.
+  for (const revision of [1, 2]) {
+    const own = { spec: { ...spec, revision } };
+    informers.put(REVISIONS, object(REVISIONS, "one-1234567", own, { ownerReferences: [owner] }));
+    await settle();
+    expect(seen.splice(0)).toEqual(["composition one", "XApp one", "XApp none"]);
+  }
   informers.put(COMPOSITIONS, object(COMPOSITIONS, "one"));
   await settle();
   seen.splice(0);

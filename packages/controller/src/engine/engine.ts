@@ -65,10 +65,12 @@ export function startEngine(
     slots,
     watcher,
   });
-  // Revisions are made again when somebody takes them away, and the XRs that use a composition follow what comes.
+  // Revisions are made again when somebody takes them away, and numbered again when somebody numbers them, such as a leader of
+  // before; the XRs that use a composition follow what comes.
   const revisionChanged = (revision: LiveObject): void => {
     const composition = controllerOf(revision)?.name;
     if (composition === undefined) return;
+    compositionController.enqueue(composition);
     const apiVersion = textAt(revision, "spec", "compositeTypeRef", "apiVersion");
     const kind = textAt(revision, "spec", "compositeTypeRef", "kind");
     if (apiVersion !== undefined && kind !== undefined) instances.enqueueUsers(apiVersion, kind, composition);
@@ -76,11 +78,7 @@ export function startEngine(
   const unsubscribe = revisions.informer.subscribe({
     added: revisionChanged,
     updated: revisionChanged,
-    deleted(last) {
-      const composition = controllerOf(last)?.name;
-      if (composition !== undefined) compositionController.enqueue(composition);
-      revisionChanged(last);
-    },
+    deleted: revisionChanged,
   });
   // An XR that is looked at before its composition is known would be told that there is none.
   const known = async (): Promise<void> => {

@@ -35,12 +35,20 @@ export function numberOf(revision: LiveObject): number {
   return typeof number === "number" ? number : 0;
 }
 
-/** The newest of a Composition's own revisions: those that it controls. */
+/**
+ * The newest of a Composition's own revisions: those that it controls. Of two with one number, which is soon mended, the first by
+ * name: all caches agree on it, whatever their order.
+ */
 export function latestOf(composition: LiveObject, revisions: readonly LiveObject[]): LiveObject | undefined {
   let latest: LiveObject | undefined;
   for (const revision of revisions) {
     if (controllerOf(revision)?.uid !== composition.metadata.uid || numberOf(revision) === 0) continue;
-    if (latest === undefined || numberOf(revision) > numberOf(latest)) latest = revision;
+    if (latest === undefined || isNewer(revision, latest)) latest = revision;
   }
   return latest;
+}
+
+function isNewer(a: LiveObject, b: LiveObject): boolean {
+  const [mine, theirs] = [numberOf(a), numberOf(b)];
+  return mine === theirs ? a.metadata.name < b.metadata.name : mine > theirs;
 }

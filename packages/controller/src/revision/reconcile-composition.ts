@@ -47,15 +47,16 @@ async function keepRevision(context: Context, composition: LiveObject, signal: A
   const labelSelector = `${LABEL_COMPOSITION_NAME}=${compositionLabel(name)}`;
   const { items } = await client.list(REVISIONS, { labelSelector, signal });
   const own = items.filter((revision) => controllerOf(revision)?.uid === uid);
-  const newest = Math.max(0, ...own.map(numberOf));
   const hash = contentHash(composition);
   const same = own.find(({ metadata }) => metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash));
+  const newest = Math.max(0, ...own.filter((revision) => revision !== same).map(numberOf));
   if (same === undefined) {
     const revision = await createRevision(context, composition, hash, newest + 1, signal);
     if (revision === undefined) return;
     const message = `revision ${numberOf(revision)} is ${revision.metadata.name}`;
     events.record(composition, { type: "Normal", reason: "CreateRevision", message });
-  } else if (numberOf(same) < newest) {
+  } else if (numberOf(same) <= newest) {
+    // The same number has another where a leader of before was late with its create.
     await renumber(context, same, newest + 1, signal);
     const message = `revision ${newest + 1} is ${same.metadata.name} again`;
     events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
