@@ -167,10 +167,13 @@ export function definitionControllers(options: Options): DefinitionControllers {
           ? entry.definition
           : reconcilers.readDefinition(object);
       if (definition === undefined) return;
-      if (entry === undefined) begin(name, definition, object);
-      else if (definition !== entry.definition) {
+      // Nor is another version of use before the server stores it, which it may refuse for ever.
+      const isOfUse = storesVersionOf(object, definition);
+      if (entry === undefined) {
+        if (isOfUse) begin(name, definition, object);
+      } else if (definition !== entry.definition) {
         if (shapeOf(definition) === shapeOf(entry.definition)) renew(entry, definition, object);
-        else {
+        else if (isOfUse) {
           end(name);
           begin(name, definition, object);
         }
@@ -209,12 +212,18 @@ export function definitionControllers(options: Options): DefinitionControllers {
 /** Where a definition's status keeps the kind that was served, whatever its conditions have come to say (Crossplane v1.13). */
 const SERVED_TYPES = { Established: "compositeResourceType", Offered: "compositeResourceClaimType" } as const;
 
-// Instances of a definition that is going have finalizers, which only their controllers take off. One that was always refused has
-// no instances: those of its kind are another definition's.
+// Instances of a definition that is going, or whose change the server refuses, go on. One that was always refused has no instances:
+// those of its kind are another definition's.
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
-  if (definition.metadata["deletionTimestamp"] !== undefined)
-    return textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined;
-  return conditionOf(definition, type)?.["status"] === "True";
+  if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
+  return definition.metadata["deletionTimestamp"] === undefined && conditionOf(definition, type)?.["status"] === "True";
+}
+
+/** Whether the server stores composites in the version that a definition makes them of, as far as its status says. */
+function storesVersionOf(object: LiveObject, definition: Definition): boolean {
+  const { group, version } = kindOf(definition, definition.spec.names, false);
+  const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion");
+  return stored === undefined || stored === `${group}/${version}`;
 }
 
 /** The kind of a definition's composites, in whatever version. */

@@ -78,18 +78,19 @@ function definition(
     keys?: string[];
     generation?: number;
     plural?: string;
+    version?: string;
     meta?: object;
   } = {},
 ): LiveObject {
   const { conditions = ["Established", "Offered"], controllers = {}, keys = [], generation = 1, meta = {} } = options;
-  const { plural = "xapps" } = options;
+  const { plural = "xapps", version = "v1" } = options;
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
   const spec = {
     group: "example.org",
     names: { kind: "XApp", plural },
     claimNames: { kind: "App", plural: plural.slice(1) },
     connectionSecretKeys: keys,
-    versions: [{ name: "v1", served: true, referenceable: true, schema }],
+    versions: [{ name: version, served: true, referenceable: true, schema }],
   };
   const status = { conditions: conditions.map((type) => ({ type, status: "True" })), controllers };
   return object(DEFINITIONS, `${plural}.example.org`, { spec, status }, { generation, ...meta });
@@ -161,6 +162,37 @@ const bucketOf = (xrName: string): LiveObject => {
   const owner = { apiVersion: "example.org/v1", kind: "XApp", name: xrName, uid: `uid-${xrName}`, controller: true };
   return object(BUCKETS, `of-${xrName}`, {}, { ownerReferences: [owner] });
 };
+
+/** What a definition's status keeps of the composites that the server stores. */
+const stores = (version: string): object => ({
+  compositeResourceType: { apiVersion: `example.org/${version}`, kind: "XApp" },
+});
+
+test("a version that the server refuses to store ends no controller, and is followed once it is stored", async () => {
+  const { informers, seen } = start();
+  informers.put(DEFINITIONS, definition({ controllers: stores("v1") }));
+  informers.put(APPS, xr("a"));
+  await settle();
+  const refused = { version: "v2", generation: 2, conditions: [], controllers: stores("v1") };
+  informers.put(DEFINITIONS, definition(refused));
+  await settle();
+  seen.splice(0);
+  informers.put(APPS, xr("b"));
+  await settle();
+  expect(seen).toEqual(["XApp b"]);
+  informers.put({ ...APPS, version: "v2" }, xr("c"));
+  informers.put(DEFINITIONS, definition({ ...refused, conditions: ["Established"], controllers: stores("v2") }));
+  await settle();
+  expect(seen).toContain("XApp c");
+});
+
+test("a controller that starts while the server refuses a change goes on with what it serves", async () => {
+  const { informers, seen } = start();
+  informers.put(APPS, xr("a"));
+  informers.put(DEFINITIONS, definition({ generation: 2, conditions: [], controllers: stores("v1") }));
+  await settle();
+  expect(seen).toContain("XApp a");
+});
 
 test("a definition that was refused, and is deleted, takes no composites from the one that has its kind", async () => {
   const { informers, seen, composed } = start();
