@@ -31,6 +31,7 @@ export { type InformersOptions, startInformers, withoutManagedFields } from "./s
 export {
   DEFAULT_BACKOFF,
   DEFAULT_CONCURRENCY,
+  DEFAULT_PACE,
   type ReconcileEnd,
   type ReconcileFailure,
   type WorkQueueOptions,

@@ -37,6 +37,52 @@ async function withQueue(
 const keys = (runs: readonly Run[]): string[] => runs.map(({ key }) => key);
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+test("a key that is added by each of its own reconciles has a burst of turns, then some a second; others have theirs", async () => {
+  vi.useFakeTimers();
+  try {
+    const turns: Record<string, number> = {};
+    const queue = workQueue({
+      pace: { perSecond: 2, burst: 5 },
+      reconcile: async (key) => {
+        turns[key] = (turns[key] ?? 0) + 1;
+        if (key === "busy") queue.add(key);
+        return undefined;
+      },
+    });
+    queue.add("busy");
+    await vi.advanceTimersByTimeAsync(10);
+    expect(turns).toEqual({ busy: 5 });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(turns["busy"]).toBe(25);
+    queue.add("other");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(turns["other"]).toBe(1);
+    await queue.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a key that asks to be called again often is called, and waits no longer for it when it is added", async () => {
+  vi.useFakeTimers();
+  try {
+    let turns = 0;
+    const queue = workQueue({
+      pace: { perSecond: 1, burst: 3 },
+      reconcile: async () => (++turns < 100 ? { requeueAfterMs: 10 } : undefined),
+    });
+    queue.add("a");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(turns).toBe(100);
+    queue.add("a");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(turns).toBe(101);
+    await queue.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a key waits once, however often it is added, and no more run than may", async () => {
   await withQueue({ concurrency: 2 }, async (queue, runs) => {
     for (const key of ["a", "b", "c", "c", "d", "c"]) queue.add(key);

@@ -1,5 +1,7 @@
 import { isApiError } from "./api-error.ts";
 import { type Backoff, pauseAfter } from "./backoff.ts";
+import { keyPace } from "./key-pace.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
 
 /** How a queue works. */
@@ -9,6 +11,8 @@ export interface WorkQueueOptions {
   readonly concurrency?: number | undefined;
   /** Pauses after failures in a row of one key. Default {@link DEFAULT_BACKOFF}. */
   readonly backoff?: Backoff | undefined;
+  /** How often one key is reconciled that is added again and again. Default {@link DEFAULT_PACE}. */
+  readonly pace?: RateLimit | undefined;
   /** Places that this queue shares with others. */
   readonly gate?: Gate | undefined;
   /** Told of each failure, and when the key is tried again. */
@@ -36,6 +40,8 @@ export interface ReconcileEnd {
 export const DEFAULT_CONCURRENCY = 10;
 // A conflict is over by the next try; what stays broken is looked at once a minute.
 export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, longestMs: 60_000 };
+// An object whose reconcile changes it each time, such as one with a time in its status, would be reconciled as fast as the server can.
+export const DEFAULT_PACE: RateLimit = { perSecond: 1, burst: 30 };
 // A key that failed and is added is tried before its pause is over: what was wrong may have been mended. But not sooner than
 // this: what was added may be the trace of the failure itself, a condition with another message each time.
 const FAILED_AGAIN_MS = 1_000;
@@ -62,6 +68,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   const running = new Map<string, { again: boolean; forgotten: boolean }>();
   const timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   const failures = new Map<string, { count: number; notBefore: number }>();
+  const pace = keyPace(options.pace ?? DEFAULT_PACE);
   const aborting = new AbortController();
   let runningFailing = 0;
   let stopping = false;
@@ -69,7 +76,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   let idle: (() => void) | undefined;
 
   const add = (key: string): void => {
-    const wait = (failures.get(key)?.notBefore ?? 0) - performance.now();
+    const wait = Math.max((failures.get(key)?.notBefore ?? 0) - performance.now(), pace.waitOf(key));
     if (wait > 0) addAfter(key, wait);
     else enqueue(key);
   };
@@ -140,6 +147,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   const work = async (key: string, since: number, wasFailing: boolean): Promise<void> => {
     const run = { again: false, forgotten: false };
     running.set(key, run);
+    pace.began(key);
     if (wasFailing) runningFailing++;
     const begin = performance.now();
     let outcome: Outcome | undefined;
@@ -188,6 +196,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
       failing.keys.delete(key);
       atGate.delete(key);
       failures.delete(key);
+      pace.forget(key);
       const run = running.get(key);
       if (run !== undefined) {
         run.again = false;
