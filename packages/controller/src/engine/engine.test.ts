@@ -173,7 +173,7 @@ test("a version that the server refuses to store ends no controller, and is foll
   informers.put(DEFINITIONS, definition({ controllers: stores("v1") }));
   informers.put(APPS, xr("a"));
   await settle();
-  const refused = { version: "v2", generation: 2, conditions: [], controllers: stores("v1") };
+  const refused = { version: "v2", keys: ["!"], generation: 2, conditions: [], controllers: stores("v1") };
   informers.put(DEFINITIONS, definition(refused));
   await settle();
   seen.splice(0);
@@ -183,7 +183,7 @@ test("a version that the server refuses to store ends no controller, and is foll
   informers.put({ ...APPS, version: "v2" }, xr("c"));
   informers.put(DEFINITIONS, definition({ ...refused, conditions: ["Established"], controllers: stores("v2") }));
   await settle();
-  expect(seen).toContain("XApp c");
+  expect(seen).toContain("XApp! c");
 });
 
 test("a controller that starts while the server refuses a change goes on with what it serves", async () => {
