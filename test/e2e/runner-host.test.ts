@@ -4,36 +4,21 @@ import { mkdir } from "node:fs/promises";
 import process from "node:process";
 import { type BuildEntry, buildImage, openStore } from "@xfn/oci-rootfs";
 import { type Runner, sandboxOwner } from "@xfn/runner";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { MAX_SPECS, SandboxHost } from "../../packages/runner/testing/sandbox-host.ts";
-import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { childrenOf } from "../harness/processes.ts";
-import { ask, buildShellFunction, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
-import { Workspace } from "../harness/workspace.ts";
+import { ask, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { shellWorkspace } from "../harness/shell-workspace.ts";
 
 describe("the process that holds the namespaces", needs("crun"), () => {
-  let workspace: Workspace;
-  let state: Before;
-  beforeAll(async () => {
-    workspace = await Workspace.create();
-    await buildShellFunction(workspace);
-  });
-  afterAll(async () => {
-    await workspace[Symbol.asyncDispose]();
-  });
-  beforeEach(async () => {
-    state = await before(workspace.root);
-  });
-  afterEach(async () => {
-    expect(await leftovers(state)).toEqual([]);
-  });
+  const shared = shellWorkspace();
 
   const using = async (
     work: (runner: Runner) => Promise<void>,
     options: Parameters<typeof runnerOf>[1] = {},
   ): Promise<void> => {
-    const runner = await runnerOf(workspace, options);
+    const runner = await runnerOf(shared.workspace, options);
     try {
       await work(runner);
     } finally {
@@ -43,7 +28,7 @@ describe("the process that holds the namespaces", needs("crun"), () => {
 
   test("is another one after it could not mount anything", async () => {
     // The first that is started may not mount.
-    const once = workspace.path("once");
+    const once = shared.workspace.path("once");
     const script = `#!/bin/sh
 [ -e ${once} ] && exec /usr/bin/unshare "$@"
 : >${once}
@@ -51,10 +36,10 @@ options=
 while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
 exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
 `;
-    await mkdir(workspace.path("bin"));
-    await workspace.write("bin/unshare", script, { mode: 0o755 });
+    await mkdir(shared.workspace.path("bin"));
+    await shared.workspace.write("bin/unshare", script, { mode: 0o755 });
     const { PATH = "" } = process.env;
-    process.env["PATH"] = `${workspace.path("bin")}:${PATH}`;
+    process.env["PATH"] = `${shared.workspace.path("bin")}:${PATH}`;
     try {
       await using(async (runner) => {
         const error = await failureOf(ask(runner, "echo first"));
@@ -68,10 +53,10 @@ exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
   });
 
   test("gives each sandbox the configuration that it was asked for, also where its number is given again", async () => {
-    const host = new SandboxHost(workspace.cache);
+    const host = new SandboxHost(shared.workspace.cache);
     try {
       await host.ready();
-      const layer = workspace.path("layer");
+      const layer = shared.workspace.path("layer");
       await mkdir(layer);
       const container = (id: string, rootfs: "auto" | "copy"): Parameters<SandboxHost["prepare"]>[0] => ({
         id,
@@ -103,7 +88,7 @@ exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
 
   test("lets other calls come and go while it copies a large image", async () => {
     const owner = sandboxOwner();
-    const store = await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) });
+    const store = await openStore({ dir: shared.workspace.cache, ...(owner === undefined ? {} : { owner }) });
     const entries = Array.from({ length: 8_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
     await buildImage({
       store,

@@ -2,31 +2,20 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import type { Runner } from "@xfn/runner";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Before, before, leftovers } from "../harness/leftovers.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
-import { ask, buildShellFunction, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
-import { Workspace } from "../harness/workspace.ts";
+import { ask, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
+import { shellWorkspace } from "../harness/shell-workspace.ts";
 
 describe("an OCI runtime that was loaded before its call", needs("crun"), () => {
-  let workspace: Workspace;
-  let state: Before;
+  const shared = shellWorkspace();
   let runner: Runner;
-  beforeAll(async () => {
-    workspace = await Workspace.create();
-    await buildShellFunction(workspace);
-  });
-  afterAll(async () => {
-    await workspace[Symbol.asyncDispose]();
-  });
   beforeEach(async () => {
-    state = await before(workspace.root);
-    runner = await runnerOf(workspace);
+    runner = await runnerOf(shared.workspace);
   });
   afterEach(async () => {
     await runner.close();
-    expect(await leftovers(state)).toEqual([]);
   });
 
   /** Two calls, after which the runtime of a third waits. */
@@ -80,10 +69,10 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
   });
 
   test("costs its call nothing when it fails while it waits, and is not tried again and again", async () => {
-    const log = workspace.path("loads");
+    const log = shared.workspace.path("loads");
     const bundle = 'for word; do case "$word" in --bundle=*) bundle=${word#--bundle=} ;; esac; done';
     const fails = `[ -h "$bundle/config.json" ] && echo x >>${log} && exit 1`;
-    const ociRuntime = await workspace.write("crun", `#!/bin/sh\n${bundle}\n${fails}\nexec crun "$@"\n`, {
+    const ociRuntime = await shared.workspace.write("crun", `#!/bin/sh\n${bundle}\n${fails}\nexec crun "$@"\n`, {
       mode: 0o755,
     });
     runner = await replaced({ ociRuntime });
@@ -104,8 +93,8 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
   });
 
   test("is gone after kill -9 of the runner", async () => {
-    const path = await writeCaller(workspace, "sleep 600");
-    const caller = workspace.start([process.execPath, path]);
+    const path = await writeCaller(shared.workspace, "sleep 600");
+    const caller = shared.workspace.start([process.execPath, path]);
     await once(caller.child.stdout as NodeJS.ReadableStream, "data");
     const waits = await waitingRuntime(caller.child.pid);
     caller.child.kill("SIGKILL");
@@ -115,7 +104,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
 
   async function replaced(options: Parameters<typeof runnerOf>[1] = {}): Promise<Runner> {
     await runner.close();
-    return await runnerOf(workspace, options);
+    return await runnerOf(shared.workspace, options);
   }
 });
 

@@ -241,10 +241,8 @@ export class EarlyPool<R extends PoolRecipe, S> {
 
   async #fill(shelf: Shelf<R, S>, step: "load" | "start"): Promise<boolean> {
     let sandbox: S;
-    const at = shelf.prepared.findIndex((kept) => !kept.loaded);
     try {
-      sandbox =
-        shelf.prepared.splice(at, at === -1 ? 0 : 1)[0]?.sandbox ?? (await this.#mechanism.prepare(shelf.recipe));
+      sandbox = takeUnloaded(shelf) ?? (await this.#mechanism.prepare(shelf.recipe));
     } catch {
       // Its call will fail too, and say why.
       shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
@@ -296,6 +294,12 @@ export class EarlyPool<R extends PoolRecipe, S> {
     }
     list.push(...stay);
   }
+}
+
+/** Takes one that can still be loaded, or started early. */
+function takeUnloaded<R, S>({ prepared }: Shelf<R, S>): S | undefined {
+  const at = prepared.findIndex(({ loaded }) => !loaded);
+  return at === -1 ? undefined : prepared.splice(at, 1)[0]?.sandbox;
 }
 
 function isBusy<S>(kept: Kept<S>, usage: Measured<S>, now: number): boolean {

@@ -51,7 +51,10 @@ export interface LoadRequest {
   runtimeFamily: RuntimeFamily;
 }
 
-/** Starts a container that was prepared, whether its runtime is loaded or not. The caller has opened its ends of the pipes by now: the host process closes its own. */
+/**
+ * Starts a container that was prepared, whether its runtime is loaded or not. The caller has opened its ends of the pipes by now:
+ * the host process closes its own.
+ */
 export interface StartRequest {
   type: "start";
   id: string;
@@ -108,9 +111,10 @@ export type HostResponse =
   | { type: "startFailed"; id: string; message: string }
   | { type: "measured"; usages: Usage[] }
   /**
-   * `seen` is whether the function may have begun; not where its runtime was loaded, and ended before it
-   * had made one. `code` is the function's exit code, or its runtime's; null where the runtime was killed. `runtimeError` is what crun itself had to say, where it failed before or while starting the function; `diskFull` whether
-   * the writable part of the root filesystem had no room left; `at` the time on {@link monotonicMs}.
+   * `seen` is whether the function may have begun: not where its runtime was loaded, and ended before it had made a container.
+   * `code` is the function's exit code, or its runtime's; null where the runtime was killed. `runtimeError` is what crun itself had
+   * to say, where it failed before or while starting the function; `diskFull` whether the writable part of the root filesystem had
+   * no room left; `at` the time on {@link monotonicMs}.
    */
   | {
       type: "exited";
