@@ -122,7 +122,7 @@ async function warmCalls(name: "busybox" | "node", contenders: readonly Contende
 }
 
 async function sustained(name: "busybox" | "node", servers: readonly BenchServer[], bare: BareCrun): Promise<void> {
-  const rounds = Math.max(2, Math.round(runs / 10));
+  const rounds = Math.max(2, Math.round(runs / 5));
   for (const atATime of [1, 2, 4, 8]) {
     const calls = (name === "busybox" ? 96 : 32) / (runs < 30 ? 2 : 1);
     const rates = servers.map(() => [] as number[]);
