@@ -25,18 +25,16 @@ const input = Buffer.from(
   }),
 );
 
-/** What is measured against bare `crun run`, how often it may take its time, and what it may take of that. */
+/** What is measured against bare `crun run`, and what part of its time it may take. */
 interface Contender {
   name: string;
   server: BenchServer;
   goals: { busybox: number; node: number };
-  /** Replacements are started while nobody looks. */
-  settleMs: { busybox: number; node: number };
 }
 
-const straight = { busybox: 10, node: 10 };
-// Until the function of the next sandbox waits for its input.
-const early = { busybox: 60, node: 250 };
+// After each call, until a function that was started early in its place waits for its input. The same for all: after a longer
+// pause each call takes longer, as less of what it needs is in the processor's caches.
+const settleMs = { busybox: 60, node: 250 };
 
 const warmUps = { busybox: 300, node: 20 };
 
@@ -64,10 +62,10 @@ export async function run(): Promise<void> {
   const ahead = await server();
   const aheadReadOnly = await server("--read-only-root");
   const contenders: Contender[] = [
-    { name: "straight", server: plain, goals: { busybox: 1.25, node: 1.15 }, settleMs: straight },
-    { name: "straight-read-only", server: readOnly, goals: { busybox: 1.1, node: 1.1 }, settleMs: straight },
-    { name: "early", server: ahead, goals: { busybox: 0.4, node: 0.3 }, settleMs: early },
-    { name: "early-read-only", server: aheadReadOnly, goals: { busybox: 0.4, node: 0.3 }, settleMs: early },
+    { name: "straight", server: plain, goals: { busybox: 1.25, node: 1.15 } },
+    { name: "straight-read-only", server: readOnly, goals: { busybox: 1.1, node: 1.1 } },
+    { name: "early", server: ahead, goals: { busybox: 0.4, node: 0.3 } },
+    { name: "early-read-only", server: aheadReadOnly, goals: { busybox: 0.4, node: 0.3 } },
   ];
 
   for (const name of ["busybox", "node"] as const) {
@@ -104,7 +102,7 @@ async function warmCalls(name: "busybox" | "node", contenders: readonly Contende
     for (const contender of [...row.slice(turn), ...row.slice(0, turn)]) {
       if (contender === undefined) peer.push(await bare.run());
       else times.get(contender)?.push(await call(contender));
-      await sleep(contender?.settleMs[name] ?? straight[name]);
+      await sleep(settleMs[name]);
     }
   }
   for (const contender of contenders) {
@@ -165,7 +163,7 @@ function many({ client }: BenchServer, name: string, calls: number, atATime: num
 async function pipeline(contenders: readonly Contender[], bare: BareCrun): Promise<void> {
   const steps = 3;
   const rounds = Math.max(5, Math.round(runs / 2));
-  for (const { name, server, settleMs } of contenders) {
+  for (const { name, server } of contenders) {
     const ours: number[] = [];
     const peer: number[] = [];
     for (let round = 0; round < rounds; round++) {

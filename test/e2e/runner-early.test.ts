@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildImage, openStore } from "@xfn/oci-rootfs";
 import type { Runner, RunnerEvent, RunnerOptions, RunOptions } from "@xfn/runner";
 import { RunnerError, START_EARLY_LABEL, sandboxOwner } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { DESCRIPTORS_OF_A_SANDBOX, openDescriptors } from "../harness/descriptors.ts";
+import { DESCRIPTORS_OF_A_SANDBOX, descriptorsOf, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
@@ -289,6 +289,25 @@ describe("sandboxes that are started early", needs("crun"), () => {
     }
     const now = openDescriptors();
     expect(now.length, now.join(" ")).toBeLessThanOrEqual(first + DESCRIPTORS_OF_A_SANDBOX);
+  });
+
+  test("the sandbox host holds the mounts of the one that waits, and none of those that have ended", async () => {
+    const earlier = new Set(childrenOf(process.pid));
+    runner = await replaced();
+    for (let round = 0; round < 5; round++) {
+      await sh("cat");
+      await until(1);
+    }
+    // unshare is between the runner and its host.
+    const [host] = childrenOf(process.pid).flatMap((pid) => (earlier.has(pid) ? [] : childrenOf(pid)));
+    if (host === undefined) throw new Error("no sandbox host");
+    await vi.waitFor(() => {
+      const mounts = (pid: number): string => readlinkSync(`/proc/${pid}/ns/mnt`);
+      // A runtime that is loaded has none of its own yet.
+      const waiting = childrenOf(host).map(mounts).filter((namespace) => namespace !== mounts(host));
+      expect(waiting).toHaveLength(1);
+      expect(descriptorsOf(host).filter((target) => target.startsWith("mnt:"))).toEqual(waiting);
+    });
   });
 
   /** A runtime that does what `script` says where it is to start a function early, and is crun otherwise. */

@@ -2,9 +2,15 @@ import { readdirSync, readlinkSync } from "node:fs";
 
 /** What each open descriptor of this process is of, as "pipe:[1234]" or a path. */
 export function openDescriptors(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+  return descriptorsOf("self");
+}
+
+/** The same of another process. */
+export function descriptorsOf(pid: number | "self"): string[] {
+  const directory = `/proc/${pid}/fd`;
+  return readdirSync(directory).flatMap((descriptor) => {
     try {
-      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+      return [readlinkSync(`${directory}/${descriptor}`)];
     } catch {
       // The one that the directory was read with, or one that has just been closed.
       return [];

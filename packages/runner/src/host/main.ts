@@ -18,12 +18,14 @@ import {
   closeEnds,
   exists,
   findInit,
+  holdMounts,
   killRuntime,
   killSandbox,
   killStrays,
   loadRuntime,
   makeSandbox,
   mayHaveRun,
+  releaseMounts,
   removeState,
   runtimeError,
   startSandbox,
@@ -204,7 +206,8 @@ function runtimeEnded(host: Held, sandbox: Sandbox, { code, signal }: ExitStatus
   sandbox.strangers = [];
   if (status !== undefined) return functionEnded(host, sandbox, status);
   // A runtime that stayed all the same has waited for the function, and has ended as it did.
-  if (!exists(init)) ended(host, sandbox, code, false);
+  if (exists(init)) holdMounts(sandbox);
+  else ended(host, sandbox, code, false);
 }
 
 function functionEnded(host: Held, sandbox: Sandbox, { code, signal }: ExitStatus): void {
@@ -235,6 +238,7 @@ function remove(host: Held, sandbox: Sandbox, strays = false): void {
   closeEnds(sandbox);
   const later = (): void => {
     if (strays && killStrays(host.scratch, sandbox) > 0) return void setTimeout(later, REMOVAL_DELAY_MS);
+    releaseMounts(sandbox);
     host.rootFilesystems.remove(sandbox.id);
     removeState(host.scratch, sandbox.id);
   };

@@ -1,4 +1,14 @@
-import { closeSync, fstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  close,
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
@@ -36,6 +46,8 @@ export interface Sandbox {
   ends: Ends;
   /** What all of its processes have as stdout, unless they close it, and none of another: `pipe:[123]`. */
   stdout: string;
+  /** Its mount namespace, once {@link holdMounts} has it. */
+  mounts: number | undefined;
   /** What its runtime waits at until it may go on, where it is loaded ahead or joins cgroups. */
   gate: RuntimeGate | undefined;
 }
@@ -53,6 +65,7 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
     detached: false,
     strangers: [],
     stdout: `pipe:[${fstatSync(stdout.write).ino}]`,
+    mounts: undefined,
     gate: undefined,
     ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
   };
@@ -102,6 +115,23 @@ export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRe
 function spawnRuntime(scratch: string, sandbox: Sandbox, request: RuntimeRequest): void {
   const { path, argv, env } = runtimeCommand(scratch, request);
   sandbox.runtime = spawn(path, argv, env, sandbox.ends.theirs);
+}
+
+/**
+ * Keeps the mounts of a function that waits until {@link releaseMounts}: the kernel would take them apart when its process ends,
+ * before it tells us of the end.
+ */
+export function holdMounts(sandbox: Sandbox): void {
+  // Where it cannot be opened, or there are no descriptors left, a call takes a little longer.
+  quietly(() => {
+    sandbox.mounts = openSync(`/proc/${sandbox.init}/ns/mnt`, "r");
+  });
+}
+
+/** Lets the kernel take the mounts apart, on another thread. To be called when nothing of the container runs any more. */
+export function releaseMounts(sandbox: Sandbox): void {
+  if (sandbox.mounts !== undefined) close(sandbox.mounts);
+  sandbox.mounts = undefined;
 }
 
 /** Closes what is still open. */
