@@ -304,7 +304,9 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await vi.waitFor(() => {
       const mounts = (pid: number): string => readlinkSync(`/proc/${pid}/ns/mnt`);
       // A runtime that is loaded has none of its own yet.
-      const waiting = childrenOf(host).map(mounts).filter((namespace) => namespace !== mounts(host));
+      const waiting = childrenOf(host)
+        .map(mounts)
+        .filter((namespace) => namespace !== mounts(host));
       expect(waiting).toHaveLength(1);
       expect(descriptorsOf(host).filter((target) => target.startsWith("mnt:"))).toEqual(waiting);
     });

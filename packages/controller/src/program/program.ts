@@ -16,8 +16,8 @@ Examples:
   $ xfn-controller start
 
   # with functions, run by an xfn-runner of this user
-  $ xfn-runner serve --address unix:/run/user/1000/xfn.sock &
-  $ xfn-controller start --enable-composition-functions --runner unix:/run/user/1000/xfn.sock
+  $ xfn-runner serve --address unix:$XDG_RUNTIME_DIR/xfn.sock &
+  $ xfn-controller start --enable-composition-functions --runner unix:$XDG_RUNTIME_DIR/xfn.sock
 
   # one of several replicas in a cluster; the runner is the pod's other container
   $ xfn-controller start --leader-election --enable-composition-functions --metrics-address 0.0.0.0:9465`;

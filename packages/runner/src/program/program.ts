@@ -15,7 +15,7 @@ Logs go to stderr, a line for each call. On SIGTERM or SIGINT no more calls are 
 
 Examples:
   # for this user's own programs: whoever may open the socket's file may call
-  $ xfn-runner serve --address unix:/run/user/1000/xfn.sock
+  $ xfn-runner serve --address unix:$XDG_RUNTIME_DIR/xfn.sock
 
   # beside Crossplane's core, which dials the default address without a token
   $ xfn-runner serve --insecure-no-auth
@@ -36,7 +36,7 @@ const HEALTH_HELP = `
 Needs no token. Exit code 0 if a container can be run, else 1.
 
 Example:
-  $ xfn-runner healthcheck --address unix:/run/user/1000/xfn.sock`;
+  $ xfn-runner healthcheck --address unix:$XDG_RUNTIME_DIR/xfn.sock`;
 
 interface HealthFlags {
   readonly address: string;
