@@ -186,6 +186,20 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await find("unlisted")).toBeUndefined();
   });
 
+  test("what is recorded in a version that is not served any more goes, too", async () => {
+    await composed("old-version");
+    const resourceRefs = [{ ...WIDGET, apiVersion: "things.example.org/v0", name: "old-version" }];
+    await world.client.patch({ ...XR, name: "old-version" }, "merge", { spec: { resourceRefs } });
+    await hold("old-version", ["example.org/slow"]);
+    await world.client.delete({ ...XR, name: "old-version" }, { propagationPolicy: "Foreground" });
+    await world.reconcile("old-version");
+    expect(readyOf(await findXr("old-version"))?.["message"]).toBe("Waiting for 1 composed resources to be deleted");
+    expect((await find("old-version"))?.metadata["deletionTimestamp"]).toBeDefined();
+    await hold("old-version", null);
+    await world.reconcile("old-version");
+    await expect.poll(() => findXr("old-version"), { timeout: 20_000 }).toBeUndefined();
+  });
+
   test("a kind whose CRD is going: in the foreground it stays until the CRD has gone", async () => {
     const names = { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" };
     const crd = { ...WIDGET_CRD, metadata: { name: "gadgets.things.example.org" } };

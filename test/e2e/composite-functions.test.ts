@@ -105,6 +105,49 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(world.writes()).toEqual([]);
   });
 
+  test("what was selected and set stays when the referenceable version is another", async () => {
+    await world.create("versions");
+    const all = { metadata: { labels: { team: "a" } }, spec: { region: "eu" }, status: { endpoint: "db:5432" } };
+    desired = wants({}, all);
+    await world.reconcile("versions");
+    const before = await world.xr("versions");
+    // As it would be had it been applied when v0 was that version: a server keeps one entry for all applies of a manager.
+    const crd = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      name: "xdatabases.example.org",
+    };
+    const { versions } = (await world.client.get(crd))["spec"] as { versions: JsonObject[] };
+    const v0 = { ...versions[0], name: "v0", storage: false };
+    await world.client.patch(crd, "merge", { spec: { versions: [...versions, v0] } });
+    await expect
+      .poll(() => server.kubectl(["get", "xdatabases.v0.example.org", "versions"]).then(String, String), {
+        timeout: 20_000,
+      })
+      .toContain("versions");
+    const managedFields = (before.metadata["managedFields"] as JsonObject[]).map((entry) => ({
+      ...entry,
+      apiVersion: "example.org/v0",
+    }));
+    await world.client.patch({ ...XR, name: "versions" }, "merge", { metadata: { managedFields } });
+    desired = wants({});
+    await world.reconcile("versions");
+    const after = await world.xr("versions");
+    expect(after["spec"]).toEqual(before["spec"]);
+    expect(after["status"]).toEqual(before["status"]);
+    expect(after.metadata.labels).toEqual(before.metadata.labels);
+    const ours = (after.metadata["managedFields"] as JsonObject[]).filter(
+      (entry) => entry["manager"] === "apiextensions.crossplane.io/composite",
+    );
+    expect(ours.map((entry) => entry["apiVersion"])).toEqual(["example.org/v1", "example.org/v1"]);
+    await world.reconcile("versions");
+    expect(world.writes()).toEqual([]);
+    // What is not desired any longer goes, though it was given in the version before.
+    desired = wants({}, { metadata: {}, spec: {}, status: {} });
+    await world.reconcile("versions");
+    expect((await world.xr("versions"))["spec"]).not.toHaveProperty("region");
+  });
+
   test("a function that returns the XR as it was given takes nothing over: a user can take a field away", async () => {
     await world.create("echo");
     const users = (spec: JsonObject) => world.client.apply({ ...XR, metadata: { name: "echo" }, spec });

@@ -214,7 +214,8 @@ test("what a cache still shows and is gone is not made again under the old objec
   expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
 });
 
-test("nothing is created that only an old copy of the XR has recorded", async () => {
+/** An XR that has been reconciled, and has recorded these widgets: there is nothing to write to it but its references. */
+function recorded(resourceVersion: string, ...names: string[]): LiveObject {
   const owned = [
     {
       manager: "apiextensions.crossplane.io/composite",
@@ -238,21 +239,55 @@ test("nothing is created that only an old copy of the XR has recorded", async ()
     compositionRef: { name: "c" },
     compositionRevisionRef: { name: "c-1" },
     compositionUpdatePolicy: "Automatic",
+    resourceRefs: names.map((name) => ({ ...WIDGET, name })),
   };
-  const metadata = {
+  return xr(spec, {
     managedFields: owned,
     finalizers: ["composite.apiextensions.crossplane.io"],
     labels: { "crossplane.io/composite": "xr" },
-  };
-  const old = xr({ ...spec, resourceRefs: [{ ...WIDGET, name: "a1" }] }, { ...metadata, resourceVersion: "4" });
-  const { client, seen, ...w } = world([xr({ ...spec, resourceRefs: [] }, { ...metadata, resourceVersion: "5" })]);
-  seen.xr = old;
+    resourceVersion,
+  });
+}
+
+test("nothing is created that only an old copy of the XR has recorded", async () => {
+  const { client, seen, ...w } = world([recorded("5")]);
+  seen.xr = recorded("4", "a1");
   w.compose(named("a", "a1"));
   await w.reconcile();
   expect(client.writes).toEqual([]);
   await w.reconcile();
   expect(referencesOf(client)).toEqual(["a1"]);
   expect(get(client, "Widget", "a1")).toBeDefined();
+});
+
+test("nothing is deleted that only an old copy of the XR does without", async () => {
+  const { client, seen, ...w } = world([recorded("5", "b1"), widget("b1", "b")]);
+  seen.xr = recorded("4", "b1");
+  w.compose();
+  const outcome = await w.reconcile();
+  expect(outcome?.requeueAfterMs).toBeLessThan(1000);
+  expect(client.writes).toEqual([]);
+  // As it is now it does without it, too.
+  await w.reconcile();
+  expect(w.titles().filter((one) => one.startsWith("delete"))).toEqual(["delete Widget/b1"]);
+});
+
+test("a status that the server does not take is told of, and keeps nobody from being told what is not ready", async () => {
+  const { client, ...w } = world([xr()]);
+  const patches = [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size" }];
+  w.compose({ ...unnamed("a"), patches });
+  client.beforeWrite = ({ subresource, body }) => {
+    if (subresource === "status" && JSON.stringify(body).includes('"size"'))
+      throw new ApiError("Invalid", ".status.size: field not declared in schema", { status: 500 });
+  };
+  const conditions = (): unknown => (get(client, "XDatabase", "xr")?.["status"] as JsonObject)["conditions"];
+  await w.reconcile().catch(() => undefined);
+  w.compose({ ...unnamed("a"), patches }, named("b", "b"));
+  await expect(w.reconcile()).rejects.toThrow("field not declared");
+  expect(conditions()).toMatchObject([
+    { type: "Synced", status: "False", message: expect.stringContaining(".status.size") },
+    { type: "Ready", status: "False", message: "Unready resources: a, b" },
+  ]);
 });
 
 test("an object that another takes between our look and our delete stays", async () => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { appliedFields, owns, project } from "./applied-fields.ts";
+import { applied, appliedFields, owns, project } from "./applied-fields.ts";
 import { sameJson } from "./same-json.ts";
 
 const entry = (more: JsonObject): JsonObject => ({
@@ -18,16 +18,19 @@ const object = (...managedFields: JsonObject[]): { apiVersion: string; metadata:
 test("what a manager applied to an object is told apart from what others did, and what it did otherwise", () => {
   const fields = { "f:spec": { "f:size": {} } };
   const mine = entry({ fieldsV1: fields });
-  const others = [
-    entry({ manager: "other" }),
-    entry({ operation: "Update" }),
-    entry({ apiVersion: "example.org/v2" }),
-    entry({ subresource: "status" }),
-  ];
+  const others = [entry({ manager: "other" }), entry({ operation: "Update" }), entry({ subresource: "status" })];
   expect(appliedFields(object(...others, mine), "me", "")).toEqual(fields);
   expect(appliedFields(object(...others), "me", "")).toBeUndefined();
   expect(appliedFields(object(...others), "me", "status")).toEqual({ "f:spec": {} });
   expect(appliedFields({ apiVersion: "example.org/v1", metadata: { managedFields: 5 } }, "me", "")).toBeUndefined();
+});
+
+test("an apply in another version is the same manager's", () => {
+  const fields = { "f:spec": {} };
+  expect(applied(object(entry({ apiVersion: "example.org/v2" })), "me", "")).toEqual({
+    apiVersion: "example.org/v2",
+    fields,
+  });
 });
 
 test("a projection has the fields that are named, whole where nothing is named within", () => {

@@ -2,17 +2,22 @@ import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from
 import { nativeJson } from "@xfn/functionio/document";
 import { sameJson } from "./same-json.ts";
 
+/** What a field manager applied to an object and still owns. */
+export interface Applied {
+  /** The version that it was applied in, such as `example.org/v1`. */
+  readonly apiVersion: JsonValue | undefined;
+  /** In the form of `metadata.managedFields`: FieldsV1 of structured-merge-diff. */
+  readonly fields: JsonObject;
+}
+
 /**
- * What a field manager applied to an object and still owns, in the form of `metadata.managedFields` (Kubernetes, "Server-Side
- * Apply"; FieldsV1 of structured-merge-diff). Undefined if it applied nothing in this version.
+ * What a field manager applied to an object and still owns (Kubernetes, "Server-Side Apply"), in whatever version: a server keeps
+ * one entry for all applies of a manager, and takes away what the next one leaves out, though it be of another version. Undefined
+ * if there is none.
  *
  * @param subresource "" for the object itself
  */
-export function appliedFields(
-  object: KubernetesObject,
-  manager: string,
-  subresource: "" | "status",
-): JsonObject | undefined {
+export function applied(object: KubernetesObject, manager: string, subresource: "" | "status"): Applied | undefined {
   const entries = object.metadata?.["managedFields"];
   if (!Array.isArray(entries)) return undefined;
   const entry = entries.find(
@@ -20,11 +25,20 @@ export function appliedFields(
       isObject(one) &&
       one["manager"] === manager &&
       one["operation"] === "Apply" &&
-      one["apiVersion"] === object.apiVersion &&
       (one["subresource"] ?? "") === subresource,
   );
-  const fields = isObject(entry) ? entry["fieldsV1"] : undefined;
-  return isObject(fields) ? fields : undefined;
+  if (!isObject(entry)) return undefined;
+  const { apiVersion, fieldsV1: fields } = entry;
+  return isObject(fields) ? { apiVersion, fields } : undefined;
+}
+
+/** The fields of {@link applied}. */
+export function appliedFields(
+  object: KubernetesObject,
+  manager: string,
+  subresource: "" | "status",
+): JsonObject | undefined {
+  return applied(object, manager, subresource)?.fields;
 }
 
 /**

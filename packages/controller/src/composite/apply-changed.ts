@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import type { Client, LiveObject } from "@xfn/kubernetes";
-import { appliedFields, project } from "../applied-fields.ts";
+import { applied, appliedFields, project } from "../applied-fields.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { sameJson } from "../same-json.ts";
 
@@ -82,10 +82,12 @@ export class AppliedMemory {
   }
 }
 
-/** Whether the fields that we own are exactly those of the intent, and have its values. */
+/** Whether the fields that we own, in the version that we apply, are exactly those of the intent, and have its values. */
 function isAsOwned(intent: KubernetesObject, object: LiveObject, options: ApplyChangedOptions): boolean {
-  const fields = appliedFields(object, options.fieldManager, options.subresource ?? "");
-  if (fields === undefined) return false;
+  const owned = applied(object, options.fieldManager, options.subresource ?? "");
+  // What was applied in another version is applied again: the server forgets it when that version goes.
+  if (owned === undefined || owned.apiVersion !== object.apiVersion) return false;
+  const { fields } = owned;
   const wanted = withoutIdentity(intent);
   return sameJson(project(object, fields), wanted) && sameJson(project(wanted, fields), wanted);
 }

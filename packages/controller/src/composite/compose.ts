@@ -82,12 +82,14 @@ export async function composeResources(work: Work): Promise<Outcome> {
     if (found !== undefined) await attempt(() => addOnce(resources, found), name);
   }
   const wanted = run.desired.composite?.resource;
+  const going = toDelete(run, observed, resources);
   await recordReferences(work, {
     composition,
     wanted,
     changes: selected.changes,
     observed,
     resources: [...resources.values()],
+    going,
   });
   const now = new Map(entries.map((one) => [one.name, one]));
   for (const resource of resources.values()) {
@@ -104,7 +106,7 @@ export async function composeResources(work: Work): Promise<Outcome> {
   const unpublished = unsupportedPublishing(work.xr);
   if (unpublished !== undefined) tell(work, "Warning", "PublishConnectionSecret", unpublished);
   if (failures.length === 0) {
-    for (const object of toDelete(run, observed, resources)) await attempt(() => deleteComposed(work, object));
+    for (const object of going) await attempt(() => deleteComposed(work, object));
   }
   const published = (await attempt(() => publish(work, { unready, connectionDetails }, secret))) ?? false;
   return { wanted, unready, published, failures };
@@ -152,9 +154,10 @@ async function recordReferences(
   input: Omit<Parameters<typeof compositeIntent>[0], "xr" | "references"> & {
     observed: ObservedComposed;
     resources: readonly Applicable[];
+    going: readonly LiveObject[];
   },
 ): Promise<void> {
-  const { observed, resources, ...rest } = input;
+  const { observed, resources, going, ...rest } = input;
   const { context, memory, xr } = work;
   const references: ObjectReference[] = [...observed.references, ...resources.map(({ intent }) => referenceTo(intent))];
   // Before anything exists that they are to tell of.
@@ -169,10 +172,14 @@ async function recordReferences(
     onlyIfUnchanged: true,
   });
   work.xr = object;
-  if (!written && resources.some((one) => one.observed === undefined)) await requireFresh(work);
+  if (written) return;
+  if (going.length > 0 || resources.some((one) => one.observed === undefined)) await requireFresh(work);
 }
 
-/** What is created is recorded in the XR as the server has it, not only in the copy that we know. */
+/**
+ * What is created is recorded in the XR as the server has it, not only in the copy that we know; and what is deleted is not desired
+ * by the XR as it is now.
+ */
 async function requireFresh(work: Work): Promise<void> {
   const { xr } = work;
   const live = await readLive(work, referenceTo(xr));

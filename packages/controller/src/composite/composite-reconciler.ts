@@ -92,22 +92,25 @@ async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
     await writeStatus(work, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
     return undefined;
   }
+  let readiness: Condition | undefined;
   try {
     if (work.xr.metadata["deletionTimestamp"] !== undefined) return await deleteComposite(work);
     const { wanted, unready, published, failures } = await composeResources(work);
+    readiness = ready(unready);
     const failure = failures.length === 0 ? undefined : together(failures);
     if (failure !== undefined)
       tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
     // Of a reconcile that had nothing to do there is nothing to tell.
     else if (work.wrote) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
-    await writeStatus(work, { wanted, published, conditions: [synced(failure && explain(failure)), ready(unready)] });
+    await writeStatus(work, { wanted, published, conditions: [synced(failure && explain(failure)), readiness] });
     if (failure !== undefined) throw new Told(failure);
   } catch (error) {
     if (error instanceof Told) throw error.cause;
     if (work.signal.aborted || isApiError(error, "Conflict")) throw error;
     const failure = explain(error);
     tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
-    await writeStatus(work, { conditions: [synced(failure)] });
+    // A status that the server does not take keeps nobody from being told what became of the resources.
+    await writeStatus(work, { conditions: [synced(failure), ...(readiness === undefined ? [] : [readiness])] });
     throw error;
   }
   const poll = work.context.pollIntervalMs * (1 - JITTER / 2 + JITTER * Math.random());

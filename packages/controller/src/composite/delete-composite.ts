@@ -85,23 +85,28 @@ async function readReferenced(
     // With its CRD every object of a kind went.
     if (crd === undefined) return undefined;
     if (crd.metadata["deletionTimestamp"] !== undefined) return "going";
-    throw refused(error, `cannot delete ${describeReference(reference)}`, false);
+    const served = apiVersionsOf(crd);
+    const other = served[0];
+    // A server does not list the kind for a moment after it has taken the CRD, and one of several servers for longer than the others.
+    if (other === undefined || served.includes(reference.apiVersion))
+      throw refused(error, `cannot delete ${describeReference(reference)}`, false);
+    // It is there in each version that is served, whichever it was recorded in.
+    return readReferenced(work, { ...reference, apiVersion: other }, crds);
   }
 }
 
-/**
- * The CRD that says that a kind is served in this version. A server does not list the kind for a moment after it has taken the
- * CRD, and one of several servers for longer than the others.
- */
-function crdOf(reference: ObjectReference, crds: readonly LiveObject[]): LiveObject | undefined {
+/** The CRD of a kind, whatever its versions. */
+function crdOf({ apiVersion, kind }: ObjectReference, crds: readonly LiveObject[]): LiveObject | undefined {
   return crds.find(
     (crd) =>
-      textAt(crd, "spec", "names", "kind") === reference.kind &&
-      conditionOf(crd, "Established")?.["status"] === "True" &&
-      servedVersions(crd).some(
-        (version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}` === reference.apiVersion,
-      ),
+      textAt(crd, "spec", "names", "kind") === kind &&
+      textAt(crd, "spec", "group") === apiVersion.split("/")[0] &&
+      conditionOf(crd, "Established")?.["status"] === "True",
   );
+}
+
+function apiVersionsOf(crd: LiveObject): string[] {
+  return servedVersions(crd).map((version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}`);
 }
 
 async function release({ xr, context, signal }: Work): Promise<void> {
