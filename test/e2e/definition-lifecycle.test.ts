@@ -283,6 +283,38 @@ describe("a definition", needs("api-server"), () => {
     await other.stop();
   });
 
+  test("that is deleted, and whose instances the server does not let go, says so; then it goes", async () => {
+    let refuses = true;
+    const other = await definitionWorld(server, {
+      wrap: (client) => ({
+        ...client,
+        delete: (reference, options) =>
+          refuses && reference.kind === "XHeld"
+            ? Promise.reject(new ApiError("Forbidden", 'xhelds.example.org "x" is forbidden', { status: 403 }))
+            : client.delete(reference, options),
+      }),
+    });
+    const reconcileOther = definitionReconciler(other.context);
+    const { claimNames: _, ...spec } = thingDefinition({}, "held").spec;
+    await create({ ...thingDefinition({}, "held"), spec });
+    await other.settle(reconcileOther, "xhelds.example.org");
+    await create({ apiVersion: "example.org/v1", kind: "XHeld", metadata: { name: "x" }, spec: {} });
+    await remove("xhelds.example.org");
+    other.events.length = 0;
+    for (let looks = 0; looks < 2; looks++)
+      await expect(other.look(reconcileOther, "xhelds.example.org")).rejects.toThrow("forbidden");
+    const held = await definition("xhelds.example.org");
+    expect(conditionsOf(held)["Established"]).toBe("False TerminatingCompositeResource");
+    expect(messageOf(held, "Established")).toBe(
+      'its composites cannot be deleted: xhelds.example.org "x" is forbidden',
+    );
+    expect(other.events).toMatchObject([{ type: "Warning", reason: "TerminatingCompositeResource" }]);
+    refuses = false;
+    await other.settle(reconcileOther, "xhelds.example.org");
+    expect(await definition("xhelds.example.org")).toBeUndefined();
+    await other.stop();
+  });
+
   test("that is deleted in the foreground has its instances deleted so, too", async () => {
     await create(thingDefinition({}, "fore"));
     await settle("xfores.example.org");

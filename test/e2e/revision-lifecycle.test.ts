@@ -1,6 +1,6 @@
 import { revisionReconciler } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { conditionsOf, type DefinitionWorld, definitionWorld, messageOf } from "../harness/definitions.ts";
@@ -122,6 +122,32 @@ describe("a composition", needs("api-server"), () => {
     await settle("wrong");
     expect(await revisions("wrong")).toHaveLength(2);
     expect(conditionsOf(await world.find(API, "Composition", "wrong"))).toEqual({ Synced: "True ReconcileSuccess" });
+  });
+
+  test("whose revision the server refuses says so; when it is taken, all is well", async () => {
+    let refuses = true;
+    const other = await definitionWorld(server, {
+      wrap: (client) => ({
+        ...client,
+        create: (object, options) =>
+          refuses && object.kind === "CompositionRevision"
+            ? Promise.reject(new ApiError("Forbidden", "compositionrevisions is forbidden", { status: 403 }))
+            : client.create(object, options),
+      }),
+    });
+    const reconcileOther = revisionReconciler(other.context);
+    await apply(composition("refused"));
+    for (let looks = 0; looks < 2; looks++)
+      await expect(other.look(reconcileOther, "refused")).rejects.toThrow("forbidden");
+    const object = await world.find(API, "Composition", "refused");
+    expect(conditionsOf(object)).toEqual({ Synced: "False CannotKeepRevision" });
+    expect(messageOf(object, "Synced")).toContain("compositionrevisions is forbidden");
+    expect(other.events).toMatchObject([{ type: "Warning", reason: "CannotKeepRevision" }]);
+    refuses = false;
+    await other.settle(reconcileOther, "refused");
+    expect(conditionsOf(await world.find(API, "Composition", "refused"))).toEqual({ Synced: "True ReconcileSuccess" });
+    expect(await revisions("refused")).toHaveLength(1);
+    await other.stop();
   });
 
   test("that is written as the seeds do has revisions too", async () => {

@@ -19,6 +19,8 @@ const DELETES_AT_ONCE = 16;
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 
+const TERMINATING = "TerminatingCompositeResource";
+
 /**
  * Ends a definition that is being deleted: its claims first, as they delete their composites, then the other composites, then
  * the CRDs, and its finalizers last. Until then the controllers of its kinds go on, since instances need them to go.
@@ -33,10 +35,10 @@ export async function terminateDefinition(
   const finalizers = finalizersOf(definition);
   if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
   if (!finalizers.includes(ORPHAN)) {
-    const claims = await removeKind(context, definition, "claimNames", signal);
-    if (claims !== undefined) return wait(context, definition, claims, signal);
-    const composites = await removeKind(context, definition, "names", signal);
-    if (composites !== undefined) return wait(context, definition, composites, signal);
+    for (const names of ["claimNames", "names"] as const) {
+      const waits = await removeOrTell(context, definition, names, signal);
+      if (waits !== undefined) return wait(context, definition, waits, signal);
+    }
   }
   const others = finalizers.filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
   await setFinalizers(context, definition, others, signal);
@@ -56,18 +58,46 @@ async function wait(
   { message, ms }: Wait,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  await tellTermination(context, definition, message, signal);
+  return { requeueAfterMs: ms };
+}
+
+/** @throws {ApiError} if the server refuses; it is told by then */
+async function removeOrTell(
+  context: Context,
+  definition: LiveObject,
+  names: "names" | "claimNames",
+  signal: AbortSignal,
+): Promise<Wait | undefined> {
+  try {
+    return await removeKind(context, definition, names, signal);
+  } catch (error) {
+    if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
+    const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
+    if (conditionOf(definition, "Established")?.["message"] !== message)
+      context.events.record(definition, { type: "Warning", reason: TERMINATING, message });
+    await tellTermination(context, definition, message, signal);
+    throw error;
+  }
+}
+
+async function tellTermination(
+  context: Context,
+  definition: LiveObject,
+  message: string,
+  signal: AbortSignal,
+): Promise<void> {
   const offers = objectAt(definition, "spec", "claimNames")["kind"] !== undefined;
   await setStatus(
     context,
     definition,
     [
-      { type: "Established", status: "False", reason: "TerminatingCompositeResource", message },
+      { type: "Established", status: "False", reason: TERMINATING, message },
       ...(offers ? [{ type: "Offered", status: "False", reason: "TerminatingCompositeResourceClaim" } as const] : []),
     ],
     {},
     signal,
   );
-  return { requeueAfterMs: ms };
 }
 
 /**

@@ -29,16 +29,36 @@ export function revisionReconciler(context: Context): Reconcile {
     if (composition === undefined || composition.metadata["deletionTimestamp"] !== undefined) return undefined;
     if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     const problem = problemOf(composition);
-    if (problem === undefined) await keepRevision(context, composition, signal);
+    try {
+      if (problem === undefined) await keepRevision(context, composition, signal);
+    } catch (error) {
+      const isRefusal = error instanceof NoFreeName || (isApiError(error) && error.code !== "Conflict");
+      if (signal.aborted || !isRefusal) throw error;
+      const refusal = { reason: "CannotKeepRevision", message: error.message } as const;
+      await keepCondition(context, composition, refusal, signal);
+      throw error;
+    }
     await keepCondition(context, composition, problem, signal);
     return undefined;
   };
 }
 
-function problemOf(composition: LiveObject): string | undefined {
+/** Why a Composition has no revision of what it says now. */
+interface Problem {
+  readonly reason: "InvalidComposition" | "CannotKeepRevision";
+  readonly message: string;
+}
+
+function problemOf(composition: LiveObject): Problem | undefined {
   const { findings } = checkComposition(documentOf(composition));
   const errors = findings.filter(({ severity }) => severity === "error");
-  return errors.length === 0 ? undefined : new CompositionError(errors).message;
+  if (errors.length === 0) return undefined;
+  return { reason: "InvalidComposition", message: new CompositionError(errors).message };
+}
+
+/** Revisions of others have every name that one of this content could have. */
+class NoFreeName extends Error {
+  override readonly name = "NoFreeName";
 }
 
 async function keepRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {
@@ -86,7 +106,7 @@ async function createRevision(
       return adopt(context, existing, revision, signal);
     }
   }
-  throw new Error(
+  throw new NoFreeName(
     `no name is free for a revision of the Composition ${composition.metadata.name}; delete the CompositionRevision ` +
       `${revisionName(composition.metadata.name, hash, NAME_DIGITS[0])}, which is not one of its own`,
   );
@@ -133,7 +153,7 @@ async function renumber(context: Context, revision: LiveObject, number: number, 
 async function keepCondition(
   context: Context,
   composition: LiveObject,
-  problem: string | undefined,
+  problem: Problem | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, events } = context;
@@ -141,12 +161,12 @@ async function keepCondition(
   const wanted =
     problem === undefined
       ? ({ type: "Synced", status: "True", reason: "ReconcileSuccess" } as const)
-      : ({ type: "Synced", status: "False", reason: "InvalidComposition", message: problem } as const);
+      : ({ type: "Synced", status: "False", ...problem } as const);
   const conditions = withConditions(current, [wanted], context.now());
   if (conditions === undefined) return;
   if (problem !== undefined) {
-    const message = `no revision is made of it: ${problem}`;
-    events.record(composition, { type: "Warning", reason: "InvalidComposition", message });
+    const message = `no revision is made of it: ${problem.message}`;
+    events.record(composition, { type: "Warning", reason: problem.reason, message });
   }
   const { name, resourceVersion } = composition.metadata;
   const reference = { apiVersion: API_VERSION, kind: COMPOSITIONS.kind, name };
