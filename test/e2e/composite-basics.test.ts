@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { type CompositeWorld, compositeWorld, installKinds } from "../harness/composites.ts";
+import { type CompositeWorld, compositeWorld, installKinds, WIDGET_CRD } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // One XR at a time, driven by hand, on a real API server: what is sent, and what is there afterwards.
@@ -277,6 +277,19 @@ describe("a composite resource", needs("api-server"), () => {
     world.compose({ resources: [template("a"), template("b"), template("c")] });
     await world.reconcile("unserved");
     expect(await conditions("unserved")).toMatchObject({ Synced: "True ReconcileSuccess" });
+  });
+
+  test("a kind that is not served yet: its entry is made when it is, without anybody's help", async () => {
+    const names = { kind: "Latecomer", plural: "latecomers", singular: "latecomer", listKind: "LatecomerList" };
+    const latecomer = { apiVersion: "things.example.org/v1", kind: "Latecomer", spec: { size: 1 } };
+    world.compose({ resources: [{ name: "late", base: latecomer }] });
+    await world.create("early");
+    await expect(world.reconcile("early")).rejects.toThrow(expect.objectContaining({ code: "KindNotServed" }));
+    const crd = { ...WIDGET_CRD, metadata: { name: "latecomers.things.example.org" } };
+    await server.apply({ ...crd, spec: { ...(WIDGET_CRD["spec"] as JsonObject), names } });
+    await expect.poll(() => world.reconcile("early").then(() => "done", String), { timeout: 30_000 }).toBe("done");
+    expect(await conditions("early")).toMatchObject({ Synced: "True ReconcileSuccess" });
+    expect((await world.xr("early"))["spec"]).toMatchObject({ resourceRefs: [{ kind: "Latecomer" }] });
   });
 
   test("what RBAC refuses is told with the kind and the verb, and made when it is granted", async () => {

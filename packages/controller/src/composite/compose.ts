@@ -8,6 +8,7 @@ import {
   secretPlaceOf,
   unsupportedPublishing,
 } from "../connection-secrets.ts";
+import { controllerOf } from "../owner.ts";
 import { findLive } from "../read-objects.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { type Applicable, applicable, applyComposed } from "./apply-composed.ts";
@@ -89,7 +90,7 @@ export async function composeResources(work: Work): Promise<Outcome> {
     changes: selected.changes,
     observed,
     resources: [...resources.values()],
-    going,
+    going: failures.length > 0 ? [] : going,
   });
   const now = new Map(entries.map((one) => [one.name, one]));
   for (const resource of resources.values()) {
@@ -173,7 +174,12 @@ async function recordReferences(
   });
   work.xr = object;
   if (written) return;
-  if (going.length > 0 || resources.some((one) => one.observed === undefined)) await requireFresh(work);
+  const deletes = going.some((object) => isLiving(object) && controllerOf(object)?.uid === xr.metadata.uid);
+  if (deletes || resources.some((one) => one.observed === undefined)) await requireFresh(work);
+}
+
+function isLiving({ metadata }: LiveObject): boolean {
+  return metadata["deletionTimestamp"] === undefined;
 }
 
 /**

@@ -26,12 +26,11 @@ export function dockerAuths(text: string, old = false): DockerAuths {
   return {
     find(image) {
       const { host, path } = placeOfImage(image);
-      // The longest path counts: a repository's own before the registry's.
-      let best: Entry | undefined;
-      for (const entry of entries) {
-        if (entry.host !== host || !isWithin(path, entry.path)) continue;
-        if (best === undefined || entry.path.length > best.path.length) best = entry;
-      }
+      const fitting = entries.filter((entry) => isHost(host, entry.host) && isWithin(path, entry.path));
+      // The longest path counts, a repository's own before the registry's; and a name before a pattern.
+      const [best] = fitting.toSorted(
+        (a, b) => b.path.length - a.path.length || Number(b.host === host) - Number(a.host === host),
+      );
       return best?.auth;
     },
   };
@@ -70,6 +69,34 @@ function authOf(entry: Readonly<Record<string, unknown>>): RegistryAuth | undefi
     ...(registryToken !== undefined && { registryToken }),
   };
   return Object.keys(found).length === 0 ? undefined : found;
+}
+
+/**
+ * Whether a registry is one that a key is for. In each part of a key's name `*` stands for any characters and `?` for one, as in
+ * `*.registry.example.org` (Kubernetes, "Images", interpretation of config.json); never for a dot, nor for a port.
+ */
+function isHost(host: string, pattern: string): boolean {
+  const [ours, theirs] = [host.split(/[.:]/), pattern.split(/[.:]/)];
+  const isShape = ours.length === theirs.length && host.includes(":") === pattern.includes(":");
+  return isShape && theirs.every((part, index) => isLike(ours[index] ?? "", part));
+}
+
+/** In steps that do not grow with the number of `*`, as those of a regular expression would: a pattern is somebody's input. */
+function isLike(text: string, pattern: string): boolean {
+  let [at, from, star] = [0, 0, -1];
+  let next = 0;
+  while (at < text.length) {
+    if (pattern[next] === "*") {
+      [star, from] = [next++, at];
+    } else if (pattern[next] === "?" || pattern[next] === text[at]) {
+      at++;
+      next++;
+    } else if (star !== -1) {
+      at = ++from;
+      next = star + 1;
+    } else return false;
+  }
+  return /^\**$/.test(pattern.slice(next));
 }
 
 /** Keys are `HOST[:PORT]`, also with a scheme, with `/v1/` or `/v2/` as old versions wrote them, or with the beginning of a path. */
