@@ -27,7 +27,7 @@ export interface SoakReport {
   seconds: number;
   /** Calls that ended in another way than they must: the first few, and how many there were. */
   wrong: { count: number; first: string[] };
-  /** What the server held while it rested, after each tenth of the calls. */
+  /** What the server held while it rested, after each tenth of the calls; its memory counts after {@link MEMORY_LOOKS}. */
   holdings: Holding[];
   /** Whether the server says, at the end, that it serves. */
   serving: boolean;
@@ -48,6 +48,10 @@ const LOOKS = 10;
 // what it keeps at hand: what comes after that would be a leak.
 const WARM_UP_LOOKS = 3;
 
+/** Before these looks nobody calls until the server has given back what calls leave behind, as it does after five seconds. */
+const MEMORY_LOOKS: readonly number[] = [WARM_UP_LOOKS, LOOKS];
+const GIVEN_BACK_MS = 7_000;
+
 /** How much more memory there may be at the end than after the warm-up. */
 const MEMORY_FACTOR = 1.05;
 
@@ -65,9 +69,7 @@ export function problemsOf({ wrong, holdings, serving, said, left }: SoakReport)
     const [before, after] = [Math.max(...warm.map((each) => each[name])), Math.min(...end.map((each) => each[name]))];
     if (after > before) problems.push(`${name}: ${before} after the warm-up, ${after} at the end`);
   }
-  // After a call with an output of 100 MiB it is up to 100 MiB higher, until the next collection.
-  const before = Math.max(...warm.map(({ memoryMiB }) => memoryMiB));
-  const after = Math.min(...end.map(({ memoryMiB }) => memoryMiB));
+  const [before = 0, after = 0] = MEMORY_LOOKS.map((look) => holdings[look - 1]?.memoryMiB);
   if (after > before * MEMORY_FACTOR)
     problems.push(`memory: ${before.toFixed(1)} MiB after the warm-up, ${after.toFixed(1)} MiB at the end`);
   if (said !== "") problems.push(`it logged errors: ${said.slice(0, 1_000)}`);
@@ -92,7 +94,7 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
     const place: Place = { client, socket, folder: workspace.path(), limits: await canLimit(client) };
     const wrong: SoakReport["wrong"] = { count: 0, first: [] };
     const began = performance.now();
-    const part = async (from: number, to: number): Promise<Holding> => {
+    const part = async (from: number, to: number, waitMs: number): Promise<Holding> => {
       let next = from;
       const worker = async (): Promise<void> => {
         while (next < to) {
@@ -106,15 +108,18 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
         }
       };
       await Promise.all(Array.from({ length: options.concurrency }, worker));
+      await sleep(waitMs);
       const holding = await restingHolding(server.child.pid as number);
       options.onProgress?.(to, holding);
       return holding;
     };
     const holdings: Holding[] = [];
     for (let look = 1; look <= LOOKS; look++) {
-      holdings.push(
-        await part(Math.ceil((options.calls * (look - 1)) / LOOKS), Math.ceil((options.calls * look) / LOOKS)),
-      );
+      const [from, to] = [look - 1, look].map((tenths) => Math.ceil((options.calls * tenths) / LOOKS)) as [
+        number,
+        number,
+      ];
+      holdings.push(await part(from, to, MEMORY_LOOKS.includes(look) ? GIVEN_BACK_MS : 0));
     }
     return {
       calls: options.calls,
