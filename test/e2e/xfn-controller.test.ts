@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
-import { CONTROLLER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
 
 // The program as an operator runs it, and Composition as a platform team and its developers use it: with kubectl, on a real API server.
 
@@ -183,12 +185,16 @@ describe("on an API server", needs("api-server"), () => {
     await expect.poll(() => apply(yaml).then(() => "", String), { timeout: 30_000 }).toBe("");
   };
 
-  test("installs its CRDs, is ready, and has metrics", async () => {
+  test("installs its CRDs, is ready, and has the metrics of docs/controller.md", async () => {
     expect(await get("crds", "-o", "name", "-l", "app.kubernetes.io/part-of=xfn")).toContain("compositions");
     for (const probe of ["livez", "readyz"]) expect((await fetch(`${controller.http}/${probe}`)).status).toBe(200);
     const metrics = await (await fetch(`${controller.http}/metrics`)).text();
     expect(metrics).toMatch(/^xfn_controller_api_requests_total\{.*\} \d+$/m);
     expect(metrics).toContain("xfn_controller_leader 1");
+    const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
+    const promised = new Set([...page.matchAll(/`(xfn_controller_\w+)`/g)].map(([, name]) => name));
+    const made = [...metrics.matchAll(/^# TYPE (xfn_controller_\w+) /gm)].map(([, name]) => name);
+    expect(made.toSorted()).toEqual([...promised].toSorted());
   });
 
   test("MySQL of seed 004: map, math and string transforms, a claim with its secret, and nothing left", async () => {
