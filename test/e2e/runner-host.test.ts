@@ -26,6 +26,20 @@ describe("the process that holds the namespaces", needs("crun"), () => {
     }
   };
 
+  const container = (
+    id: string,
+    layers: string[],
+    rootfs: "auto" | "copy" = "auto",
+  ): Parameters<SandboxHost["prepare"]>[0] => ({
+    id,
+    layers,
+    rootfs,
+    shared: null,
+    networkFiles: false,
+    owner: null,
+    writableBytes: 1024 * 1024,
+  });
+
   test("is another one after it could not mount anything", async () => {
     // The first that is started may not mount.
     const once = shared.workspace.path("once");
@@ -58,29 +72,39 @@ exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
       await host.ready();
       const layer = shared.workspace.path("layer");
       await mkdir(layer);
-      const container = (id: string, rootfs: "auto" | "copy"): Parameters<SandboxHost["prepare"]>[0] => ({
-        id,
-        layers: [layer],
-        rootfs,
-        shared: null,
-        networkFiles: false,
-        owner: null,
-        writableBytes: 1024 * 1024,
-      });
       // All but the last are thrown away: they take the numbers.
       for (let n = 0; n < MAX_SPECS; n++) {
-        await host.prepare(container(`n${n}`, "auto"), `configuration ${n}`);
+        await host.prepare(container(`n${n}`, [layer]), `configuration ${n}`);
         host.kill(`n${n}`, false);
       }
       // The second takes the number of the first, in a message that is there before the first has its root file system.
       await Promise.all([
-        host.prepare(container("first", "copy"), "configuration 0"),
-        host.prepare(container("second", "copy"), `configuration ${MAX_SPECS}`),
+        host.prepare(container("first", [layer], "copy"), "configuration 0"),
+        host.prepare(container("second", [layer], "copy"), `configuration ${MAX_SPECS}`),
       ]);
       const configuration = (id: string): string =>
         readFileSync(`${host.scratchFromOutside}/calls/${id}/config.json`, "utf8");
       expect(configuration("first")).toBe("configuration 0");
       expect(configuration("second")).toBe(`configuration ${MAX_SPECS}`);
+    } finally {
+      await host.close();
+    }
+  });
+
+  test("makes overlays again after one that could not be made", async () => {
+    const host = new SandboxHost(shared.workspace.cache);
+    try {
+      await host.ready();
+      const layer = shared.workspace.path("overlay-layer");
+      await mkdir(layer);
+      const gone = host.prepare(container("gone", [layer, shared.workspace.path("no-such-layer")]), "configuration");
+      await expect(gone).rejects.toMatchObject({
+        code: "RootFilesystemFailed",
+        message: expect.stringMatching(/mount overlay .*ENOENT/),
+      });
+      const good = await host.prepare(container("good", [layer]), "configuration");
+      expect(good).toMatchObject({ rootfs: "overlay" });
+      expect(good.notice).toBeUndefined();
     } finally {
       await host.close();
     }

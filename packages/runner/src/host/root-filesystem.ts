@@ -3,7 +3,7 @@ import { flattenOnThread } from "./flatten-thread.ts";
 import type { PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
-import { MountFlag, mount, unmount, unmountTree } from "./syscalls.ts";
+import { MountFlag, mount, SystemCallError, unmount, unmountTree } from "./syscalls.ts";
 
 // A copied image counts against the tmpfs that holds it. Its size is known only once it is there: then the bound becomes
 // what it takes and the writable part.
@@ -12,6 +12,12 @@ const COPY_FILES = 4_000_000;
 
 /** Files that a function may make: each takes about a kilobyte of the kernel's memory, which no size of a tmpfs bounds. */
 const MAX_FILES = 65_536;
+
+/**
+ * By these a kernel says that it makes no overlays here: not for this user, not on this file system, or none at all. Anything else,
+ * as a lack of memory or a layer that is gone, says nothing about the next one.
+ */
+const OVERLAY_REFUSALS: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENODEV", "ENOTSUP", "EOPNOTSUPP"]);
 
 /** With less than this left, a write of more than a few pages fails. */
 const FULL_BYTES = 64 * 1024;
@@ -120,7 +126,8 @@ export class RootFilesystems {
     }
   }
 
-  #tryOverlay(request: PrepareRequest, directory: string): Error | undefined {
+  /** @returns why the kernel makes no overlays here, where that is so. @throws what keeps it from making this one */
+  #tryOverlay(request: PrepareRequest, directory: string): SystemCallError | undefined {
     const [rootfs, upper, work] = [`${directory}/rootfs`, `${directory}/upper`, `${directory}/work`];
     mkdirSync(rootfs);
     // The overlay's root directory is the upper one: the function owns it as it owns the layers. crun needs the mount points
@@ -135,7 +142,8 @@ export class RootFilesystems {
     try {
       mount("overlay", rootfs, "overlay", 0, options);
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
+      if (error instanceof SystemCallError && OVERLAY_REFUSALS.has(error.code)) return error;
+      throw error;
     }
     if (request.shared !== null) makeReadOnly(rootfs);
     return undefined;
