@@ -4,6 +4,9 @@ import { sealedCopy } from "./syscalls.ts";
 /** Above any OCI runtime's program: crun has 0.4 MB, runc 15. */
 const MAX_RUNTIME_BYTES = 64 * 1024 * 1024;
 
+/** What a machine lacks for a moment: the next copy may succeed. */
+const TRANSIENT: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOSPC"]);
+
 const copies = new Map<string, string>();
 
 /**
@@ -13,6 +16,8 @@ const copies = new Map<string, string>();
  *
  * Where the kernel will not start programs from memory (`vm.memfd_noexec`) it is the runtime's own path, and the runtime
  * makes its copy.
+ *
+ * @throws Error where the machine lacks something for a moment: the host's own file would then be started for good
  */
 export function runtimeCopy(path: string): string {
   let copy = copies.get(path);
@@ -29,7 +34,8 @@ function makeCopy(path: string): string {
     if (program.length > MAX_RUNTIME_BYTES || !isElf(program)) return path;
     // This process is the first one of its pid namespace: the path holds for every child, whatever it has open.
     return `/proc/1/fd/${sealedCopy("oci-runtime", program)}`;
-  } catch {
+  } catch (error) {
+    if (error instanceof Error && "code" in error && TRANSIENT.has(String(error.code))) throw error;
     return path;
   }
 }

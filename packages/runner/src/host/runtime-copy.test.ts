@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runtimeCopy } from "./runtime-copy.ts";
+import { SystemCallError, sealedCopy } from "./syscalls.ts";
+
+vi.mock("./syscalls.ts", async (original) => ({
+  ...(await original<typeof import("./syscalls.ts")>()),
+  sealedCopy: vi.fn<typeof sealedCopy>(),
+}));
+
+// A path is copied once: each test has one of its own.
+let folder: string;
+let runtime: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "xfn-runtime-"));
+  runtime = join(folder, "crun");
+  writeFileSync(runtime, "\x7fELF and so on");
+  vi.mocked(sealedCopy).mockReset();
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const failsOnce = (call: string, errno: number): void => {
+  vi.mocked(sealedCopy)
+    .mockImplementationOnce(() => {
+      throw new SystemCallError(call, errno);
+    })
+    .mockReturnValue(20);
+};
+
+test("a runtime is copied once", () => {
+  vi.mocked(sealedCopy).mockReturnValue(20);
+  expect(runtimeCopy(runtime)).toBe("/proc/1/fd/20");
+  expect(runtimeCopy(runtime)).toBe("/proc/1/fd/20");
+  expect(sealedCopy).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ["EMFILE", 24],
+  ["ENFILE", 23],
+  ["ENOMEM", 12],
+  ["ENOSPC", 28],
+])("what the machine lacks for a moment (%s) fails the call, and the next one has its copy", (code, errno) => {
+  failsOnce("memfd_create", errno);
+  expect(() => runtimeCopy(runtime)).toThrow(code);
+  expect(runtimeCopy(runtime)).toBe("/proc/1/fd/20");
+});
+
+test("where the kernel starts no programs from memory the runtime itself is started, from then on", () => {
+  failsOnce("memfd_create", 13);
+  expect(runtimeCopy(runtime)).toBe(runtime);
+  expect(runtimeCopy(runtime)).toBe(runtime);
+  expect(sealedCopy).toHaveBeenCalledTimes(1);
+});
+
+test("what is no program, or not there, is started under its own path", () => {
+  writeFileSync(runtime, "#!/bin/sh\n");
+  expect(runtimeCopy(runtime)).toBe(runtime);
+  expect(runtimeCopy(join(folder, "missing"))).toBe(join(folder, "missing"));
+  expect(sealedCopy).not.toHaveBeenCalled();
+});
