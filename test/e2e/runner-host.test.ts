@@ -40,6 +40,19 @@ describe("the process that holds the namespaces", needs("crun"), () => {
     writableBytes: 1024 * 1024,
   });
 
+  /** Does work while runners start their process with this script in the place of `unshare`. */
+  const withUnshare = async (folder: string, script: string, work: () => Promise<void>): Promise<void> => {
+    await mkdir(shared.workspace.path(folder));
+    await shared.workspace.write(`${folder}/unshare`, script, { mode: 0o755 });
+    const { PATH = "" } = process.env;
+    process.env["PATH"] = `${shared.workspace.path(folder)}:${PATH}`;
+    try {
+      await work();
+    } finally {
+      process.env["PATH"] = PATH;
+    }
+  };
+
   test("is another one after it could not mount anything", async () => {
     // The first that is started may not mount.
     const once = shared.workspace.path("once");
@@ -50,20 +63,31 @@ options=
 while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
 exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
 `;
-    await mkdir(shared.workspace.path("bin"));
-    await shared.workspace.write("bin/unshare", script, { mode: 0o755 });
-    const { PATH = "" } = process.env;
-    process.env["PATH"] = `${shared.workspace.path("bin")}:${PATH}`;
-    try {
-      await using(async (runner) => {
+    await withUnshare("bin", script, () =>
+      using(async (runner) => {
         const error = await failureOf(ask(runner, "echo first"));
         expect(error.code).toBe("NamespaceUnavailable");
         expect(error.message).toMatch(/mount .*EPERM/);
         expect(await ask(runner, "echo second")).toBe("second\n");
-      });
-    } finally {
-      process.env["PATH"] = PATH;
-    }
+      }),
+    );
+  });
+
+  test("starts the runtime itself where the kernel starts no programs from memory", needs("root"), async () => {
+    // A setting of a pid namespace, since Linux 6.3; those before start them always.
+    const script = `#!/bin/sh
+options=
+while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
+exec /usr/bin/unshare $options sh -c '
+setting=/proc/sys/vm/memfd_noexec
+[ ! -e $setting ] || echo 2 >$setting
+exec "$@"' sh "$@"
+`;
+    await withUnshare("no-programs-from-memory", script, () =>
+      using(async (runner) => {
+        expect(await ask(runner, "echo started")).toBe("started\n");
+      }),
+    );
   });
 
   test("gives each sandbox the configuration that it was asked for, also where its number is given again", async () => {

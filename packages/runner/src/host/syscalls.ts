@@ -1,4 +1,5 @@
 import { closeSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { getSystemErrorMap } from "node:util";
 import koffi from "koffi";
 
@@ -117,7 +118,8 @@ export function enlargePipe(fd: number): void {
 export function sealedCopy(name: string, content: Buffer): number {
   const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   let fd = memfdCreateFn(name, flags | MFD_EXEC) as number;
-  if (fd < 0) fd = memfdCreateFn(name, flags) as number;
+  // Where programs may not be started from memory (EACCES) one without the flag could be made, but not be started.
+  if (fd < 0 && koffi.errno() === constants.errno.EINVAL) fd = memfdCreateFn(name, flags) as number;
   if (fd < 0) throw new SystemCallError("memfd_create", koffi.errno());
   try {
     writeFileSync(fd, content);
