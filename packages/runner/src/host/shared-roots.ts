@@ -29,13 +29,21 @@ export class SharedRoots {
   async use(name: string, request: PrepareRequest): Promise<Prepared> {
     let root = this.#roots.get(name);
     if (root === undefined) {
+      // Where this fails, nobody has been told of a root yet.
+      mkdirSync(this.#directory(name));
       root = { made: this.#make(name, request), users: new Set(), idle: undefined };
       this.#roots.set(name, root);
     }
     clearTimeout(root.idle);
     root.users.add(request.id);
     this.#byUser.set(request.id, name);
-    return await root.made;
+    try {
+      return await root.made;
+    } catch (error) {
+      // Its release could come when another root of that name is there, which it has not used.
+      this.#byUser.delete(request.id);
+      throw error;
+    }
   }
 
   release(id: string): void {
@@ -50,19 +58,18 @@ export class SharedRoots {
   }
 
   async #make(name: string, request: PrepareRequest): Promise<Prepared> {
-    const directory = `${this.#scratch}/shared/${name}`;
-    mkdirSync(directory);
+    const directory = this.#directory(name);
     try {
       return await this.#fill(request, directory);
     } catch (error) {
-      rmdirSync(directory);
       this.#roots.delete(name);
+      removeDirectory(directory);
       throw error;
     }
   }
 
   #remove(name: string): void {
-    const directory = `${this.#scratch}/shared/${name}`;
+    const directory = this.#directory(name);
     this.#roots.delete(name);
     try {
       unmount(`${directory}/rootfs`);
@@ -71,5 +78,18 @@ export class SharedRoots {
     } catch {
       // It goes with this process; a later one of that name fails and says so.
     }
+  }
+
+  #directory(name: string): string {
+    return `${this.#scratch}/shared/${name}`;
+  }
+}
+
+/** The error that was before is the one to be told: one of that name fails later, and says so, where this stays. */
+function removeDirectory(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // See above.
   }
 }

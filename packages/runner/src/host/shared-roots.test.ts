@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PrepareRequest } from "./protocol.ts";
+import type { Prepared } from "./root-filesystem.ts";
+import { SharedRoots } from "./shared-roots.ts";
+
+// Nothing is mounted here: a root is a directory.
+vi.mock("./syscalls.ts", () => ({ unmount: () => undefined }));
+
+const HOUR_MS = 60 * 60_000;
+
+let scratch: string;
+beforeEach(() => {
+  scratch = mkdtempSync(join(tmpdir(), "xfn-scratch-"));
+  mkdirSync(join(scratch, "shared"));
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(scratch, { recursive: true });
+});
+
+const call = (id: string): PrepareRequest => ({
+  type: "prepare",
+  id,
+  layers: [],
+  rootfs: "auto",
+  shared: "image",
+  networkFiles: false,
+  owner: null,
+  writableBytes: 1,
+  spec: 0,
+});
+
+/** Roots whose filling fails while `fails` says why. */
+function roots(): { roots: SharedRoots; failing: { reason?: string }; filled: () => number } {
+  const failing: { reason?: string } = {};
+  let count = 0;
+  const fill = async (): Promise<Prepared> => {
+    count++;
+    if (failing.reason !== undefined) throw new Error(failing.reason);
+    return { rootfs: "overlay" };
+  };
+  return { roots: new SharedRoots(scratch, fill), failing, filled: () => count };
+}
+
+test("one is made for all its users, and taken away some time after the last", async () => {
+  const { roots: shared, filled } = roots();
+  await Promise.all(["a", "b"].map((id) => shared.use("image", call(id))));
+  shared.release("a");
+  vi.advanceTimersByTime(HOUR_MS);
+  expect(existsSync(join(scratch, "shared/image"))).toBe(true);
+  shared.release("b");
+  vi.advanceTimersByTime(HOUR_MS);
+  expect(existsSync(join(scratch, "shared/image"))).toBe(false);
+  expect(filled()).toBe(1);
+});
+
+test("one whose directory could not be made is made by the next call", async () => {
+  const { roots: shared } = roots();
+  rmSync(join(scratch, "shared"), { recursive: true });
+  await expect(shared.use("image", call("a"))).rejects.toThrow("ENOENT");
+  mkdirSync(join(scratch, "shared"));
+  expect(await shared.use("image", call("b"))).toEqual({ rootfs: "overlay" });
+});
+
+test("one that could not be filled fails all who waited for it, and is made by the next call", async () => {
+  const { roots: shared, failing, filled } = roots();
+  failing.reason = "no memory";
+  const uses = ["a", "b"].map((id) => shared.use("image", call(id)));
+  for (const use of uses) await expect(use).rejects.toThrow("no memory");
+  expect(existsSync(join(scratch, "shared/image"))).toBe(false);
+  delete failing.reason;
+  expect(await shared.use("image", call("c"))).toEqual({ rootfs: "overlay" });
+  expect(filled()).toBe(2);
+});
+
+test("whoever waited for one that could not be made says nothing about the next one", async () => {
+  const { roots: shared, failing } = roots();
+  failing.reason = "no memory";
+  await expect(shared.use("image", call("a"))).rejects.toThrow("no memory");
+  delete failing.reason;
+  await shared.use("image", call("b"));
+  shared.release("b");
+  // As each call does, also one that failed.
+  shared.release("a");
+  await shared.use("image", call("c"));
+  vi.advanceTimersByTime(HOUR_MS);
+  expect(existsSync(join(scratch, "shared/image"))).toBe(true);
+});
