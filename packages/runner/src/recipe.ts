@@ -79,13 +79,17 @@ async function recipeOf(
   };
   const optedOut = image.config.config?.Labels?.[START_EARLY_LABEL] === "false";
   const { owner, readOnlyRoot } = settings;
+  // A recipe is kept for long: what is below keeps nothing else alive of its first call, as credentials and a signal.
+  const { pids: maxProcesses = MAX_PROCESSES } = options;
+  const layers = [...image.layers];
+  // A store on a file system without whiteouts has layers that only a copy shows rightly.
+  const rootfs = image.overlay ? settings.rootfs : "copy";
   const shared = readOnlyRoot ? sharedName(image.digest, network) : null;
   const writableBytes = shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
   const container = (id: string): Omit<PrepareRequest, "type" | "spec"> => ({
     id,
-    layers: [...image.layers],
-    // A store on a file system without whiteouts has layers that only a copy shows rightly.
-    rootfs: image.overlay ? settings.rootfs : "copy",
+    layers: [...layers],
+    rootfs,
     shared,
     networkFiles: network === "Accessible",
     owner: owner ?? null,
@@ -93,7 +97,7 @@ async function recipeOf(
   });
   const specs = new Map<number, string>();
   const spec = (scratch: string, cgroup: LimitCgroup | undefined): string => {
-    const pids = processRlimit(options.pids ?? MAX_PROCESSES, cgroup);
+    const pids = processRlimit(maxProcesses, cgroup);
     const made =
       specs.get(pids) ??
       runtimeSpec(process, {
