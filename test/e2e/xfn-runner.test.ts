@@ -210,6 +210,33 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
     });
 
+    test("a second signal ends calls that wait for their image too", async () => {
+      // It accepts a request and never answers.
+      const asked = Promise.withResolvers<void>();
+      const silent = createServer(() => asked.resolve());
+      await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+      try {
+        const registry = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+        const args = ["--address", socket, "--insecure-registry", registry, "--shutdown-grace", "100s"];
+        await using server = await startRunnerServer(workspace, args);
+        using client = clientOf({ endpoint: socket });
+        const call = client.run(`${registry}/team/fn:v1`, Buffer.from("echo in\n"), { timeoutMs: 100_000 });
+        const failure = failureOf(call);
+        await asked.promise;
+        server.signal("SIGTERM");
+        await server.logged(({ msg }) => msg === "stopping");
+        server.signal("SIGTERM");
+        // Both are so only where the program has come to its end by itself, and was not cut off.
+        expect(await failure).toMatchObject({ code: "Closed", retryable: true });
+        await server.started.finished;
+        expect(await server.logged(({ msg }) => msg === "stopped")).toBeDefined();
+        expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
+      } finally {
+        silent.closeAllConnections();
+        await new Promise((resolve) => silent.close(resolve));
+      }
+    });
+
     test("without a runtime it lives, says that it is not ready and why, and calls fail with the way out", async () => {
       const args = ["--address", socket, "--oci-runtime", "/nonexistent/crun"];
       await using server = await startRunnerServer(workspace, args, { ready: false });

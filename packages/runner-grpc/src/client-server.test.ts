@@ -390,6 +390,20 @@ describe("a server that stops", () => {
     await failed;
     expect(await ended).toMatchObject({ code: "Closed" });
   });
+
+  test.each(["before", "while"] as const)("waits no longer where its grace is ended %s it stops", async (when) => {
+    await using serving = new Serving();
+    const { run, started, ended } = endless();
+    const { address, server } = await serving.server({ run });
+    const failed = expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject({ code: "Closed" });
+    await started;
+    if (when === "before") server.endGrace();
+    const stopped = server.stop(1_000_000);
+    if (when === "while") server.endGrace();
+    await stopped;
+    await failed;
+    expect(await ended).toMatchObject({ code: "Closed" });
+  });
 });
 
 test("over the queue a call is refused at once, with a hint", async () => {

@@ -72,6 +72,8 @@ export interface RunnerServer {
    * has settled for all of them, or not within a few seconds of its signal, this resolves.
    */
   stop(graceMs: number): Promise<void>;
+  /** Ends the grace of `stop`, be it that it is yet to be called. */
+  endGrace(): void;
 }
 
 const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
@@ -117,6 +119,7 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   if (listeners.length === 0)
     throw new RunnerSetupError("InvalidOption", "addresses is empty: a runner listens somewhere");
   const active = new Set<AbortController>();
+  const graceEnded = Promise.withResolvers<void>();
   let idle: (() => void) | undefined;
   const admission: Admission = new Admission(options.maxConcurrent, options.maxQueued, () => checkIdle());
   const checkIdle = (): void => {
@@ -203,19 +206,20 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
       // Says GOAWAY on every connection, and listens no more. A stream that watches the health would keep a connection for ever, so
       // that it is not this which says when all calls are over.
       const closed = Promise.all(servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));
-      const over = async (ms: number): Promise<void> => {
+      const over = (): Promise<void> => {
         const { promise, resolve } = Promise.withResolvers<void>();
         idle = resolve;
         checkIdle();
-        await within(ms, promise);
+        return promise;
       };
-      await over(graceMs);
+      await within(graceMs, Promise.race([over(), graceEnded.promise]));
       const reason = new RunnerGrpcError("Closed", "this runner was stopped while the function ran");
       for (const aborter of active) aborter.abort(reason);
-      await over(SETTLE_MS);
+      await within(SETTLE_MS, over());
       await within(LAST_ANSWERS_MS, closed);
       await close();
     },
+    endGrace: () => graceEnded.resolve(),
   };
 }
 

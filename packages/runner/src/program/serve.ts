@@ -92,6 +92,8 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     kill: (signal) => {
       log.warn({ signal }, "killing what still runs");
       setTimeout(() => process.exit(ExitCode.ok), KILL_MS).unref();
+      // Not all of them have a container: some wait for their turn, or for an image.
+      server.endGrace();
       void runner.close();
     },
   });
