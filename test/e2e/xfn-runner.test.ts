@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -235,6 +235,25 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
         silent.closeAllConnections();
         await new Promise((resolve) => silent.close(resolve));
       }
+    });
+
+    test("one that was killed while a call ran leaves nothing, and another takes its place", async () => {
+      {
+        await using killed = await startRunnerServer(workspace, ["--address", socket]);
+        using client = clientOf({ endpoint: socket });
+        const running = failureOf(sh(client, "sleep 100", { timeoutMs: 100_000 }));
+        await untilRunning(killed.http, 1);
+        killed.signal("SIGKILL");
+        expect(await running).toMatchObject({ code: "Unavailable" });
+        expect(await killed.started.finished).toMatchObject({ signal: "SIGKILL" });
+      }
+      // Its socket lies there, and nothing else, while nobody has cleaned up after it.
+      expect(await leftovers(state)).toEqual([]);
+      expect(existsSync(workspace.path("runner.sock"))).toBe(true);
+      await using _server = await startRunnerServer(workspace, ["--address", socket]);
+      using client = clientOf({ endpoint: socket });
+      expect(await sh(client, "echo in")).toBe("in\n");
+      expect(readdirSync(workspace.path()).filter((name) => name.startsWith(".xfn"))).toEqual([]);
     });
 
     test("without a runtime it lives, says that it is not ready and why, and calls fail with the way out", async () => {
