@@ -402,6 +402,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(world.events.map(({ message }) => message).join("\n")).toContain("xfn-system/missing");
     await expect(auth([{ name: "stolen", namespace: "foreign" }])).rejects.toThrow("--pull-secret-namespaces");
     expect(options).toBeUndefined();
+    expect(await condition("pulls", "Synced")).toMatchObject({ status: "False", reason: "PullSecret" });
     await world.client.create({
       apiVersion: "v1",
       kind: "ServiceAccount",

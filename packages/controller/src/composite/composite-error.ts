@@ -52,6 +52,8 @@ export interface Failure {
 
 /** A failure in words for users. */
 export function explain(error: unknown): Failure {
+  // Of ours, which a step failed for, and which names the step.
+  if (error instanceof PipelineError && error.cause instanceof CompositeError) return explain(error.cause);
   if (error instanceof CompositeError || error instanceof SelectionError || error instanceof PipelineError) {
     return { reason: error.code, message: error.message };
   }
