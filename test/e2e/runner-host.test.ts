@@ -129,6 +129,12 @@ exec "$@"' sh "$@"
       const good = await host.prepare(container("good", [layer]), "configuration");
       expect(good).toMatchObject({ rootfs: "overlay" });
       expect(good.notice).toBeUndefined();
+      // More than the kernel takes.
+      const many = Array.from({ length: 600 }, (_, number) => `${layer}/${number}`);
+      for (const each of many) await mkdir(each);
+      const copied = await host.prepare(container("many", many), "configuration");
+      expect(copied).toMatchObject({ rootfs: "copy", notice: expect.stringContaining("mount overlay") });
+      expect(await host.prepare(container("last", [layer]), "configuration")).toMatchObject({ rootfs: "overlay" });
     } finally {
       await host.close();
     }

@@ -39,8 +39,10 @@ export class RootFilesystems {
   readonly #scratch: string;
   readonly #links = new Map<string, string>();
   readonly #shared: SharedRoots;
-  /** Set when an overlay was refused once: the host will not allow the next one either. */
+  /** Set when the first overlay was refused: the host will not allow the next one either. */
   #overlayRefused: string | undefined;
+  /** Whether there was one: what is refused after that is the image's own matter, as more layers than an overlay can have. */
+  #overlayMade = false;
 
   /** @param scratch - a tmpfs of ours; the process's working directory becomes its `l` directory */
   constructor(scratch: string) {
@@ -97,13 +99,16 @@ export class RootFilesystems {
       mount("tmpfs", directory, "tmpfs", scratchFlags, scratchSize(bytes, files));
       mounted = true;
     };
+    let notice = this.#overlayRefused;
     try {
-      if (request.rootfs !== "copy" && this.#overlayRefused === undefined) {
+      if (request.rootfs !== "copy" && notice === undefined) {
         mountScratch(request.writableBytes, MAX_FILES);
         const refusal = this.#tryOverlay(request, directory);
+        this.#overlayMade ||= refusal === undefined;
         if (refusal === undefined) return { rootfs: "overlay" };
         if (request.rootfs === "overlay") throw refusal;
-        this.#overlayRefused = refusal.message;
+        notice = refusal.message;
+        if (!this.#overlayMade) this.#overlayRefused = notice;
         unmount(directory);
         mounted = false;
       }
@@ -119,7 +124,7 @@ export class RootFilesystems {
         mount(rootfs, rootfs, null, MountFlag.bind, null);
         makeReadOnly(rootfs);
       }
-      return this.#overlayRefused === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice: this.#overlayRefused };
+      return notice === undefined ? { rootfs: "copy" } : { rootfs: "copy", notice };
     } catch (error) {
       if (mounted) unmount(directory);
       throw error;
