@@ -143,7 +143,7 @@ exec "$@"' sh "$@"
   test("lets other calls come and go while it copies a large image", async () => {
     const owner = sandboxOwner();
     const store = await openStore({ dir: shared.workspace.cache, ...(owner === undefined ? {} : { owner }) });
-    const entries = Array.from({ length: 8_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
+    const entries = Array.from({ length: 14_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
     await buildImage({
       store,
       name: "test/many",
@@ -164,7 +164,7 @@ exec "$@"' sh "$@"
         for (; copying; calls++) expect(await ask(runner, "echo small")).toBe("small\n");
         expect(Buffer.from(await large).toString()).toBe("large\n");
         // One, or two, where nothing goes on meanwhile.
-        expect(calls).toBeGreaterThan(3);
+        expect(calls).toBeGreaterThan(2);
       },
       { rootfs: "copy" },
     );
