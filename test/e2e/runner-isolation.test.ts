@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
 import { type BuildConfig, type BuildEntry, buildImage, openStore } from "@xfn/oci-rootfs";
@@ -69,6 +69,13 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       ];
       const attempts = settings.map((path) => `(echo 1 > ${path}) 2>/dev/null && echo ${path}`).join("; ");
       expect(await sh(`${attempts}; echo end`)).toBe("end\n");
+      // Most of them no function could write to anyway: it is nobody outside of its user namespace.
+      const mounts = (await sh("cat /proc/self/mountinfo")).split("\n").map((line) => line.split(" "));
+      const readOnly = mounts.filter(([, , , , , options = ""]) => options.split(",").includes("ro"));
+      const protectedPaths = readOnly.flatMap(([, , , , path = ""]) => (path.startsWith("/proc/") ? [path] : []));
+      const wanted = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
+      // Not every kernel has all of them.
+      expect(protectedPaths).toEqual(expect.arrayContaining(wanted.filter((path) => existsSync(path))));
     });
 
     test("what /proc tells of the host's hardware, keys and timers is hidden", async () => {
