@@ -3,7 +3,7 @@ import type { Client, LiveObject } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
 import { type History, isOf, violations } from "./history.ts";
-import { isWatched, NOPS } from "./kinds.ts";
+import { CRDS, isWatched, NOPS } from "./kinds.ts";
 import { type Life, startLife } from "./life.ts";
 import { objectsAt, textAt } from "./objects.ts";
 import { provide } from "./provider.ts";
@@ -106,11 +106,12 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       await history.caughtUp();
       const provided = await provide(client, (history.objects(NOPS) ?? []).filter(isOurs));
       await history.caughtUp();
-      const isQuiet = written === 0 && provided === 0 && !isUnderWay(history.all().filter(isOurs));
+      const ours = history.all().filter(isOurs);
+      const isQuiet = written === 0 && provided === 0 && !isUnderWay(ours);
       quiet = isQuiet ? quiet + 1 : 0;
       if (quiet >= (disorder === undefined ? QUIET_LOOKS : QUIET_LOOKS + 2) && failures.length === 0 && !soon)
         return [];
-      if (quiet >= STUCK_PASSES && !soon) return failures;
+      if (quiet >= STUCK_PASSES && !soon && !failures.some((failure) => isListedSoon(failure, ours))) return failures;
       // Who waits for the server has no reason to ask it all the time.
       if (quiet > 1 || (written === 0 && !isQuiet)) await sleep(WAIT_MS);
     }
@@ -155,6 +156,17 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
     await client.delete(reference).catch(gone);
   }
   await history.caughtUp();
+}
+
+/**
+ * Whether something failed for a kind that is not served although it has a CRD: a server lists a kind a moment after it has taken
+ * the CRD, and a busy one takes longer than {@link STUCK_PASSES} looks.
+ */
+function isListedSoon(failure: string, objects: readonly LiveObject[]): boolean {
+  const kinds = objects.flatMap((object) =>
+    object.kind === CRDS.kind ? [textAt(object, "spec", "names", "kind")] : [],
+  );
+  return kinds.some((kind) => failure.includes(`does not serve kind ${kind} of`));
 }
 
 /** Whether the server or its garbage collector still has something to do: an object is being deleted, or its owners are all gone. */
