@@ -14,9 +14,9 @@ export function readAsJson(text: string, limits: ResolvedLimits, source: string 
     return parseJson(text, limits, source);
   } catch (error) {
     if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
-    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN".
+    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN". As a key, `{NaN: 1}`, it is text.
     const issue = error.issues.at(-1);
-    if (/"(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
+    if (/^expected a JSON value, found "(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
     return undefined;
   }
 }

@@ -9,6 +9,7 @@ export const text: fc.Arbitrary<string> = fc
     fc.string({ unit: "grapheme" }),
     fc.stringMatching(/^[-+0-9.eExob_:~ynofN]{0,8}$/),
     fc.constantFrom("on", "y", "n", "null", "~", "0x1f", "1e3", "012", "08", "22:22", "=", "<<", "0o7", "1:30", ".inf"),
+    fc.constantFrom("NaN", "Infinity", "-Infinity", "undefined"),
     fc.constantFrom(
       "- a",
       "? ",

@@ -106,6 +106,11 @@ const CASES: readonly [string, string, unknown][] = [
     "8080: a\non: b\n0x10: c\ntrue: d\n1.0: e\n'~': f",
     { "8080": "a", on: "b", "0x10": "c", true: "d", "1.0": "e", "~": "f" },
   ],
+  [
+    "keys that are no JSON values",
+    "{NaN: a, undefined: [{Infinity: b}]}",
+    { NaN: "a", undefined: [{ Infinity: "b" }] },
+  ],
   ["tabs between tokens", "a:\tb\t# c\nd: [\t1,\t2 ]", { a: "b", d: [1, 2] }],
   ["Windows line ends", "a: 1\r\nb:\r\n- x\r\nc: |\r\n  y\r\n  z\r\n", { a: 1, b: ["x"], c: "y\nz\n" }],
   ["no line end at the end of a literal", "a: |\n  x", { a: "x" }],
@@ -273,6 +278,8 @@ describe("beside the yaml library", () => {
         fc.pre(firstDifference(theirReading(text), value) === undefined);
         // Go's octal, which Kubernetes reads as a number and YAML 1.1 does not know.
         fc.pre(!/0[oO]/.test(text));
+        // Refused where a JSON value belongs: what some writers of JSON print there is no text.
+        fc.pre(!/[:[,]\s*(?:NaN|[+-]?Infinity|undefined)\s*[\]},]/.test(text));
         // Where it folds a line it may fold a character beyond 16 bits in two.
         fc.pre(text.isWellFormed());
         fc.pre(!/[\0-\x08\x0b\x0c\x0e-\x1f]/.test(text));
