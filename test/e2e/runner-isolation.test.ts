@@ -9,6 +9,7 @@ import { buildCodeFunction } from "../harness/code-function.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { shellWorkspace } from "../harness/shell-workspace.ts";
 import { type ProbedCall, probeSystemCalls } from "../harness/system-call-probe.ts";
 import { Workspace } from "../harness/workspace.ts";
 
@@ -351,23 +352,9 @@ describe("a Go program", needs("crun", "go"), () => {
 });
 
 describe("an OCI runtime that does not work", needs("crun"), () => {
-  let workspace: Workspace;
-  let state: Before;
-  beforeAll(async () => {
-    workspace = await Workspace.create();
-    await buildShellFunction(workspace);
-  });
-  afterAll(async () => {
-    await workspace[Symbol.asyncDispose]();
-  });
-  beforeEach(async () => {
-    state = await before(workspace.root);
-  });
-  afterEach(async () => {
-    expect(await leftovers(state)).toEqual([]);
-  });
+  const shared = shellWorkspace();
   const runtime = async (does: string): Promise<string> =>
-    await workspace.write(
+    await shared.workspace.write(
       "runtime",
       `#!/bin/sh\ncase "$*" in *--version) echo crun version 1.20; exit;; esac\n${does}\n`,
       {
@@ -376,24 +363,32 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     );
 
   test("fails with a reason on stderr alone: the reason is told, and it is not the function's", async () => {
-    await withRunner(workspace, { ociRuntime: await runtime("echo cannot work here >&2; exit 1") }, async (runner) => {
-      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
-        code: "StartFailed",
-        phase: "start",
-        stderr: "cannot work here\n",
-      });
-    });
+    await withRunner(
+      shared.workspace,
+      { ociRuntime: await runtime("echo cannot work here >&2; exit 1") },
+      async (runner) => {
+        await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
+          code: "StartFailed",
+          phase: "start",
+          stderr: "cannot work here\n",
+        });
+      },
+    );
   });
 
   test("fails: it had inherited its three descriptors and no others (CVE-2024-21626)", async () => {
     // 3 is the folder that is being listed.
-    await withRunner(workspace, { ociRuntime: await runtime("ls /proc/self/fd >&2; exit 1") }, async (runner) => {
-      await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({ stderr: "0\n1\n2\n3\n" });
-    });
+    await withRunner(
+      shared.workspace,
+      { ociRuntime: await runtime("ls /proc/self/fd >&2; exit 1") },
+      async (runner) => {
+        await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({ stderr: "0\n1\n2\n3\n" });
+      },
+    );
   });
 
   test("hangs: the call ends at its deadline", async () => {
-    await withRunner(workspace, { ociRuntime: await runtime("exec sleep 600") }, async (runner) => {
+    await withRunner(shared.workspace, { ociRuntime: await runtime("exec sleep 600") }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"), { timeoutMs: 500 })).rejects.toMatchObject({
         code: "Timeout",
       });
@@ -402,14 +397,14 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
 
   test("says that it is crun, and takes no notice of our filter: nothing runs", needs("runc"), async () => {
     const ociRuntime = await runtime('shift; exec runc --rootless=true "$@"');
-    await withRunner(workspace, { ociRuntime }, async (runner) => {
+    await withRunner(shared.workspace, { ociRuntime }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toBeInstanceOf(RunnerError);
     });
   });
 
   test("is no OCI runtime: the first call says so, and a mended one is used by the next", async () => {
-    const ociRuntime = await workspace.write("runtime", "#!/bin/sh\necho not me >&2\nexit 2\n", { mode: 0o755 });
-    await withRunner(workspace, { ociRuntime }, async (runner) => {
+    const ociRuntime = await shared.workspace.write("runtime", "#!/bin/sh\necho not me >&2\nexit 2\n", { mode: 0o755 });
+    await withRunner(shared.workspace, { ociRuntime }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
         code: "StartFailed",
         message: expect.stringContaining("not me"),
@@ -420,14 +415,14 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
   });
 
   test("lacks security fixes: that is said once, when it starts", async () => {
-    const ociRuntime = await workspace.write(
+    const ociRuntime = await shared.workspace.write(
       "runtime",
       '#!/bin/sh\ncase "$*" in *--version) echo crun version 1.19; exit;; esac\nexec crun "$@"\n',
       { mode: 0o755 },
     );
     const warnings: (string | undefined)[][] = [];
     await withRunner(
-      workspace,
+      shared.workspace,
       { ociRuntime, onWarning: (message, about) => warnings.push([message, about]) },
       async (runner) => {
         for (let call = 0; call < 2; call++) expect(await ask(runner, "echo done")).toBe("done\n");
@@ -438,23 +433,13 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
 });
 
 describe("hostile images", needs("crun"), () => {
-  let workspace: Workspace;
-  let state: Before;
+  const shared = shellWorkspace();
   let sentinel: string;
   beforeAll(async () => {
-    workspace = await Workspace.create();
-    await buildShellFunction(workspace);
-    sentinel = await workspace.makeFolder("sentinel");
+    sentinel = await shared.workspace.makeFolder("sentinel");
     writeFileSync(`${sentinel}/file`, "untouched");
   });
-  afterAll(async () => {
-    await workspace[Symbol.asyncDispose]();
-  });
-  beforeEach(async () => {
-    state = await before(workspace.root);
-  });
-  afterEach(async () => {
-    expect(await leftovers(state)).toEqual([]);
+  afterEach(() => {
     expect(readdirSync(sentinel)).toEqual(["file"]);
     expect(readFileSync(`${sentinel}/file`, "utf8")).toBe("untouched");
   });
@@ -467,25 +452,25 @@ describe("hostile images", needs("crun"), () => {
       "run.oci.delegate-cgroup": "/",
       "org.criu.config": `${sentinel}/file`,
     };
-    await onShell(workspace, "test/orders", { entries: [], config: { labels: orders }, annotations: orders });
-    await withRunner(workspace, {}, async (runner) => {
+    await onShell(shared.workspace, "test/orders", { entries: [], config: { labels: orders }, annotations: orders });
+    await withRunner(shared.workspace, {}, async (runner) => {
       expect(await ask(runner, "grep Seccomp: /proc/self/status", {}, "test/orders")).toBe("Seccomp:\t2\n");
     });
   });
 
   test("an entrypoint that looks like an option of the runtime is the name of a program", async () => {
-    await onShell(workspace, "test/option", {
+    await onShell(shared.workspace, "test/option", {
       entries: [{ path: "/--bundle=/x", content: '#!/bin/sh\necho "$0 $1"\n', mode: 0o755 }],
       config: { entrypoint: ["--bundle=/x", "--root=/y"], workdir: "/" },
     });
-    await withRunner(workspace, {}, async (runner) => {
+    await withRunner(shared.workspace, {}, async (runner) => {
       expect(await ask(runner, "", {}, "test/option")).toMatch(/--bundle=\/x --root=\/y\n$/);
     });
   });
 
   test("NUL bytes in the environment are refused", async () => {
-    await onShell(workspace, "test/nul", { entries: [], config: { env: { A: "b\0LD_PRELOAD=/x" } } });
-    await withRunner(workspace, {}, async (runner) => {
+    await onShell(shared.workspace, "test/nul", { entries: [], config: { env: { A: "b\0LD_PRELOAD=/x" } } });
+    await withRunner(shared.workspace, {}, async (runner) => {
       await expect(runner.run("test/nul", Buffer.from(""))).rejects.toMatchObject({
         code: "ImageInvalid",
         retryable: false,
@@ -503,11 +488,11 @@ describe("hostile images", needs("crun"), () => {
       async (place) => {
         const image = `test/link-${place.replaceAll("/", "-")}`;
         for (const target of [sentinel, `../../../../../../../..${sentinel}/file`]) {
-          await build(workspace, image, [
+          await build(shared.workspace, image, [
             { path: `/${place}`, link: target },
             { path: "/function", content: selfReport(), mode: 0o755 },
           ]);
-          await withRunner(workspace, options, async (runner) => {
+          await withRunner(shared.workspace, options, async (runner) => {
             for (const network of ["Isolated", "Accessible"] as const) {
               // It runs, or it is an error of that image; it does neither to anything outside.
               const outcome = await runner.run(image, Buffer.from(""), { network }).then(

@@ -114,12 +114,9 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
       return holding;
     };
     const holdings: Holding[] = [];
+    const callsAt = (look: number): number => Math.ceil((options.calls * look) / LOOKS);
     for (let look = 1; look <= LOOKS; look++) {
-      const [from, to] = [look - 1, look].map((tenths) => Math.ceil((options.calls * tenths) / LOOKS)) as [
-        number,
-        number,
-      ];
-      holdings.push(await part(from, to, MEMORY_LOOKS.includes(look) ? GIVEN_BACK_MS : 0));
+      holdings.push(await part(callsAt(look - 1), callsAt(look), MEMORY_LOOKS.includes(look) ? GIVEN_BACK_MS : 0));
     }
     return {
       calls: options.calls,
