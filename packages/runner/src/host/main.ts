@@ -18,14 +18,14 @@ import {
   closeEnds,
   exists,
   findInit,
-  holdMounts,
+  holdNamespaces,
   killRuntime,
   killSandbox,
   killStrays,
   loadRuntime,
   makeSandbox,
   mayHaveRun,
-  releaseMounts,
+  releaseNamespaces,
   removeState,
   runtimeError,
   startSandbox,
@@ -206,7 +206,7 @@ function runtimeEnded(host: Held, sandbox: Sandbox, { code, signal }: ExitStatus
   sandbox.strangers = [];
   if (status !== undefined) return functionEnded(host, sandbox, status);
   // A runtime that stayed all the same has waited for the function, and has ended as it did.
-  if (exists(init)) holdMounts(sandbox);
+  if (exists(init)) holdNamespaces(sandbox);
   else ended(host, sandbox, code, false);
 }
 
@@ -238,7 +238,7 @@ function remove(host: Held, sandbox: Sandbox, strays = false): void {
   closeEnds(sandbox);
   const later = (): void => {
     if (strays && killStrays(host.scratch, sandbox) > 0) return void setTimeout(later, REMOVAL_DELAY_MS);
-    releaseMounts(sandbox);
+    releaseNamespaces(sandbox);
     host.rootFilesystems.remove(sandbox.id);
     removeState(host.scratch, sandbox.id);
   };

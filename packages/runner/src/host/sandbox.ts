@@ -46,8 +46,8 @@ export interface Sandbox {
   ends: Ends;
   /** What all of its processes have as stdout, unless they close it, and none of another: `pipe:[123]`. */
   stdout: string;
-  /** Its mount namespace, once {@link holdMounts} has it. */
-  mounts: number | undefined;
+  /** Its namespaces, once {@link holdNamespaces} has them. */
+  namespaces: number[];
   /** What its runtime waits at until it may go on, where it is loaded ahead or joins cgroups. */
   gate: RuntimeGate | undefined;
 }
@@ -65,7 +65,7 @@ export function makeSandbox(scratch: string, id: string, spec: string): Sandbox 
     detached: false,
     strangers: [],
     stdout: `pipe:[${fstatSync(stdout.write).ino}]`,
-    mounts: undefined,
+    namespaces: [],
     gate: undefined,
     ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
   };
@@ -117,21 +117,23 @@ function spawnRuntime(scratch: string, sandbox: Sandbox, request: RuntimeRequest
   sandbox.runtime = spawn(path, argv, env, sandbox.ends.theirs);
 }
 
+/** Those that the kernel takes long to take apart. */
+const HELD_NAMESPACES = ["mnt", "net", "ipc"];
+
 /**
- * Keeps the mounts of a function that waits until {@link releaseMounts}: the kernel would take them apart when its process ends,
- * before it tells us of the end.
+ * Keeps the namespaces of a function that waits until {@link releaseNamespaces}. The kernel would take its mounts apart when its
+ * process ends, before it tells us of the end, and its network and queues at the same time, on processors that the answer needs.
  */
-export function holdMounts(sandbox: Sandbox): void {
-  // Where it cannot be opened, or there are no descriptors left, a call takes a little longer.
+export function holdNamespaces(sandbox: Sandbox): void {
+  // Where one cannot be opened, or there are no descriptors left, a call takes a little longer.
   quietly(() => {
-    sandbox.mounts = openSync(`/proc/${sandbox.init}/ns/mnt`, "r");
+    for (const name of HELD_NAMESPACES) sandbox.namespaces.push(openSync(`/proc/${sandbox.init}/ns/${name}`, "r"));
   });
 }
 
-/** Lets the kernel take the mounts apart, on another thread. To be called when nothing of the container runs any more. */
-export function releaseMounts(sandbox: Sandbox): void {
-  if (sandbox.mounts !== undefined) close(sandbox.mounts);
-  sandbox.mounts = undefined;
+/** Lets the kernel take them apart, on another thread. To be called when nothing of the container runs any more. */
+export function releaseNamespaces(sandbox: Sandbox): void {
+  for (const fd of sandbox.namespaces.splice(0)) close(fd);
 }
 
 /** Closes what is still open. */
