@@ -186,6 +186,8 @@ describe.each<As>(["self", "ordinary-user"])("xfn-runner as %s", needs("crun", "
       expect(["Closed", "Unavailable"]).toContain((await failureOf(sh(late, `echo in > ${go}`))).code);
       expect(await running).toBe("done\n");
       expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
+      // The call is told of before the program says that it has ended.
+      expect(server.log().slice(-2)).toMatchObject([{ msg: "call", code: "OK" }, { msg: "stopped" }]);
     });
 
     test("after the grace a call that still runs is killed and told so", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { type CallOutcome, createRunnerServer, RunnerSetupError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { createRunner, type Runner } from "../runner.ts";
@@ -117,6 +118,8 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     log.info({ signal, graceMs: config.shutdownGrace, ...server.counts() }, "stopping");
     readiness.stop(`stopping (${signal})`);
     await server.stop(config.shutdownGrace);
+    // What is still to be told of calls is told first: timers of one length fire in their order.
+    await sleep(ANSWER_LEAVES_MS);
     log.info("stopped");
     return ExitCode.ok;
   } catch (error) {
