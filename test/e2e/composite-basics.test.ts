@@ -336,6 +336,31 @@ describe("a composite resource", needs("api-server"), () => {
     expect(await widgets("invalid")).toHaveLength(1);
   });
 
+  test("a patch to the XR that fails is named, and nothing is touched until it is mended", async () => {
+    const toStatus = (transforms: JsonObject[]): JsonObject => ({
+      patches: [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size", transforms }],
+    });
+    const text = { type: "string", string: { type: "Format", fmt: "%d GB" } };
+    world.compose({ resources: [template("a", { size: 1 }, toStatus([text]))] });
+    await world.create("unpatched");
+    await world.reconcile("unpatched");
+    await world.reconcile("unpatched");
+    expect((await world.xr("unpatched"))["status"]).toMatchObject({ size: "1 GB" });
+    world.writes();
+    const map = { type: "map", map: { "2": "two" } };
+    world.compose({ resources: [template("b", { size: 2 }), template("a", { size: 2 }, toStatus([map]))] });
+    await expect(world.reconcile("unpatched")).rejects.toThrow(expect.objectContaining({ code: "TemplatesFailed" }));
+    expect(await synced("unpatched")).toMatchObject({ status: "False", reason: "TemplatesFailed" });
+    expect((await synced("unpatched"))["message"]).toMatch(/spec\.resources\[1\]\.patches\[0\].*\(map\)/);
+    expect(world.writes()).toEqual(["apply xdatabases.example.org"]);
+    expect((await world.xr("unpatched"))["status"]).toMatchObject({ size: "1 GB" });
+    expect(await widgets("unpatched")).toHaveLength(1);
+    world.compose({ resources: [template("b", { size: 2 }), template("a", { size: 2 }, toStatus([text]))] });
+    await world.reconcile("unpatched");
+    expect(await synced("unpatched")).toMatchObject({ status: "True" });
+    expect(await widgets("unpatched")).toHaveLength(2);
+  });
+
   test("a Composition that is missing, has an environment or functions that are off: nothing is touched, and told why", async () => {
     await world.create("refused");
     const patches = [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size" }];

@@ -16,6 +16,8 @@ const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
 
 /** What the function does now. */
 let desired: (io: FunctionIO) => void = () => {};
+/** What it writes of that. */
+let written: (io: FunctionIO) => string = printFunctionIO;
 let given: FunctionIO | undefined;
 let options: RunOptions | undefined;
 
@@ -25,7 +27,7 @@ const runner: FunctionRunner = inProcessRunner({
     given = structuredClone(io);
     options = how;
     desired(io);
-    return Buffer.from(printFunctionIO(io));
+    return Buffer.from(written(io));
   },
 });
 
@@ -51,6 +53,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     world.events.length = 0;
     world.logged.length = 0;
     desired = () => {};
+    written = printFunctionIO;
   });
 
   const widget = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
@@ -206,9 +209,13 @@ describe("functions of a composite resource", needs("api-server"), () => {
         },
       ],
       ["InvalidDesired", wants({ x: { metadata: {} } })],
+      ["EmptyOutput", () => (written = () => "")],
+      ["MultipleDocuments", () => (written = () => "a: 1\n---\nb: 2\n")],
+      ["InvalidOutput", () => (written = () => "what: is this\n")],
     ];
     for (const [reason, problem] of problems) {
       desired = problem;
+      written = printFunctionIO;
       await expect(world.reconcile("fatal")).rejects.toThrow(expect.objectContaining({ code: reason }));
       expect(world.writes()).toEqual(["apply xdatabases.example.org"]);
       expect(await condition("fatal", "Synced")).toMatchObject({ status: "False", reason });
@@ -222,6 +229,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(after["spec"]).toEqual(before["spec"]);
     expect(after["status"]).toMatchObject({ users: "kept" });
     expect(await find("fatal-a")).toBeDefined();
+    written = printFunctionIO;
     desired = wants({ a: widget("fatal-a") }, { status: { users: "kept" } });
     await world.reconcile("fatal");
     expect(await condition("fatal", "Synced")).toMatchObject({ status: "True" });

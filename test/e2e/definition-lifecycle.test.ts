@@ -1,6 +1,6 @@
 import { definitionReconciler } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { ApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { ApiError, connect, type LiveObject, loadKubeconfig, type Outcome } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import {
@@ -22,7 +22,7 @@ describe("a definition", needs("api-server"), () => {
   let reconcile: ReturnType<typeof definitionReconciler>;
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ users: ["ada"] });
     world = await definitionWorld(server);
   });
   beforeEach(() => {
@@ -98,6 +98,82 @@ describe("a definition", needs("api-server"), () => {
       { apiGroups: ["example.org"], resources: ["grants"], verbs: ["get", "list", "watch"] },
     ]);
     expect(granting("rbac.crossplane.io/aggregate-to-view").flatMap((rule) => rule["resources"])).toEqual(["xgrants"]);
+  });
+
+  test("leaves a role that is another's, and says so once", async () => {
+    const role = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "crossplane:composite:xroles.example.org:aggregate-to-view" },
+      rules: [{ apiGroups: ["other"], resources: ["others"], verbs: ["get"] }],
+    };
+    await create(role);
+    await create(thingDefinition({}, "role"));
+    await settle("xroles.example.org");
+    await settle("xroles.example.org");
+    expect(conditionsOf(await definition("xroles.example.org"))["Established"]).toBe("True WatchingCompositeResource");
+    const told = { type: "Warning", reason: "RoleOfAnother", message: expect.stringContaining(role.metadata.name) };
+    expect(world.events.filter(({ reason }) => reason === "RoleOfAnother")).toMatchObject([told]);
+    const { apiVersion, kind, metadata } = role;
+    expect(await world.find(apiVersion, kind, metadata.name)).toMatchObject({ rules: role.rules });
+    expect(await world.find(apiVersion, kind, metadata.name.replace("view", "edit"))).toBeDefined();
+  });
+
+  test("works without the roles that the controller may not grant, and says which", async () => {
+    // All but the right to give others what it has not got: it may not do anything with these kinds itself.
+    const everythingElse = (name: string, apiGroups: string[], resources: string[]): JsonObject => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name },
+      rules: [{ apiGroups, resources, verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] }],
+    });
+    const groups = ["apiextensions.crossplane.io", "apiextensions.k8s.io", "rbac.authorization.k8s.io"];
+    await server.apply(everythingElse("grantless", groups, ["*"]), {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "grantless" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "grantless" },
+      subjects: [{ kind: "User", name: "ada" }],
+    });
+    const client = await connect({
+      access: await loadKubeconfig({ path: server.user("ada").kubeconfig }),
+      fieldManager: "test",
+    });
+    try {
+      await create(thingDefinition({}, "grantless"));
+      await world.settle(definitionReconciler({ ...world.context, client }), "xgrantlesss.example.org");
+      const object = await definition("xgrantlesss.example.org");
+      expect(conditionsOf(object)).toMatchObject({ Established: "True WatchingCompositeResource" });
+      const told = world.events.filter(({ reason }) => reason === "CannotGrant").map(({ message }) => message);
+      expect(told).toHaveLength(4);
+      expect(told[0]).toMatch(/crossplane:composite:xgrantlesss\.example\.org:.*attempting to grant/s);
+    } finally {
+      await client.close();
+    }
+  });
+
+  test("whose names another kind of its group has says whose they are; it works when they are free", async () => {
+    const { spec } = (await crd("xthings.example.org")) as LiveObject;
+    const names = { kind: "Taker", plural: "takers", singular: "taker", listKind: "TakerList", shortNames: ["tk"] };
+    const [apiVersion, kind] = CRD;
+    await create({
+      apiVersion,
+      kind,
+      metadata: { name: "takers.example.org" },
+      spec: { ...(spec as JsonObject), names },
+    });
+    await expect.poll(async () => conditionsOf(await crd("takers.example.org"))["NamesAccepted"]).toMatch("True");
+    await create(thingDefinition({ names: { kind: "XNamed", plural: "xnameds", shortNames: ["tk"] } }, "named"));
+    await settle("xnameds.example.org");
+    const object = await definition("xnameds.example.org");
+    expect(conditionsOf(object)["Established"]).toBe("False NamesNotAccepted");
+    expect(messageOf(object, "Established")).toContain("tk");
+    await world.client.delete({ apiVersion, kind, name: "takers.example.org" });
+    const established = async (): Promise<string | undefined> => {
+      await settle("xnameds.example.org");
+      return conditionsOf(await definition("xnameds.example.org"))["Established"];
+    };
+    await expect.poll(established).toBe("True WatchingCompositeResource");
   });
 
   test("that changes changes its CRDs, and what others changed in them is put right", async () => {
