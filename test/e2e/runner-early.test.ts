@@ -13,6 +13,9 @@ import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts"
 import { ask, buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
+/** As long as a machine that does much else may take. */
+const PATIENCE = { timeout: 30_000, interval: 20 };
+
 describe("sandboxes that are started early", needs("crun"), () => {
   let workspace: Workspace;
   let state: Before;
@@ -291,26 +294,29 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(now.length, now.join(" ")).toBeLessThanOrEqual(first + DESCRIPTORS_OF_A_SANDBOX);
   });
 
-  test("the sandbox host holds the mounts of the one that waits, and none of those that have ended", async () => {
-    const earlier = new Set(childrenOf(process.pid));
-    runner = await replaced();
-    for (let round = 0; round < 5; round++) {
-      await sh("cat");
-      await until(1);
-    }
-    // unshare is between the runner and its host.
-    const [host] = childrenOf(process.pid).flatMap((pid) => (earlier.has(pid) ? [] : childrenOf(pid)));
-    if (host === undefined) throw new Error("no sandbox host");
-    await vi.waitFor(() => {
-      const mounts = (pid: number): string => readlinkSync(`/proc/${pid}/ns/mnt`);
-      // A runtime that is loaded has none of its own yet.
-      const waiting = childrenOf(host)
-        .map(mounts)
-        .filter((namespace) => namespace !== mounts(host));
-      expect(waiting).toHaveLength(1);
-      expect(descriptorsOf(host).filter((target) => target.startsWith("mnt:"))).toEqual(waiting);
-    });
-  });
+  test.each(["mnt", "net", "ipc"])(
+    "the sandbox host holds the %s namespace of the one that waits, and none of those that have ended",
+    async (name) => {
+      const earlier = new Set(childrenOf(process.pid));
+      runner = await replaced();
+      for (let round = 0; round < 5; round++) {
+        await sh("cat");
+        await until(1);
+      }
+      // unshare is between the runner and its host.
+      const [host] = childrenOf(process.pid).flatMap((pid) => (earlier.has(pid) ? [] : childrenOf(pid)));
+      if (host === undefined) throw new Error("no sandbox host");
+      await vi.waitFor(() => {
+        const namespaceOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/${name}`);
+        // A runtime that is loaded has none of its own yet.
+        const waiting = childrenOf(host)
+          .map(namespaceOf)
+          .filter((namespace) => namespace !== namespaceOf(host));
+        expect(waiting).toHaveLength(1);
+        expect(descriptorsOf(host).filter((target) => target.startsWith(`${name}:`))).toEqual(waiting);
+      }, PATIENCE);
+    },
+  );
 
   /** A runtime that does what `script` says where it is to start a function early, and is crun otherwise. */
   async function runtime(script: string): Promise<string> {

@@ -63,7 +63,8 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
       runner = await replaced();
       const runtime = await loaded();
       process.kill(runtime, "SIGKILL");
-      if (round > 1) await vi.waitFor(() => expect(processFile(runtime, "cmdline")).toBe(""), { interval: 1 });
+      if (round > 1)
+        await vi.waitFor(() => expect(processFile(runtime, "cmdline")).toBe(""), { timeout: 30_000, interval: 1 });
       expect(await ask(runner, `echo ${round}`)).toBe(`${round}\n`);
     }
   });

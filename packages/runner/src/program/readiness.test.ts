@@ -1,6 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { watchReadiness } from "./readiness.ts";
 
+/** As long as a machine that does much else may take. */
+const PATIENCE = { timeout: 30_000, interval: 1 };
+
 function watched(check: () => Promise<void>): {
   changes: [boolean, string | undefined][];
   readiness: ReturnType<typeof watchReadiness>;
@@ -15,7 +18,7 @@ test("ready once a check has succeeded, and not before", async () => {
   const { readiness, changes } = watched(() => gate.promise);
   expect(readiness.ready).toBe(false);
   gate.resolve();
-  await vi.waitFor(() => expect(readiness.ready).toBe(true));
+  await vi.waitFor(() => expect(readiness.ready).toBe(true), PATIENCE);
   expect(changes).toEqual([[true, undefined]]);
 });
 
@@ -25,7 +28,7 @@ test("a failed check is repeated until one succeeds; the reason is told once", a
     if (failures-- > 0) throw new Error("no crun");
   };
   const { readiness, changes } = watched(check);
-  await vi.waitFor(() => expect(readiness.ready).toBe(true));
+  await vi.waitFor(() => expect(readiness.ready).toBe(true), PATIENCE);
   expect(changes).toEqual([
     [false, "no crun"],
     [true, undefined],
@@ -43,9 +46,9 @@ test("a doubt is looked into, also one that comes while a check is under way", a
   readiness.recheck();
   expect(gates).toHaveLength(1);
   gates[0]?.resolve();
-  await vi.waitFor(() => expect(gates).toHaveLength(2));
+  await vi.waitFor(() => expect(gates).toHaveLength(2), PATIENCE);
   gates[1]?.reject(new Error("gone"));
-  await vi.waitFor(() => expect(readiness.reason).toBe("gone"));
+  await vi.waitFor(() => expect(readiness.reason).toBe("gone"), PATIENCE);
   expect(changes).toEqual([
     [true, undefined],
     [false, "gone"],
