@@ -120,21 +120,21 @@ describe("a definition", needs("api-server"), () => {
   });
 
   test("works without the roles that the controller may not grant, and says which", async () => {
-    // All but the right to give others what it has not got: it may not do anything with these kinds itself.
-    const everythingElse = (name: string, apiGroups: string[], resources: string[]): JsonObject => ({
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRole",
-      metadata: { name },
-      rules: [{ apiGroups, resources, verbs: ["get", "list", "watch", "create", "update", "patch", "delete"] }],
-    });
-    const groups = ["apiextensions.crossplane.io", "apiextensions.k8s.io", "rbac.authorization.k8s.io"];
-    await server.apply(everythingElse("grantless", groups, ["*"]), {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRoleBinding",
-      metadata: { name: "grantless" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "grantless" },
-      subjects: [{ kind: "User", name: "ada" }],
-    });
+    // It may make roles, and do nothing with the kinds that these are about: nobody can grant what he has not got.
+    const apiGroups = ["apiextensions.crossplane.io", "apiextensions.k8s.io", "rbac.authorization.k8s.io"];
+    const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    const group = "rbac.authorization.k8s.io";
+    const metadata = { name: "grantless" };
+    await server.apply(
+      { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: [{ apiGroups, resources: ["*"], verbs }] },
+      {
+        apiVersion: `${group}/v1`,
+        kind: "ClusterRoleBinding",
+        metadata,
+        roleRef: { apiGroup: group, kind: "ClusterRole", name: metadata.name },
+        subjects: [{ kind: "User", name: "ada" }],
+      },
+    );
     const client = await connect({
       access: await loadKubeconfig({ path: server.user("ada").kubeconfig }),
       fieldManager: "test",

@@ -9,12 +9,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { DESCRIPTORS_OF_A_SANDBOX, descriptorsOf, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { PATIENCE } from "../harness/patience.ts";
 import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
 import { ask, buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
-
-/** As long as a machine that does much else may take. */
-const PATIENCE = { timeout: 30_000, interval: 20 };
 
 describe("sandboxes that are started early", needs("crun"), () => {
   let workspace: Workspace;
@@ -166,7 +164,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
       expect(await call(answers, "")).toBe("done\n");
       await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
       // One that is used before its end was seen teaches nothing: each image is called once until then.
-      await vi.waitFor(() => expect(events.filter(isEnded)).toHaveLength(2), { timeout: 30_000, interval: 20 });
+      await vi.waitFor(() => expect(events.filter(isEnded)).toHaveLength(2), PATIENCE);
       await sleep(100);
     }
     expect(runner.counts().waiting).toBe(0);
@@ -186,11 +184,11 @@ describe("sandboxes that are started early", needs("crun"), () => {
     runner = await replaced({ ociRuntime: await runtime("setsid sleep 600 & sleep 600") });
     await sh("echo first");
     await until(1);
-    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), { timeout: 30_000, interval: 20 });
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
     await expect(sh("echo second", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
     await until(1);
     // Those of the next one that waits.
-    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), { timeout: 30_000, interval: 20 });
+    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
   });
 
   test.each([
@@ -242,7 +240,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await once(caller.child.stdout as NodeJS.ReadableStream, "data");
     const pid = caller.child.pid as number;
     // The one that is in use, and those that wait.
-    await vi.waitFor(() => expect(functions(pid).length).toBeGreaterThan(1), { timeout: 30_000, interval: 20 });
+    await vi.waitFor(() => expect(functions(pid).length).toBeGreaterThan(1), PATIENCE);
     caller.child.kill("SIGKILL");
     await caller.finished;
     await runner.close();

@@ -4,12 +4,11 @@ import type { Runner } from "@xfn/runner";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { PATIENCE } from "../harness/patience.ts";
 import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 const IDLE_MS = 50;
-const PATIENCE = { timeout: 30_000, interval: 20 };
-
 describe("images of a runner that goes on", needs("crun"), () => {
   let workspace: Workspace;
   let state: Before;
