@@ -1,5 +1,5 @@
 // The Composition API and the pure parts of composing: nothing here does input or output.
-export { closest } from "./closest.ts";
+
 export {
   COMPOSITION_API_VERSIONS,
   type Composition,
@@ -16,53 +16,15 @@ export {
   type PipelineStep,
   type PullPolicy,
   type TypeReference,
-} from "./composition.ts";
-export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
+} from "./api/composition.ts";
+export { checkConnectionKeys } from "./api/connection-keys.ts";
+export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
 export {
-  ConnectionDetailError,
-  type ConnectionDetailSource,
-  ConnectionDetails,
-  extractConnectionDetails,
-} from "./connection-details.ts";
-export { checkConnectionKeys } from "./connection-keys.ts";
-export { DurationError, parseDuration } from "./duration.ts";
-export { EnvironmentError, type EnvironmentErrorCode } from "./environment/environment-error.ts";
-export { selectEnvironment } from "./environment/select-environment.ts";
-export {
-  type FieldPath,
-  FieldPathError,
-  type FieldPathErrorCode,
-  type FieldPathSegment,
-  findFieldPath,
-  formatFieldPath,
-  getFieldPath,
-  isNotFound,
-  MAX_INDEX,
-  parseFieldPath,
-} from "./field-path.ts";
-export { mergeFieldPath } from "./field-path-merge.ts";
-export { deleteFieldPath, setFieldPath } from "./field-path-set.ts";
-export {
-  getBool,
-  getInteger,
-  getNumber,
-  getString,
-  getStringArray,
-  getStringObject,
-} from "./field-path-typed.ts";
-export { expandWildcards } from "./field-path-wildcards.ts";
-export { Float64, float64, type GoKind, type GoValue, goKind } from "./go-value.ts";
-export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./names.ts";
-export { checkComposition, documentOf, type ParseCompositionOptions, parseComposition } from "./parse-composition.ts";
-export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./quantity.ts";
-export {
-  conditionStatus,
-  isReady,
-  isReadyUnobserved,
-  READINESS_CHECK_TYPES,
-  ReadinessError,
-  type ReadinessSource,
-} from "./readiness.ts";
+  checkComposition,
+  documentOf,
+  type ParseCompositionOptions,
+  parseComposition,
+} from "./api/parse-composition.ts";
 export type {
   Combine,
   ConvertTransform,
@@ -81,7 +43,48 @@ export type {
   ResourceTemplate,
   StringTransform,
   Transform,
-} from "./template.ts";
+} from "./api/template.ts";
+export { EnvironmentError, type EnvironmentErrorCode } from "./environment/environment-error.ts";
+export { selectEnvironment } from "./environment/select-environment.ts";
+export {
+  type FieldPath,
+  FieldPathError,
+  type FieldPathErrorCode,
+  type FieldPathSegment,
+  findFieldPath,
+  formatFieldPath,
+  getFieldPath,
+  isNotFound,
+  MAX_INDEX,
+  parseFieldPath,
+} from "./field-path/field-path.ts";
+export { mergeFieldPath } from "./field-path/merge.ts";
+export { deleteFieldPath, setFieldPath } from "./field-path/set.ts";
+export {
+  getBool,
+  getInteger,
+  getNumber,
+  getString,
+  getStringArray,
+  getStringObject,
+} from "./field-path/typed.ts";
+export { expandWildcards } from "./field-path/wildcards.ts";
+export {
+  ConnectionDetailError,
+  type ConnectionDetailSource,
+  ConnectionDetails,
+  extractConnectionDetails,
+} from "./observed/connection-details.ts";
+export {
+  conditionStatus,
+  isReady,
+  isReadyUnobserved,
+  READINESS_CHECK_TYPES,
+  ReadinessError,
+  type ReadinessSource,
+} from "./observed/readiness.ts";
+export { closest } from "./reader/closest.ts";
+export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./reader/composition-error.ts";
 export {
   type CompiledTemplates,
   compileTemplates,
@@ -95,5 +98,8 @@ export type { TemplateWrite } from "./templates/template-write.ts";
 export { compileCombine } from "./transform/combine.ts";
 export { compileTransforms } from "./transform/compile-transforms.ts";
 export type { CompiledTransform } from "./transform/compiled.ts";
-export { compileFormat } from "./transform/format/compile-format.ts";
-export { TransformError, type TransformErrorCode } from "./transform/transform-error.ts";
+export { compileFormat } from "./transform/text/compile-format.ts";
+export { TransformError, type TransformErrorCode } from "./transform/text/transform-error.ts";
+export { DurationError, parseDuration } from "./values/duration.ts";
+export { Float64, float64, type GoKind, type GoValue, goKind } from "./values/go-value.ts";
+export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./values/quantity.ts";

@@ -1,7 +1,7 @@
 import { readDocuments } from "@xfn/functionio/document";
-import type { CompositionSpec } from "../src/composition.ts";
-import type { Finding } from "../src/composition-error.ts";
-import { checkComposition } from "../src/parse-composition.ts";
+import type { CompositionSpec } from "../src/api/composition.ts";
+import { checkComposition } from "../src/api/parse-composition.ts";
+import type { Finding } from "../src/reader/composition-error.ts";
 
 /** What stands above a spec. */
 export const HEAD = `apiVersion: apiextensions.crossplane.io/v1

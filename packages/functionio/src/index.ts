@@ -1,6 +1,5 @@
 // FunctionIO v1alpha1: types, parsing, printing and accumulation. Nothing here needs Node.
-export { type Accumulated, accumulate } from "./accumulate.ts";
-export { DocumentError, type DocumentErrorCode, describeIssue, FunctionIOError, type Issue } from "./errors.ts";
+export { type Accumulated, accumulate } from "./function-io/accumulate.ts";
 export {
   API_VERSION,
   type ConnectionDetail,
@@ -21,8 +20,12 @@ export {
   type Result,
   type Severity,
   severityOf,
-} from "./functionio.ts";
-export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./json-value.ts";
+} from "./function-io/functionio.ts";
+export { type EntryState, entryState } from "./function-io/overlay.ts";
+export { type ParseOptions, parseFunctionIO } from "./function-io/parse.ts";
+export { printFunctionIO } from "./function-io/print.ts";
+export { DocumentError, type DocumentErrorCode, describeIssue, FunctionIOError, type Issue } from "./json/errors.ts";
+export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./json/json-value.ts";
 export {
   MAX_ALIAS_VALUES,
   MAX_ALIASES,
@@ -30,7 +33,4 @@ export {
   MAX_ISSUES,
   MAX_TEXT_BYTES,
   type ParseLimits,
-} from "./limits.ts";
-export { type EntryState, entryState } from "./overlay.ts";
-export { type ParseOptions, parseFunctionIO } from "./parse.ts";
-export { printFunctionIO } from "./print.ts";
+} from "./json/limits.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Desired, FunctionIO, Result } from "../src/functionio.ts";
-import type { JsonValue } from "../src/json-value.ts";
+import type { Desired, FunctionIO, Result } from "../src/function-io/functionio.ts";
+import type { JsonValue } from "../src/json/json-value.ts";
 
 /** Text that readers like to take for something else, and ordinary text. */
 export const text: fc.Arbitrary<string> = fc

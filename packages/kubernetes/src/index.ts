@@ -1,7 +1,10 @@
 // What controllers need of Kubernetes: a client for any object, caches, queues, leader election, events.
-export type { ClusterAccess, TlsOptions } from "./access.ts";
-export { ApiError, type ApiErrorCause, type ApiErrorCode, isApiError } from "./api-error.ts";
-export type { Backoff } from "./backoff.ts";
+export type { ClusterAccess, TlsOptions } from "./auth/access.ts";
+export { inClusterAccess } from "./auth/in-cluster.ts";
+export { type KubeconfigOptions, loadKubeconfig } from "./auth/kubeconfig.ts";
+export { KubeconfigError } from "./auth/kubeconfig-error.ts";
+export { ApiError, type ApiErrorCause, type ApiErrorCode, isApiError } from "./client/api-error.ts";
+export type { Backoff } from "./client/backoff.ts";
 export type {
   Client,
   ConnectedClient,
@@ -15,19 +18,14 @@ export type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from "./client.ts";
-export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT, DEFAULT_TIMEOUT_MS } from "./connect.ts";
-export { type ElectionOptions, electLeader, type HeldLease } from "./elect-leader.ts";
-export type { EventRecorder } from "./event-recorder.ts";
-export { inClusterAccess } from "./in-cluster.ts";
-export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer.ts";
-export { type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
-export { KubeconfigError } from "./kubeconfig-error.ts";
-export type { RateLimit } from "./rate-limit.ts";
-export { type EventRecorderOptions, recordEvents } from "./record-events.ts";
-export type { RequestOutcome } from "./request.ts";
-export { namingProblem } from "./resource-path.ts";
-export { type InformersOptions, startInformers, withoutManagedFields } from "./start-informers.ts";
+} from "./client/client.ts";
+export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT, DEFAULT_TIMEOUT_MS } from "./client/connect.ts";
+export type { RateLimit } from "./client/rate-limit.ts";
+export type { RequestOutcome } from "./client/request.ts";
+export { namingProblem } from "./client/resource-path.ts";
+export { type ElectionOptions, electLeader, type HeldLease } from "./controller/elect-leader.ts";
+export type { EventRecorder } from "./controller/event-recorder.ts";
+export { type EventRecorderOptions, recordEvents } from "./controller/record-events.ts";
 export {
   DEFAULT_BACKOFF,
   DEFAULT_CONCURRENCY,
@@ -36,6 +34,8 @@ export {
   type ReconcileFailure,
   type WorkQueueOptions,
   workQueue,
-} from "./start-work-queue.ts";
-export { whileHeld } from "./while-held.ts";
-export type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
+} from "./controller/start-work-queue.ts";
+export { whileHeld } from "./controller/while-held.ts";
+export type { Gate, Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
+export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer/informer.ts";
+export { type InformersOptions, startInformers, withoutManagedFields } from "./informer/start-informers.ts";

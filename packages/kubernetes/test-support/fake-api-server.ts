@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { ClusterAccess } from "../src/access.ts";
+import type { ClusterAccess } from "../src/auth/access.ts";
 import { selfSigned } from "./certificate.ts";
 
 /** A request as the server saw it, and the means to answer it. */

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@xfn/functionio";
-import { ApiError } from "../src/api-error.ts";
-import type { Client, LiveObject, ObjectReference } from "../src/client.ts";
+import { ApiError } from "../src/client/api-error.ts";
+import type { Client, LiveObject, ObjectReference } from "../src/client/client.ts";
 
 /** A client on objects in memory, with the conflicts that a server has; and what was written, in order: `create Event`. */
 export interface ObjectStore {

@@ -1,5 +1,5 @@
-import { ApiError, type ApiErrorCode } from "../src/api-error.ts";
-import type { Client, LiveObject, WatchEvent } from "../src/client.ts";
+import { ApiError, type ApiErrorCode } from "../src/client/api-error.ts";
+import type { Client, LiveObject, WatchEvent } from "../src/client/client.ts";
 
 /** One answer of a {@link scriptedClient}. */
 export type Step =

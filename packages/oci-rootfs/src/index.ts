@@ -2,7 +2,11 @@
  * OCI images without a daemon: names, pulling, verified storage, safe unpacking, building, and the process that an
  * image describes. See README.md for examples.
  */
-export type { BuildConfig } from "./build-config.ts";
+
+export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./base/errors.ts";
+export type { OnProgress, Progress } from "./base/progress.ts";
+export type { RetryOptions } from "./base/retry.ts";
+export type { BuildConfig } from "./build/build-config.ts";
 export {
   type BuildIndexOptions,
   type BuildOptions,
@@ -11,26 +15,30 @@ export {
   buildImage,
   buildIndex,
   type ImageRecipe,
-} from "./build-image.ts";
-export type { BuildEntry, BuildLayer } from "./build-layer.ts";
-export type { PruneOptions, PruneResult, StoredImage } from "./collect.ts";
-export type { HelperOptions } from "./credential-helper.ts";
-export { type CredentialRequest, type Credentials, firstCredentials } from "./credentials.ts";
-export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./docker-config.ts";
-export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./errors.ts";
-export { flatten } from "./flatten.ts";
-export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer-limits.ts";
-export type { Owner } from "./layer-writer.ts";
-export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./manifest.ts";
-export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./platform.ts";
-export { type ProcessConfig, processConfig } from "./process-config.ts";
-export type { OnProgress, Progress } from "./progress.ts";
-export { type ReadArchiveOptions, type ReadArchiveResult, readArchive } from "./read-archive.ts";
-export { readImageFile, readImageManifest } from "./read-image.ts";
-export { DEFAULT_REGISTRY, parseReference, type Reference } from "./reference.ts";
-export type { RegistryAuth } from "./registry-auth.ts";
-export type { RegistryOptions } from "./registry-options.ts";
-export type { RetryOptions } from "./retry.ts";
-export { type Image, type ImageOptions, openStore, type Store, type StoredName, type StoreOptions } from "./store.ts";
-export type { ProcessUser } from "./user-files.ts";
-export { type WriteArchiveOptions, writeArchive } from "./write-archive.ts";
+} from "./build/build-image.ts";
+export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
+export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/manifest.ts";
+export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
+export { DEFAULT_REGISTRY, parseReference, type Reference } from "./image/reference.ts";
+export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/limits.ts";
+export type { Owner } from "./layer/writer.ts";
+export type { RegistryAuth } from "./registry/auth.ts";
+export type { HelperOptions } from "./registry/credential-helper.ts";
+export { type CredentialRequest, type Credentials, firstCredentials } from "./registry/credentials.ts";
+export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./registry/docker-config.ts";
+export type { RegistryOptions } from "./registry/options.ts";
+export type { PruneOptions, PruneResult, StoredImage } from "./store/collect.ts";
+export { flatten } from "./store/flatten.ts";
+export { type ProcessConfig, processConfig } from "./store/process-config.ts";
+export { readImageFile, readImageManifest } from "./store/read-image.ts";
+export {
+  type Image,
+  type ImageOptions,
+  openStore,
+  type Store,
+  type StoredName,
+  type StoreOptions,
+} from "./store/store.ts";
+export type { ProcessUser } from "./store/user-files.ts";
+export { type ReadArchiveOptions, type ReadArchiveResult, readArchive } from "./transfer/read-archive.ts";
+export { type WriteArchiveOptions, writeArchive } from "./transfer/write-archive.ts";

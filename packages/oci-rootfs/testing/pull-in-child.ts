@@ -3,12 +3,12 @@
  * With --hang it stops in the middle of the first layer and says so.
  */
 import { createReadStream } from "node:fs";
-import { DEFAULT_LAYER_LIMITS } from "../src/layer-limits.ts";
-import { LayerStore } from "../src/layer-store.ts";
-import { layoutSource, parseLayoutName, readLayoutEntry } from "../src/layout.ts";
-import { type Manifest, parseConfig, parseManifestOrIndex } from "../src/manifest.ts";
-import { openStore } from "../src/store.ts";
-import { openStoreDirectory } from "../src/store-directory.ts";
+import { type Manifest, parseConfig, parseManifestOrIndex } from "../src/image/manifest.ts";
+import { DEFAULT_LAYER_LIMITS } from "../src/layer/limits.ts";
+import { LayerStore } from "../src/store/layer-store.ts";
+import { layoutSource, parseLayoutName, readLayoutEntry } from "../src/store/layout.ts";
+import { openStore } from "../src/store/store.ts";
+import { openStoreDirectory } from "../src/store/store-directory.ts";
 
 const [dir = "", name = "", hang] = process.argv.slice(2);
 if (hang === undefined) {

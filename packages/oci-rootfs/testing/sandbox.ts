@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../src/remove-tree.ts";
+import { removeTree } from "../src/base/remove-tree.ts";
 
 /** A folder for one test: a place to work in, and things beside it that must stay as they are. */
 export interface Sandbox extends Disposable {

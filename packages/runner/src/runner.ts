@@ -1,22 +1,22 @@
 import type { ImageOptions, Store } from "@xfn/oci-rootfs";
-import { limitCall } from "./call-limits.ts";
-import { describeFailure } from "./call-outcome.ts";
-import { sweepCgroups } from "./cgroups-sweep.ts";
-import type { OciRuntime } from "./crun.ts";
-import { findRuntime, identifyRuntime, runtimeWarning } from "./crun.ts";
-import { EarlySandboxes } from "./early/early-sandboxes.ts";
-import type { StartEarly, StartEarlyLimits } from "./early/limits.ts";
-import { HeldImages, IMAGE_IDLE_MS } from "./held-images.ts";
-import type { Recipe, RunnableImage } from "./recipe.ts";
-import { Recipes } from "./recipe.ts";
-import type { RunOptions } from "./run-options.ts";
-import { MAX_PROCESSES } from "./run-options.ts";
-import { RunnerError } from "./runner-error.ts";
-import type { RunnerEvent } from "./runner-event.ts";
-import { Sandbox } from "./sandbox.ts";
-import { SandboxHost } from "./sandbox-host.ts";
-import { sandboxOwner } from "./sandbox-owner.ts";
-import { selfTest, writeSelfTestImage } from "./self-test.ts";
+import { limitCall } from "./cgroup/call-limits.ts";
+import { sweepCgroups } from "./cgroup/sweep.ts";
+import type { RunOptions } from "./contract/run-options.ts";
+import { MAX_PROCESSES } from "./contract/run-options.ts";
+import { RunnerError } from "./contract/runner-error.ts";
+import type { RunnerEvent } from "./contract/runner-event.ts";
+import type { StartEarly, StartEarlyLimits } from "./contract/warm-pool-limits.ts";
+import { describeFailure } from "./sandbox/call-outcome.ts";
+import type { OciRuntime } from "./sandbox/crun.ts";
+import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
+import { HeldImages, IMAGE_IDLE_MS } from "./sandbox/held-images.ts";
+import { Sandbox } from "./sandbox/sandbox.ts";
+import { SandboxHost } from "./sandbox/sandbox-host.ts";
+import { sandboxOwner } from "./sandbox/sandbox-owner.ts";
+import type { Recipe, RunnableImage } from "./sandbox/sandbox-spec.ts";
+import { Recipes } from "./sandbox/sandbox-spec.ts";
+import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
+import { EarlySandboxes } from "./warm-pool/warm-pool.ts";
 
 /** Options of {@link createRunner}; only `store` is required. */
 export interface RunnerOptions {

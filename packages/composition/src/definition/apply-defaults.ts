@@ -1,7 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isObject } from "../json.ts";
-import { applySchemaDefaults } from "../schema/default.ts";
-import { nodeOf } from "../schema/node.ts";
+import { applySchemaDefaults } from "../schema/structural/default.ts";
+import { nodeOf } from "../schema/structural/node.ts";
+import { isObject } from "../values/json.ts";
 import { compositeKind } from "./crd.ts";
 import { DefinitionError } from "./definition-error.ts";
 

@@ -1,8 +1,8 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
-import type { Finding } from "../composition-error.ts";
-import { emptyObject, isObject } from "../json.ts";
-import type { ShapeReader } from "../schema/api-shape.ts";
-import { schemaProps } from "../schema/schema-shape.ts";
+import type { Finding } from "../reader/composition-error.ts";
+import type { ShapeReader } from "../schema/structural/api-shape.ts";
+import { schemaProps } from "../schema/structural/schema-shape.ts";
+import { emptyObject, isObject } from "../values/json.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { definitionShape } from "./definition-shape.ts";
 import {

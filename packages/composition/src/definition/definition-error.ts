@@ -1,5 +1,5 @@
 import { describeIssue } from "@xfn/functionio";
-import { type Finding, MAX_FINDINGS } from "../composition-error.ts";
+import { type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
 
 /** A CompositeResourceDefinition from which no CRD can be made. Lists every error, not only the first. */
 export class DefinitionError extends Error {

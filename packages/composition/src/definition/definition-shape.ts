@@ -1,5 +1,4 @@
 import type { JsonObject } from "@xfn/functionio";
-import { emptyObject } from "../json.ts";
 import {
   anyFlag,
   anyList,
@@ -14,7 +13,8 @@ import {
   type Shape,
   struct,
   text,
-} from "../schema/api-shape.ts";
+} from "../schema/structural/api-shape.ts";
+import { emptyObject } from "../values/json.ts";
 
 // A CompositeResourceDefinition's types, and those it shares with CustomResourceDefinitions (field names of v1).
 

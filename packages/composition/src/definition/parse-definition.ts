@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import type { Finding } from "../composition-error.ts";
-import { FieldReader, Findings } from "../field-reader.ts";
-import { kindOf } from "../json.ts";
+import type { Finding } from "../reader/composition-error.ts";
+import { FieldReader, Findings } from "../reader/field-reader.ts";
+import { kindOf } from "../values/json.ts";
 import { claimConflicts } from "./crd.ts";
 import { DEFINITION_API_VERSION, DEFINITION_KIND, type Definition, type DefinitionSpec } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";

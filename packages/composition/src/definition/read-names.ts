@@ -1,4 +1,4 @@
-import type { FieldReader } from "../field-reader.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
 import type { KindNames } from "./definition.ts";
 import { readTexts } from "./read-strings.ts";
 

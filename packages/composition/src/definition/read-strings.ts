@@ -1,5 +1,5 @@
-import type { FieldReader } from "../field-reader.ts";
-import { kindOf } from "../json.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import { kindOf } from "../values/json.ts";
 
 /** An object whose values are strings, such as labels. Other values are reported and left out. */
 export function readStrings(parent: FieldReader, field: string): Record<string, string> | undefined {

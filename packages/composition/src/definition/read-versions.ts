@@ -1,11 +1,11 @@
 import type { JsonObject } from "@xfn/functionio";
-import { closest } from "../closest.ts";
-import type { FieldReader } from "../field-reader.ts";
-import { isObject } from "../json.ts";
-import { checkStructure } from "../schema/check-structure.ts";
-import { checkSchemaValues } from "../schema/check-values.ts";
-import { nodeOf } from "../schema/node.ts";
-import { schemaProps } from "../schema/schema-shape.ts";
+import { closest } from "../reader/closest.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import { checkStructure } from "../schema/structural/check-structure.ts";
+import { checkSchemaValues } from "../schema/structural/check-values.ts";
+import { nodeOf } from "../schema/structural/node.ts";
+import { schemaProps } from "../schema/structural/schema-shape.ts";
+import { isObject } from "../values/json.ts";
 import { KEPT_KEYWORDS, SHARED_KEYWORDS } from "./crd.ts";
 import type { DefinitionVersion } from "./definition.ts";
 import { CLAIM_SPEC_FIELDS, COMPOSITE_SPEC_FIELDS, STATUS_FIELDS } from "./injected-fields.ts";

@@ -1,9 +1,9 @@
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
-import { FieldPathError, getFieldPath, isNotFound } from "../field-path.ts";
-import { asDouble, goKind } from "../go-value.ts";
-import type { EnvironmentLabelSelector, EnvironmentSelector } from "../template.ts";
-import { printed } from "../transform/format/compile-format.ts";
-import { failureOf, TransformError } from "../transform/transform-error.ts";
+import type { EnvironmentLabelSelector, EnvironmentSelector } from "../api/template.ts";
+import { FieldPathError, getFieldPath, isNotFound } from "../field-path/field-path.ts";
+import { printed } from "../transform/text/compile-format.ts";
+import { failureOf, TransformError } from "../transform/text/transform-error.ts";
+import { asDouble, goKind } from "../values/go-value.ts";
 import { EnvironmentError } from "./environment-error.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import type { Composition } from "../composition.ts";
-import type { EnvironmentConfiguration, EnvironmentSource } from "../template.ts";
+import type { Composition } from "../api/composition.ts";
+import type { EnvironmentConfiguration, EnvironmentSource } from "../api/template.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectEnvironment } from "./select-environment.ts";
 

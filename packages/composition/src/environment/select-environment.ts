@@ -1,10 +1,10 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import type { Composition } from "../composition.ts";
-import { FieldPathError } from "../field-path.ts";
-import { documentValue } from "../field-path-value.ts";
-import { emptyObject, isObject, setField } from "../json.ts";
-import { textOf } from "../object-fields.ts";
-import type { EnvironmentConfiguration } from "../template.ts";
+import type { Composition } from "../api/composition.ts";
+import type { EnvironmentConfiguration } from "../api/template.ts";
+import { FieldPathError } from "../field-path/field-path.ts";
+import { documentValue } from "../field-path/value.ts";
+import { emptyObject, isObject, setField } from "../values/json.ts";
+import { textOf } from "../values/object-fields.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectConfigs } from "./select-configs.ts";
 

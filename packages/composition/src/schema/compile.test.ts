@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
-import { describeSchemaIssue } from "./issue.ts";
-import { SchemaError } from "./schema-error.ts";
+import { describeSchemaIssue } from "./structural/issue.ts";
+import { SchemaError } from "./structural/schema-error.ts";
 
 /** The issues of a value of field `f`, as lines. */
 function issues(schema: JsonObject, value: JsonValue): string[] {

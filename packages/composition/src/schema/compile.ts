@@ -1,13 +1,13 @@
 import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
 import { compileAllRules } from "./cel/run-rules.ts";
-import { checkStructure } from "./check-structure.ts";
-import { checkSchemaValues } from "./check-values.ts";
-import { applySchemaDefaults } from "./default.ts";
-import type { SchemaIssue, SchemaIssueReason } from "./issue.ts";
-import { readSchema } from "./node.ts";
-import { type Pruned, pruneUnknown } from "./prune.ts";
-import { SchemaError, type SchemaFinding } from "./schema-error.ts";
-import { compileValidation } from "./validate.ts";
+import { checkStructure } from "./structural/check-structure.ts";
+import { checkSchemaValues } from "./structural/check-values.ts";
+import { applySchemaDefaults } from "./structural/default.ts";
+import type { SchemaIssue, SchemaIssueReason } from "./structural/issue.ts";
+import { readSchema } from "./structural/node.ts";
+import { type Pruned, pruneUnknown } from "./structural/prune.ts";
+import { SchemaError, type SchemaFinding } from "./structural/schema-error.ts";
+import { compileValidation } from "./structural/validate.ts";
 
 /** A schema, ready for any number of values. None of the functions changes the value that it is given. */
 export interface Schema {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import { expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
-import { describeSchemaIssue } from "./issue.ts";
+import { describeSchemaIssue } from "./structural/issue.ts";
 
 // What k8s.io/apiextensions-apiserver said of some 600 values, recorded by running it. On purpose we differ, and such cases are
 // not among them, in that

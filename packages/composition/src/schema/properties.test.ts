@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isObject } from "../json.ts";
-import { checkStructure } from "./check-structure.ts";
+import { isObject } from "../values/json.ts";
 import { compileSchema } from "./compile.ts";
-import { readSchema } from "./node.ts";
-import { SchemaError } from "./schema-error.ts";
+import { checkStructure } from "./structural/check-structure.ts";
+import { readSchema } from "./structural/node.ts";
+import { SchemaError } from "./structural/schema-error.ts";
 
 const key = fc.constantFrom("a", "b", "c", "__proto__", "constructor", "x-y");
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from "@xfn/functionio";
-import { type FieldPath, FieldPathError, findFieldPath, getFieldPath } from "../field-path.ts";
-import { mergeFieldPath } from "../field-path-merge.ts";
-import { setFieldPath } from "../field-path-set.ts";
-import { expandWildcards } from "../field-path-wildcards.ts";
-import type { GoValue } from "../go-value.ts";
-import { TransformError } from "../transform/transform-error.ts";
+import { type FieldPath, FieldPathError, findFieldPath, getFieldPath } from "../field-path/field-path.ts";
+import { mergeFieldPath } from "../field-path/merge.ts";
+import { setFieldPath } from "../field-path/set.ts";
+import { expandWildcards } from "../field-path/wildcards.ts";
+import { TransformError } from "../transform/text/transform-error.ts";
+import type { GoValue } from "../values/go-value.ts";
 import type { CompiledPatch, PathOrError } from "./compile-patch.ts";
 import { hasKind } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";

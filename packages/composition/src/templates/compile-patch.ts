@@ -1,8 +1,8 @@
-import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path.ts";
-import type { GoValue } from "../go-value.ts";
-import type { MergeOptions, Patch } from "../template.ts";
+import type { MergeOptions, Patch } from "../api/template.ts";
+import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { compileCombine } from "../transform/combine.ts";
 import { compileTransforms } from "../transform/compile-transforms.ts";
+import type { GoValue } from "../values/go-value.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";
 
 /** What a patch copies between. `composed` is the resource that is rendered, or, on the way to the XR, the one that exists. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import type { Combine, Patch, ResourceTemplate } from "../template.ts";
+import type { Combine, Patch, ResourceTemplate } from "../api/template.ts";
 import {
   compileTemplates,
   type RenderedTemplates,

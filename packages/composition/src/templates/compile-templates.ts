@@ -1,8 +1,8 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { FieldPathError } from "../field-path.ts";
-import { documentValue } from "../field-path-value.ts";
-import { emptyObject, isObject } from "../json.ts";
-import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "../template.ts";
+import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "../api/template.ts";
+import { FieldPathError } from "../field-path/field-path.ts";
+import { documentValue } from "../field-path/value.ts";
+import { emptyObject, isObject } from "../values/json.ts";
 import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
 import { inlinePatchSets } from "./inline-patch-sets.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";

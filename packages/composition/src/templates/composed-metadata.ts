@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
-import { emptyObject, isObject } from "../json.ts";
-import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../names.ts";
-import { field, textOf, textsOf } from "../object-fields.ts";
+import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../api/labels.ts";
+import { emptyObject, isObject } from "../values/json.ts";
+import { field, textOf, textsOf } from "../values/object-fields.ts";
 
 /** What composed resources take from their XR. */
 export interface CompositeIdentity {

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { FieldPath, FieldPathSegment } from "../field-path.ts";
-import type { GoValue } from "../go-value.ts";
-import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../json.ts";
-import { field } from "../object-fields.ts";
-import type { MergeOptions } from "../template.ts";
+import type { MergeOptions } from "../api/template.ts";
+import type { FieldPath, FieldPathSegment } from "../field-path/field-path.ts";
+import type { GoValue } from "../values/go-value.ts";
+import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json.ts";
+import { field } from "../values/object-fields.ts";
 
 /**
  * Which fields of the XR patches have set, to tell what is desired of it from what was observed. A list is one field:

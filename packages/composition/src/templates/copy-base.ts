@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { Float64 } from "../go-value.ts";
-import { emptyObject } from "../json.ts";
+import { Float64 } from "../values/go-value.ts";
+import { emptyObject } from "../values/json.ts";
 
 /**
  * A copy of a base that patches may change. The base is of bounded depth and size: it was checked when it was compiled.

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Patch, ResourceTemplate } from "../template.ts";
+import type { Patch, ResourceTemplate } from "../api/template.ts";
 import { compileTemplates, type RenderedTemplates, type TemplatesSpec } from "./compile-templates.ts";
 import { TemplateError } from "./template-error.ts";
 

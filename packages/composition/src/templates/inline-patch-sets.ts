@@ -1,4 +1,4 @@
-import type { Patch, PatchSet, ResourceTemplate } from "../template.ts";
+import type { Patch, PatchSet, ResourceTemplate } from "../api/template.ts";
 import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";
 import { TemplateError } from "./template-error.ts";

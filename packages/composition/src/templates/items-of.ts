@@ -1,4 +1,4 @@
-import { isObject } from "../json.ts";
+import { isObject } from "../values/json.ts";
 
 /**
  * The items of a list, each with its index. Templates may come from an API server that has not checked them, or from a

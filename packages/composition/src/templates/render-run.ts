@@ -1,9 +1,9 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { type FieldPath, formatFieldPath } from "../field-path.ts";
-import { documentValue } from "../field-path-value.ts";
-import { emptyObject, isObject } from "../json.ts";
-import { LABEL_COMPOSITE } from "../names.ts";
-import { field, setText, textOf } from "../object-fields.ts";
+import { LABEL_COMPOSITE } from "../api/labels.ts";
+import { type FieldPath, formatFieldPath } from "../field-path/field-path.ts";
+import { documentValue } from "../field-path/value.ts";
+import { emptyObject, isObject } from "../values/json.ts";
+import { field, setText, textOf } from "../values/object-fields.ts";
 import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
 import type {

@@ -1,4 +1,4 @@
-import { Float64, type GoValue } from "../go-value.ts";
+import { Float64, type GoValue } from "../values/go-value.ts";
 import { TemplateError } from "./template-error.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Combine } from "../template.ts";
+import type { Combine } from "../api/template.ts";
 import { compileCombine } from "./combine.ts";
 
 const combine = (fields: unknown): ((inputs: readonly (string | number | null)[]) => unknown) =>

@@ -1,8 +1,8 @@
-import type { GoValue } from "../go-value.ts";
-import { isObject } from "../json.ts";
-import type { Combine } from "../template.ts";
-import { compileFormat } from "./format/compile-format.ts";
-import { failureOf } from "./transform-error.ts";
+import type { Combine } from "../api/template.ts";
+import type { GoValue } from "../values/go-value.ts";
+import { isObject } from "../values/json.ts";
+import { compileFormat } from "./text/compile-format.ts";
+import { failureOf } from "./text/transform-error.ts";
 
 /**
  * Compiles a combine: the function returned makes one value of those that its variables stand for, in order. The variables themselves are

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Float64, float64, type GoValue } from "../go-value.ts";
-import type { Transform } from "../template.ts";
+import type { Transform } from "../api/template.ts";
+import { Float64, float64, type GoValue } from "../values/go-value.ts";
 import { compileTransforms } from "./compile-transforms.ts";
-import { TransformError } from "./transform-error.ts";
+import { TransformError } from "./text/transform-error.ts";
 
 const numRuns = Number(process.env["XFN_FUZZ_RUNS"] ?? 200);
 

@@ -1,12 +1,12 @@
-import { isObject } from "../json.ts";
-import type { Transform } from "../template.ts";
+import type { Transform } from "../api/template.ts";
+import { isObject } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import { compileConvert } from "./convert.ts";
 import { compileMap } from "./map.ts";
 import { compileMatch } from "./match.ts";
 import { compileMath } from "./math.ts";
 import { compileString } from "./string.ts";
-import { type Fail, failureOf } from "./transform-error.ts";
+import { type Fail, failureOf } from "./text/transform-error.ts";
 
 /**
  * Compiles a patch's transforms, to be run in order. Nothing is thrown here: what is wrong with a transform shows when it is run, as in

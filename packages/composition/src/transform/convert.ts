@@ -1,15 +1,15 @@
 import type { JsonValue } from "@xfn/functionio";
 import { nativeJson } from "@xfn/functionio/document";
-import { asDouble, float64, type GoKind, type GoValue, goKind } from "../go-value.ts";
-import { isObject, kindOf } from "../json.ts";
-import { quantityToFloat64 } from "../quantity.ts";
-import type { ConvertTransform } from "../template.ts";
+import type { ConvertTransform } from "../api/template.ts";
+import { asDouble, float64, type GoKind, type GoValue, goKind } from "../values/go-value.ts";
+import { isObject, kindOf } from "../values/json.ts";
+import { quantityToFloat64 } from "../values/quantity.ts";
 import type { CompiledTransform } from "./compiled.ts";
-import { formatFloat, SHORTEST } from "./format/go-float.ts";
 import { asFloats } from "./json-values.ts";
 import { truncateToInt64 } from "./math.ts";
 import { parseBool, parseFloat64, parseInt64 } from "./parse-number.ts";
-import type { Fail } from "./transform-error.ts";
+import { formatFloat, SHORTEST } from "./text/go-float.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 const TARGETS: ReadonlyMap<string, GoKind> = new Map([
   ["string", "string"],

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@xfn/functionio";
-import { asDouble, Float64, float64, type GoValue } from "../go-value.ts";
-import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../json.ts";
-import type { Fail } from "./transform-error.ts";
+import { asDouble, Float64, float64, type GoValue } from "../values/go-value.ts";
+import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /**
  * A value of a composition as Go's `json.Unmarshal` gives it to a transform: every number a float64. Frozen, because the same value

@@ -1,9 +1,9 @@
 import type { JsonValue } from "@xfn/functionio";
-import type { GoValue } from "../go-value.ts";
-import { isObject, kindOf } from "../json.ts";
+import type { GoValue } from "../values/go-value.ts";
+import { isObject, kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import { asFloats } from "./json-values.ts";
-import type { Fail } from "./transform-error.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /** The input is a key, the output its value. */
 export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fail): CompiledTransform {

@@ -1,10 +1,10 @@
-import type { GoValue } from "../go-value.ts";
-import { isObject, kindOf } from "../json.ts";
-import type { MatchPattern, MatchTransform } from "../template.ts";
+import type { MatchPattern, MatchTransform } from "../api/template.ts";
+import type { GoValue } from "../values/go-value.ts";
+import { isObject, kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import { asFloats } from "./json-values.ts";
-import { lazyRegexp } from "./regexp.ts";
-import type { Fail } from "./transform-error.ts";
+import { lazyRegexp } from "./text/regexp.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /**
  * The result of the first pattern that matches. What is wrong with a pattern is noticed when its turn comes, not before: a mistake after

@@ -1,8 +1,8 @@
-import { asDouble, Float64, float64, type GoValue, int64, isInt64 } from "../go-value.ts";
-import { kindOf } from "../json.ts";
-import type { MathTransform } from "../template.ts";
+import type { MathTransform } from "../api/template.ts";
+import { asDouble, Float64, float64, type GoValue, int64, isInt64 } from "../values/go-value.ts";
+import { kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
-import type { Fail } from "./transform-error.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /** Arithmetic in int64, which wraps around, or in float64 for a float64. */
 export function compileMath(math: MathTransform, fail: Fail): CompiledTransform {

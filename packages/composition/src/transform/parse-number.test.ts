@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { int64 } from "../go-value.ts";
+import { int64 } from "../values/go-value.ts";
 import { parseBool, parseFloat64, parseInt64 } from "./parse-number.ts";
 
 const numRuns = Number(process.env["XFN_FUZZ_RUNS"] ?? 200);

@@ -1,4 +1,4 @@
-import { int64, isInt64 } from "../go-value.ts";
+import { int64, isInt64 } from "../values/go-value.ts";
 
 // Go's strconv, for the numbers and booleans that `convert` reads from strings.
 

@@ -1,12 +1,12 @@
-import { GoJsonError, printGoJson } from "../go-json.ts";
-import type { GoValue } from "../go-value.ts";
-import type { StringTransform } from "../template.ts";
+import type { StringTransform } from "../api/template.ts";
+import { GoJsonError, printGoJson } from "../values/go-json.ts";
+import type { GoValue } from "../values/go-value.ts";
 import { lowerCase, upperCase } from "./case.ts";
 import type { CompiledTransform } from "./compiled.ts";
-import { printed } from "./format/compile-format.ts";
-import { bytesOf, textOfBytes } from "./go-string.ts";
-import { boundedText } from "./limits.ts";
-import type { Fail } from "./transform-error.ts";
+import { printed } from "./text/compile-format.ts";
+import { bytesOf, textOfBytes } from "./text/go-string.ts";
+import { boundedText } from "./text/limits.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /** Case, base64, JSON and hashes. */
 export function compileStringConvert(convert: StringTransform["convert"], fail: Fail): CompiledTransform {

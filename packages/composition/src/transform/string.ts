@@ -1,12 +1,12 @@
-import { isObject, kindOf } from "../json.ts";
-import type { StringTransform } from "../template.ts";
+import type { StringTransform } from "../api/template.ts";
+import { isObject, kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
-import { compileFormat, printed } from "./format/compile-format.ts";
-import { joined } from "./go-string.ts";
-import { boundedText } from "./limits.ts";
-import { lazyRegexp, quoted } from "./regexp.ts";
 import { compileStringConvert } from "./string-convert.ts";
-import type { Fail } from "./transform-error.ts";
+import { compileFormat, printed } from "./text/compile-format.ts";
+import { joined } from "./text/go-string.ts";
+import { boundedText } from "./text/limits.ts";
+import { lazyRegexp, quoted } from "./text/regexp.ts";
+import type { Fail } from "./text/transform-error.ts";
 
 /** A string made of any value. All but Format work on the text that Go prints for it with `%v`. */
 export function compileString(string: StringTransform, fail: Fail): CompiledTransform {

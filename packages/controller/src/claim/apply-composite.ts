@@ -1,6 +1,6 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt, textsAt } from "../read-objects.ts";
+import { objectAt, textsAt } from "../objects/read-objects.ts";
 import { claimReference } from "./bind-composite.ts";
 import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
 import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";

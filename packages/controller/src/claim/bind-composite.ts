@@ -1,9 +1,9 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
-import { FINALIZER_CLAIM } from "../names.ts";
-import { groupKind } from "../owner.ts";
-import { apiVersionOf, objectAt, textAt } from "../read-objects.ts";
+import { FINALIZER_CLAIM } from "../objects/labels.ts";
+import { groupKind } from "../objects/owner.ts";
+import { apiVersionOf, objectAt, textAt } from "../objects/read-objects.ts";
 import { ClaimProblem } from "./claim-problem.ts";
 import { type ClaimWork, findComposite, patchClaim } from "./claim-work.ts";
 

@@ -1,8 +1,8 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { exclusiveFields, fieldsOf } from "../managed-fields.ts";
-import { objectAt, textAt } from "../read-objects.ts";
+import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /** The field manager of what claims say of their composites, and of what is said of the composites in the claims. */
 export const CLAIM_MANAGER = "apiextensions.crossplane.io/claim";

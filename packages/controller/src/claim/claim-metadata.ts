@@ -1,8 +1,8 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
-import { ownedKeys } from "../managed-fields.ts";
-import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../names.ts";
-import { textsAt } from "../read-objects.ts";
+import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { ownedKeys } from "../objects/managed-fields.ts";
+import { textsAt } from "../objects/read-objects.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 
 /** Labels by which the machinery knows composites and composed resources: a claim that could set them would pass for another. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf, withConditions } from "../conditions.ts";
-import { mergePatch } from "../merge-patch.ts";
-import { objectAt } from "../read-objects.ts";
+import { type Condition, conditionOf, withConditions } from "../objects/conditions.ts";
+import { mergePatch } from "../objects/merge-patch.ts";
+import { objectAt } from "../objects/read-objects.ts";
 import { type ClaimWork, patchClaim } from "./claim-work.ts";
 
 /** Fields of the status that each side has of its own. */

@@ -1,11 +1,11 @@
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import type { AppliedMemory } from "../composite/apply-changed.ts";
-import type { OwnWrites } from "../composite/own-writes.ts";
-import type { Context } from "../context.ts";
 import { findCrd } from "../definition/definition-crd.ts";
-import { apiVersionOf, findLive } from "../read-objects.ts";
+import type { AppliedMemory } from "../objects/apply-changed.ts";
+import type { Context } from "../objects/context.ts";
+import type { OwnWrites } from "../objects/own-writes.ts";
+import { apiVersionOf, findLive } from "../objects/read-objects.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 
 /** What a process remembers of one claim; it only saves requests and events. */

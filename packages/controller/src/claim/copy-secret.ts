@@ -1,9 +1,9 @@
 import type { JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { SECRET_TYPE_CONNECTION } from "../names.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, findLive, objectAt, textAt } from "../read-objects.ts";
-import { sameJson } from "../same-json.ts";
+import { SECRET_TYPE_CONNECTION } from "../objects/labels.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { sameJson } from "../objects/same-json.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
 import { ClaimProblem } from "./claim-problem.ts";
 import type { ClaimWork } from "./claim-work.ts";

@@ -1,7 +1,7 @@
 import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
-import { deleteConnectionSecret } from "../connection-secrets.ts";
-import { FINALIZER_CLAIM } from "../names.ts";
-import { textAt } from "../read-objects.ts";
+import { deleteConnectionSecret } from "../objects/connection-secrets.ts";
+import { FINALIZER_CLAIM } from "../objects/labels.ts";
+import { textAt } from "../objects/read-objects.ts";
 import { claimOf, compositeName, provisionedName } from "./bind-composite.ts";
 import { ClaimProblem } from "./claim-problem.ts";
 import { setClaimConditions } from "./claim-status.ts";

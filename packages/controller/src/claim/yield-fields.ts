@@ -1,9 +1,9 @@
 import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { COMPOSITE_MANAGER } from "../composite/composite-intent.ts";
-import { fieldsOf } from "../managed-fields.ts";
-import { objectAt } from "../read-objects.ts";
-import { sameJson } from "../same-json.ts";
+import { COMPOSITE_MANAGER } from "../objects/composite-intent.ts";
+import { fieldsOf } from "../objects/managed-fields.ts";
+import { objectAt } from "../objects/read-objects.ts";
+import { sameJson } from "../objects/same-json.ts";
 
 /** What was selected is written by the composite's controller too, but it keeps to what others choose. */
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);

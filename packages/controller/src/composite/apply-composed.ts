@@ -1,10 +1,10 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
 import { type ComposedResource, composedName } from "@xfn/pipeline";
-import { FIELD_MANAGER } from "../names.ts";
-import { controllerOf } from "../owner.ts";
+import { FIELD_MANAGER } from "../objects/labels.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { describeReference, referenceTo } from "../objects/references.ts";
 import { CompositeError, refused } from "./composite-error.ts";
-import { describeReference, referenceTo } from "./references.ts";
 import { applyChanged, readLive, tell, type Work } from "./work.ts";
 
 /** A composed resource that can be applied: its kind is served, and it is where its kind can be. */

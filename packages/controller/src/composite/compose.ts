@@ -2,22 +2,22 @@ import type { Composition } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { ApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, type StepResult, secretDetails } from "@xfn/pipeline";
+import { COMPOSITE_MANAGER, compositeIntent } from "../objects/composite-intent.ts";
 import {
   isControlledBy,
   publishConnectionSecret,
   secretPlaceOf,
   unsupportedPublishing,
-} from "../connection-secrets.ts";
-import { controllerOf } from "../owner.ts";
-import { findLive } from "../read-objects.ts";
+} from "../objects/connection-secrets.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { describeReference, objectKey, referenceTo } from "../objects/references.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { type Applicable, applicable, applyComposed } from "./apply-composed.ts";
 import { CompositeError } from "./composite-error.ts";
-import { COMPOSITE_MANAGER, compositeIntent } from "./composite-intent.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { type ObservedComposed, observeComposed, observedEntries, withoutManagedFields } from "./observe-composed.ts";
 import { pullAuth } from "./pull-auth.ts";
-import { describeReference, objectKey, referenceTo } from "./references.ts";
 import { applyChanged, readLive, tell, type Work } from "./work.ts";
 
 /** What came of composing an XR. */

@@ -7,10 +7,10 @@ import {
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
-import type { Condition } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { ANNOTATION_PAUSED } from "../names.ts";
-import { apiVersionOf, findLive } from "../read-objects.ts";
+import type { Condition } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { apiVersionOf, findLive } from "../objects/read-objects.ts";
 import { composeResources } from "./compose.ts";
 import { type CompositeError, explain, type Failure, together } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";

@@ -1,8 +1,8 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
-import { type Condition, withConditions } from "../conditions.ts";
-import { objectAt } from "../read-objects.ts";
-import { COMPOSITE_MANAGER, statusIntent } from "./composite-intent.ts";
+import { COMPOSITE_MANAGER, statusIntent } from "../objects/composite-intent.ts";
+import { type Condition, withConditions } from "../objects/conditions.ts";
+import { objectAt } from "../objects/read-objects.ts";
 import { applyChanged, type Work } from "./work.ts";
 
 /** What {@link writeStatus} writes. */

@@ -1,7 +1,7 @@
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { controllerOf } from "../owner.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { describeReference, referenceTo } from "../objects/references.ts";
 import { refused } from "./composite-error.ts";
-import { describeReference, referenceTo } from "./references.ts";
 import { readLive, tell, type Work } from "./work.ts";
 
 /** What became of a deletion: it is under way, there is nothing (any more), or the object is not ours to delete. */

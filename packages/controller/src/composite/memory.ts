@@ -1,5 +1,5 @@
-import { AppliedMemory } from "./apply-changed.ts";
-import { OwnWrites } from "./own-writes.ts";
+import { AppliedMemory } from "../objects/apply-changed.ts";
+import { OwnWrites } from "../objects/own-writes.ts";
 
 /**
  * What a process remembers of one XR between reconciles. It only saves requests and events: with an empty memory the same comes

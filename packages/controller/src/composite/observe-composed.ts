@@ -2,10 +2,10 @@ import type { Composition } from "@xfn/composition";
 import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, secretDetails } from "@xfn/pipeline";
-import { controllerOf } from "../owner.ts";
-import { findLive } from "../read-objects.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { readRecorded } from "./read-recorded.ts";
-import { describeReference, recordedReferences, referenceTo } from "./references.ts";
 import { tell, type Work } from "./work.ts";
 
 /** What exists of an XR. */

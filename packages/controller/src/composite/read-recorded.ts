@@ -1,6 +1,6 @@
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import { LABEL_COMPOSITE } from "@xfn/pipeline";
-import { controllerOf } from "../owner.ts";
+import { controllerOf } from "../objects/owner.ts";
 import { readKnown, type Work } from "./work.ts";
 
 /**

@@ -1,9 +1,9 @@
 import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import type { Context } from "../context.ts";
-import { findLive } from "../read-objects.ts";
-import { type Applied, type ApplyChangedOptions } from "./apply-changed.ts";
+import { type Applied, type ApplyChangedOptions } from "../objects/apply-changed.ts";
+import type { Context } from "../objects/context.ts";
+import { findLive } from "../objects/read-objects.ts";
 import type { CompositeMemory } from "./memory.ts";
 import type { PullSecretReader } from "./pull-auth.ts";
 

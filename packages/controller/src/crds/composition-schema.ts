@@ -16,7 +16,7 @@ import {
   text,
 } from "./schema-parts.ts";
 
-// The spec of a Composition (packages/composition/src/composition.ts): one schema for all versions in which it is served.
+// The spec of a Composition (packages/composition/src/api/composition.ts): one schema for all versions in which it is served.
 
 /** The most composed resources of one Composition: with it the server can reckon what the rules cost. */
 const MAX_TEMPLATES = 256;

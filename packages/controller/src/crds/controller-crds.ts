@@ -1,6 +1,6 @@
 import { COMPOSITION_API_VERSIONS } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { COMPOSITION_RULES, COMPOSITION_SPEC_FIELDS } from "./composition-schema.ts";
 import { DEFINITION_SCHEMA } from "./definition-schema.ts";
 import { ANY_TEXT, CONDITIONS, INTEGER, object, type Rule } from "./schema-parts.ts";

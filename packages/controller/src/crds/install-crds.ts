@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import { AppliedMemory } from "../composite/apply-changed.ts";
-import { conditionOf } from "../conditions.ts";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../kinds.ts";
-import { textAt } from "../read-objects.ts";
+import { AppliedMemory } from "../objects/apply-changed.ts";
+import { conditionOf } from "../objects/conditions.ts";
+import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { textAt } from "../objects/read-objects.ts";
 import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
 
 /** The field manager of the CRDs that are installed at start. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import { ANY, ANY_TEXT, choice, FLAG, INTEGER, list, neededByType, object, type Rule, text } from "./schema-parts.ts";
 
-// The fields of patches and transforms (packages/composition/src/template.ts).
+// The fields of patches and transforms (packages/composition/src/api/template.ts).
 
 const PATH = text(1024);
 

@@ -1,13 +1,13 @@
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { appliedFields } from "../applied-fields.ts";
-import type { AppliedMemory } from "../composite/apply-changed.ts";
-import { conditionOf } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { CRDS, DEFINITIONS } from "../kinds.ts";
-import { LABEL_DEFINED } from "../names.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, findLive, textAt, textsAt } from "../read-objects.ts";
+import { appliedFields } from "../objects/applied-fields.ts";
+import type { AppliedMemory } from "../objects/apply-changed.ts";
+import { conditionOf } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { CRDS, DEFINITIONS } from "../objects/kinds.ts";
+import { LABEL_DEFINED } from "../objects/labels.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, findLive, textAt, textsAt } from "../objects/read-objects.ts";
 
 /** The field manager of what definitions bring: CRDs and roles. */
 export const DEFINITION_MANAGER = "apiextensions.crossplane.io/definition";

@@ -1,11 +1,11 @@
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { AppliedMemory } from "../composite/apply-changed.ts";
-import type { Context } from "../context.ts";
-import { DEFINITIONS } from "../kinds.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, findLive } from "../read-objects.ts";
+import type { AppliedMemory } from "../objects/apply-changed.ts";
+import type { Context } from "../objects/context.ts";
+import { DEFINITIONS } from "../objects/kinds.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, findLive } from "../objects/read-objects.ts";
 import { DEFINITION_MANAGER } from "./definition-crd.ts";
 
 const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" } as const;

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, withConditions } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { DEFINITIONS } from "../kinds.ts";
-import { apiVersionOf, objectAt } from "../read-objects.ts";
-import { sameJson } from "../same-json.ts";
+import { type Condition, withConditions } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { DEFINITIONS } from "../objects/kinds.ts";
+import { apiVersionOf, objectAt } from "../objects/read-objects.ts";
+import { sameJson } from "../objects/same-json.ts";
 import { DEFINITION_MANAGER } from "./definition-crd.ts";
 
 /** The finalizers of an object. */

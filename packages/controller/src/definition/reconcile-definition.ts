@@ -1,12 +1,12 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
-import { AppliedMemory } from "../composite/apply-changed.ts";
-import { type Condition, conditionOf } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { DEFINITIONS } from "../kinds.ts";
-import { ANNOTATION_PAUSED, FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
-import { apiVersionOf, findLive } from "../read-objects.ts";
+import { AppliedMemory } from "../objects/apply-changed.ts";
+import { type Condition, conditionOf } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { DEFINITIONS } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, FINALIZER_DEFINED, FINALIZER_OFFERED } from "../objects/labels.ts";
+import { apiVersionOf, findLive } from "../objects/read-objects.ts";
 import { type CrdState, ensureCrd } from "./definition-crd.ts";
 import { type DefinitionMemory, keepRoles } from "./definition-roles.ts";
 import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";

@@ -1,10 +1,10 @@
 import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
-import { conditionOf } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../names.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, objectAt, textAt } from "../read-objects.ts";
-import { servedVersions } from "../served-versions.ts";
+import { conditionOf } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../objects/labels.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, objectAt, textAt } from "../objects/read-objects.ts";
+import { servedVersions } from "../objects/served-versions.ts";
 import { findCrd } from "./definition-crd.ts";
 import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
 

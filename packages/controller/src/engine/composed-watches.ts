@@ -1,6 +1,6 @@
 import type { Cache, Informer, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { ComposedWatches } from "../context.ts";
-import { type ControllerReference, controllerOf } from "../owner.ts";
+import type { ComposedWatches } from "../objects/context.ts";
+import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 
 /**
  * Every composed resource has this label: only objects that have it are watched, so that an XR with a Secret does not bring all

@@ -1,9 +1,9 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { conditionOf } from "../conditions.ts";
-import type { ComposedWatches, Context } from "../context.ts";
-import { groupKind, keyOf } from "../owner.ts";
-import { textAt } from "../read-objects.ts";
+import { conditionOf } from "../objects/conditions.ts";
+import type { ComposedWatches, Context } from "../objects/context.ts";
+import { groupKind, keyOf } from "../objects/owner.ts";
+import { textAt } from "../objects/read-objects.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import type { FairSlots } from "./fair-slots.ts";

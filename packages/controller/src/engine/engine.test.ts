@@ -1,9 +1,9 @@
 import type { Client, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { afterEach, expect, test } from "vitest";
 import { type FakeInformers, fakeInformers } from "../../test-support/fake-informers.ts";
-import type { Context } from "../context.ts";
 import { readDefinition } from "../definition/read-definition.ts";
-import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../kinds.ts";
+import type { Context } from "../objects/context.ts";
+import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { type Engine, startEngine } from "./engine.ts";
 
 const APPS: ResourceKind = { group: "example.org", version: "v1", kind: "XApp", plural: "xapps", namespaced: false };

@@ -1,9 +1,9 @@
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
-import type { Context } from "../context.ts";
-import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../kinds.ts";
-import { LABEL_DEFINED } from "../names.ts";
-import { controllerOf, keyOf } from "../owner.ts";
-import { textAt } from "../read-objects.ts";
+import type { Context } from "../objects/context.ts";
+import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { LABEL_DEFINED } from "../objects/labels.ts";
+import { controllerOf, keyOf } from "../objects/owner.ts";
+import { textAt } from "../objects/read-objects.ts";
 import { composedWatches } from "./composed-watches.ts";
 import { definitionControllers, type InstanceReconcilers } from "./definition-controllers.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";

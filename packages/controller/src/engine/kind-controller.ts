@@ -1,7 +1,7 @@
 import type { Cache, Informer, InformerHandlers, LiveObject, Outcome, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { workQueue } from "@xfn/kubernetes";
-import type { Context } from "../context.ts";
-import { keyOf } from "../owner.ts";
+import type { Context } from "../objects/context.ts";
+import { keyOf } from "../objects/owner.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import type { FairSlots, Standing } from "./fair-slots.ts";

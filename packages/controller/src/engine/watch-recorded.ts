@@ -1,6 +1,6 @@
 import { isObject } from "@xfn/functionio";
 import type { Cache, Client, LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { ComposedWatches } from "../context.ts";
+import type { ComposedWatches } from "../objects/context.ts";
 
 // A kind whose list takes longer is waited for by nobody: its objects are read one by one then.
 const PATIENCE_MS = 10_000;

@@ -1,9 +1,9 @@
 import { claimReconciler } from "../claim/reconcile-claim.ts";
 import { compositeReconciler } from "../composite/composite-reconciler.ts";
-import type { Context } from "../context.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";
 import type { Reconcilers } from "../engine/engine.ts";
+import type { Context } from "../objects/context.ts";
 import { revisionReconciler } from "../revision/reconcile-composition.ts";
 
 /** What each kind of object here is reconciled by. */

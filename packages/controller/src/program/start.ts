@@ -14,10 +14,10 @@ import {
 } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
-import type { Context } from "../context.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
+import type { Context } from "../objects/context.ts";
 import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { allReconcilers } from "./reconcilers.ts";

@@ -1,10 +1,10 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { Context } from "../context.ts";
-import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, objectAt } from "../read-objects.ts";
-import { sameJson } from "../same-json.ts";
+import type { Context } from "../objects/context.ts";
+import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, objectAt } from "../objects/read-objects.ts";
+import { sameJson } from "../objects/same-json.ts";
 
 /** The field manager of revisions, and of the conditions of compositions. */
 export const MANAGER = "apiextensions.crossplane.io/composition";

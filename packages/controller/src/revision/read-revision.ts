@@ -1,8 +1,8 @@
 import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { controllerOf } from "../owner.ts";
-import { objectAt } from "../read-objects.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { objectAt } from "../objects/read-objects.ts";
 import { SelectionError } from "./selection-error.ts";
 
 // A revision does not change but in its number, and a cache gives the same object until it does: each is read once.

@@ -1,6 +1,6 @@
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../context.ts";
+import type { Context } from "../objects/context.ts";
 import { latestOf } from "./read-revision.ts";
 import { revisionReconciler } from "./reconcile-composition.ts";
 import { contentHash, hashLabel } from "./revision-name.ts";

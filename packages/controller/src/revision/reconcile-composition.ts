@@ -1,12 +1,12 @@
 import { CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
-import { withConditions } from "../conditions.ts";
-import type { Context } from "../context.ts";
-import { COMPOSITIONS, REVISIONS } from "../kinds.ts";
-import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME } from "../names.ts";
-import { controllerOf } from "../owner.ts";
-import { apiVersionOf, findLive, objectAt } from "../read-objects.ts";
+import { withConditions } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME } from "../objects/labels.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { apiVersionOf, findLive, objectAt } from "../objects/read-objects.ts";
 import { adopt, isLeftOver, MANAGER } from "./adopt-revision.ts";
 import { numberOf } from "./read-revision.ts";
 import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";

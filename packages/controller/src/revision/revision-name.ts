@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KubernetesObject } from "@xfn/functionio";
-import { canonicalJson } from "../canonical-json.ts";
+import { canonicalJson } from "../objects/canonical-json.ts";
 
 /** The longest value of a label (Kubernetes, "Labels and Selectors"). */
 const MAX_LABEL_LENGTH = 63;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { desired as desiredState, io } from "../../test-support/arbitraries.ts";
-import type { FunctionIO, KubernetesObject } from "../functionio.ts";
+import type { FunctionIO, KubernetesObject } from "../function-io/functionio.ts";
 import { compose, fatal, type } from "./compose.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 

@@ -1,5 +1,5 @@
-import type { FunctionIO, KubernetesObject, Result } from "../functionio.ts";
-import type { JsonObject, JsonValue } from "../json-value.ts";
+import type { FunctionIO, KubernetesObject, Result } from "../function-io/functionio.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { freezeJson } from "./json.ts";
 import type { DeepReadonly } from "./readonly.ts";
 import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";

@@ -7,8 +7,8 @@ export type {
   ObjectMeta,
   ReadinessCheck,
   Result,
-} from "../functionio.ts";
-export type { JsonObject, JsonValue } from "../json-value.ts";
+} from "../function-io/functionio.ts";
+export type { JsonObject, JsonValue } from "../json/json-value.ts";
 export {
   type ComposeFunction,
   type ComposeOptions,

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json-value.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 
 /** Deep enough for any resource (the parsers stop at the same depth), and it ends a cycle. */
 const MAX_DEPTH = 500;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MAX_TEXT_BYTES } from "../limits.ts";
+import { MAX_TEXT_BYTES } from "../json/limits.ts";
 
 const SDK = fileURLToPath(new URL("./index.ts", import.meta.url));
 const ENTRY = fileURLToPath(new URL("./entry.ts", import.meta.url));

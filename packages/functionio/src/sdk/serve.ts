@@ -1,11 +1,11 @@
-import { checkFunctionIO } from "../check-functionio.ts";
-import { DocumentError } from "../errors.ts";
-import type { FunctionIO } from "../functionio.ts";
-import { resolveLimits } from "../limits.ts";
-import { positionInJson } from "../parse-json.ts";
-import { printFunctionIO } from "../print.ts";
-import { readAsJson } from "../read-json.ts";
-import { decodeText } from "../text.ts";
+import { checkFunctionIO } from "../function-io/check-functionio.ts";
+import type { FunctionIO } from "../function-io/functionio.ts";
+import { printFunctionIO } from "../function-io/print.ts";
+import { DocumentError } from "../json/errors.ts";
+import { resolveLimits } from "../json/limits.ts";
+import { positionInJson } from "../json/parse-json.ts";
+import { readAsJson } from "../json/read-json.ts";
+import { decodeText } from "../json/text.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that may be served: what `compose` returns. */
@@ -60,7 +60,8 @@ export function serve(fn: Servable): void {
     const input = fromJson(text);
     // The YAML reader is loaded only for YAML, which is what people and Crossplane 1.11 to 1.13 send; our pipeline sends JSON.
     if (input !== undefined) handle(input);
-    else import("../parse.ts").then(({ parseFunctionIO }) => handle(parseFunctionIO(text, READ))).catch(fail);
+    else
+      import("../function-io/parse.ts").then(({ parseFunctionIO }) => handle(parseFunctionIO(text, READ))).catch(fail);
   } catch (error) {
     fail(error);
   }

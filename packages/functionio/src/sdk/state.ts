@@ -7,8 +7,8 @@ import type {
   KubernetesObject,
   ReadinessCheck,
   Result,
-} from "../functionio.ts";
-import type { JsonObject } from "../json-value.ts";
+} from "../function-io/functionio.ts";
+import type { JsonObject } from "../json/json-value.ts";
 import { copyJson, freezeJson, newObject, overlayJson } from "./json.ts";
 import type { ResourceOf } from "./kinds.ts";
 import type { DeepReadonly, PartialInput } from "./readonly.ts";

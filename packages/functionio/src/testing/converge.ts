@@ -1,6 +1,6 @@
-import { firstDifference } from "../difference.ts";
-import type { KubernetesObject } from "../functionio.ts";
-import { formatPath, type JsonObject, type JsonValue } from "../json-value.ts";
+import { firstDifference } from "../function-io/difference.ts";
+import type { KubernetesObject } from "../function-io/functionio.ts";
+import { formatPath, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson, overlayJson } from "../sdk/json.ts";
 import { type Invocation, type InvokeInput, invoke } from "./invoke.ts";

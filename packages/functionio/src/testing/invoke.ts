@@ -1,4 +1,4 @@
-import { accumulate } from "../accumulate.ts";
+import { accumulate } from "../function-io/accumulate.ts";
 import {
   API_VERSION,
   type DesiredResource,
@@ -8,10 +8,10 @@ import {
   type KubernetesObject,
   type Result,
   severityOf,
-} from "../functionio.ts";
-import type { JsonObject } from "../json-value.ts";
-import { parseFunctionIO } from "../parse.ts";
-import { printFunctionIO } from "../print.ts";
+} from "../function-io/functionio.ts";
+import { parseFunctionIO } from "../function-io/parse.ts";
+import { printFunctionIO } from "../function-io/print.ts";
+import type { JsonObject } from "../json/json-value.ts";
 import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson } from "../sdk/json.ts";
 import type { Input, PartialInput } from "../sdk/readonly.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { FunctionIOError } from "../errors.ts";
+import { FunctionIOError } from "../json/errors.ts";
 import { compose, fatal } from "../sdk/compose.ts";
 import { converge } from "./converge.ts";
 import { invoke } from "./invoke.ts";

@@ -1,6 +1,6 @@
-import { DocumentError, type Issue } from "../errors.ts";
-import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json-value.ts";
-import type { ParsedDocument } from "../read.ts";
+import type { ParsedDocument } from "../document/read.ts";
+import { DocumentError, type Issue } from "../json/errors.ts";
+import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json/json-value.ts";
 
 /** One version of one kind, as a definition declares it. */
 export interface KindVersion {

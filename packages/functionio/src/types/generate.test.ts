@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DocumentError } from "../errors.ts";
-import type { JsonValue } from "../json-value.ts";
-import type { ParsedDocument } from "../read.ts";
+import type { ParsedDocument } from "../document/read.ts";
+import { DocumentError } from "../json/errors.ts";
+import type { JsonValue } from "../json/json-value.ts";
 import { generateTypes } from "./generate.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));

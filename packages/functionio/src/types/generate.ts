@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "../json-value.ts";
-import type { ParsedDocument } from "../read.ts";
+import type { ParsedDocument } from "../document/read.ts";
+import { isObject, type JsonObject } from "../json/json-value.ts";
 import { type KindVersion, readDefinitions } from "./definition.ts";
 import { comment, propertyLine, quote } from "./schema-type.ts";
 

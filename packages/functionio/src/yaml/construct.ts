@@ -1,8 +1,8 @@
 import type { AliasEvent, DocumentEvent, Event, MappingEvent, PopEvent, ScalarEvent, SequenceEvent } from "js-yaml";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE } from "js-yaml";
-import type { DocumentErrorCode } from "../errors.ts";
-import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "../json-value.ts";
-import { MAX_ISSUES, type ResolvedLimits } from "../limits.ts";
+import type { DocumentErrorCode } from "../json/errors.ts";
+import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "../json/json-value.ts";
+import { MAX_ISSUES, type ResolvedLimits } from "../json/limits.ts";
 import { resolvePlain } from "./plain-scalar.ts";
 
 /** A problem at an offset of the text. */

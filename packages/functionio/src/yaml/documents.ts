@@ -1,8 +1,8 @@
-import { DocumentError, type Issue } from "../errors.ts";
-import type { JsonPath, JsonValue } from "../json-value.ts";
-import type { ResolvedLimits } from "../limits.ts";
-import { PathLocator } from "../path-locator.ts";
-import type { Position } from "../text.ts";
+import { DocumentError, type Issue } from "../json/errors.ts";
+import type { JsonPath, JsonValue } from "../json/json-value.ts";
+import type { ResolvedLimits } from "../json/limits.ts";
+import { PathLocator } from "../json/path-locator.ts";
+import type { Position } from "../json/text.ts";
 import { construct } from "./construct.ts";
 import { parseYaml } from "./parse.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { json } from "../../test-support/arbitraries.ts";
-import { DocumentError } from "../errors.ts";
-import { isObject, type JsonValue } from "../json-value.ts";
-import { type ParsedDocument, readDocuments } from "../read.ts";
+import { type ParsedDocument, readDocuments } from "../document/read.ts";
+import { DocumentError } from "../json/errors.ts";
+import { isObject, type JsonValue } from "../json/json-value.ts";
 
 function read(text: string): ParsedDocument {
   const [document] = readDocuments(text);

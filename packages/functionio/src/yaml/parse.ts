@@ -1,7 +1,7 @@
 import { EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
-import { DocumentError } from "../errors.ts";
-import type { ResolvedLimits } from "../limits.ts";
-import { type Position, positionAt } from "../text.ts";
+import { DocumentError } from "../json/errors.ts";
+import type { ResolvedLimits } from "../json/limits.ts";
+import { type Position, positionAt } from "../json/text.ts";
 
 /** The events of a YAML text. Their offsets are those of `text`, which may differ from what was given in white space. */
 export interface ParsedYaml {

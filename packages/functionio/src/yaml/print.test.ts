@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { json, object } from "../../test-support/arbitraries.ts";
-import { firstDifference } from "../difference.ts";
-import { DocumentError } from "../errors.ts";
-import type { JsonValue } from "../json-value.ts";
-import { printJson } from "../print-json.ts";
-import { readDocuments } from "../read.ts";
+import { readDocuments } from "../document/read.ts";
+import { firstDifference } from "../function-io/difference.ts";
+import { DocumentError } from "../json/errors.ts";
+import type { JsonValue } from "../json/json-value.ts";
+import { printJson } from "../json/print-json.ts";
 import { printYaml } from "./print.ts";
 
 test("prints as kubectl does", () => {

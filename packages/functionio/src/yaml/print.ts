@@ -9,10 +9,10 @@ import {
   type ScalarStyleRule,
   strTag,
 } from "js-yaml";
-import { DocumentError } from "../errors.ts";
-import { formatPath, type JsonValue } from "../json-value.ts";
-import { notJson } from "../not-json.ts";
-import { printJson } from "../print-json.ts";
+import { DocumentError } from "../json/errors.ts";
+import { formatPath, type JsonValue } from "../json/json-value.ts";
+import { notJson } from "../json/not-json.ts";
+import { printJson } from "../json/print-json.ts";
 import { resolvePlain } from "./plain-scalar.ts";
 
 /**

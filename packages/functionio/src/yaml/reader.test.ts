@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { json, object } from "../../test-support/arbitraries.ts";
-import { firstDifference } from "../difference.ts";
-import { DocumentError } from "../errors.ts";
-import type { JsonValue } from "../json-value.ts";
-import { readDocuments } from "../read.ts";
+import { readDocuments } from "../document/read.ts";
+import { firstDifference } from "../function-io/difference.ts";
+import { DocumentError } from "../json/errors.ts";
+import type { JsonValue } from "../json/json-value.ts";
 
 function read(text: string): JsonValue[] {
   return readDocuments(text).map((document) => document.value);

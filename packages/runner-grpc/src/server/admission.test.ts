@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { Admission } from "./admission.ts";
 
 const never = new AbortController().signal;

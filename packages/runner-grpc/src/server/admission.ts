@@ -1,4 +1,4 @@
-import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 
 /** A call's place in the house: given when its headers are there, so that no message is read for a call that is turned away. */
 export interface Ticket {

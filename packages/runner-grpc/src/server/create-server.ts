@@ -1,11 +1,11 @@
 import { experimental, Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
-import { type CertificateFiles, CertificateWatcher } from "../certificate-files.ts";
-import { RUNNER_SERVICE } from "../contract.ts";
-import { type Endpoint, parseEndpoint } from "../endpoint.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
-import { RunnerGrpcError } from "../runner-grpc-error.ts";
-import { RunnerSetupError } from "../setup-error.ts";
-import { openTokenFile } from "../token-file.ts";
+import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-files.ts";
+import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
+import { RunnerSetupError } from "../setup/setup-error.ts";
+import { openTokenFile } from "../setup/token-file.ts";
+import { RUNNER_SERVICE } from "../wire/contract.ts";
+import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { Admission, type AdmissionCounts } from "./admission.ts";
 import { failureOf } from "./failure.ts";
 import { type AdmittedCalls, gate } from "./gate.ts";

@@ -1,9 +1,9 @@
 import { Metadata, type ServerErrorResponse, type status } from "@grpc/grpc-js";
-import { firstBytes } from "../bounded-text.ts";
-import { MAX_STATUS_TEXT_BYTES } from "../limits.ts";
-import { RunnerGrpcError, type RunnerGrpcErrorDetails, type RunnerPhase, statusOf } from "../runner-grpc-error.ts";
-import { statusNumber } from "../status-codes.ts";
-import { encodeStatusDetails, STATUS_DETAILS_KEY } from "../status-details.ts";
+import { firstBytes } from "../wire/bounded-text.ts";
+import { MAX_STATUS_TEXT_BYTES } from "../wire/limits.ts";
+import { RunnerGrpcError, type RunnerGrpcErrorDetails, type RunnerPhase, statusOf } from "../wire/runner-grpc-error.ts";
+import { statusNumber } from "../wire/status-codes.ts";
+import { encodeStatusDetails, STATUS_DETAILS_KEY } from "../wire/status-details.ts";
 
 /** A failed call as gRPC sends it. */
 export interface Failure {

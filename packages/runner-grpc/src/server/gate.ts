@@ -7,10 +7,10 @@ import {
   type ServerInterceptor,
   ServerListenerBuilder,
 } from "@grpc/grpc-js";
-import { RUN_FUNCTION } from "../contract.ts";
-import { DEADLINE_SLACK_MS } from "../limits.ts";
-import { RunnerGrpcError } from "../runner-grpc-error.ts";
-import type { TokenFile } from "../token-file.ts";
+import type { TokenFile } from "../setup/token-file.ts";
+import { RUN_FUNCTION } from "../wire/contract.ts";
+import { DEADLINE_SLACK_MS } from "../wire/limits.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import type { Admission, Ticket } from "./admission.ts";
 import { failureOf } from "./failure.ts";
 import { streamOf } from "./grpc-js-internals.ts";

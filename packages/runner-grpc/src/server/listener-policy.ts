@@ -1,5 +1,5 @@
-import type { Endpoint } from "../endpoint.ts";
-import { RunnerSetupError } from "../setup-error.ts";
+import type { Endpoint } from "../setup/endpoint.ts";
+import { RunnerSetupError } from "../setup/setup-error.ts";
 
 /** How callers of a listener prove who they are: by being allowed to open the socket's file, by a token, a certificate, or not at all. */
 export type Authentication = "socket" | "token" | "mtls" | "none";

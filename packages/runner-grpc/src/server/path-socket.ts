@@ -1,8 +1,8 @@
 import { chmod, lstat, mkdtemp, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { parseEndpoint } from "../endpoint.ts";
-import { RunnerSetupError } from "../setup-error.ts";
+import { parseEndpoint } from "../setup/endpoint.ts";
+import { RunnerSetupError } from "../setup/setup-error.ts";
 
 /** The file of a socket that is listened on. */
 export interface SocketFile {

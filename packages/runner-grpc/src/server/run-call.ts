@@ -1,10 +1,10 @@
 import { Metadata, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
-import { type CallReport, STEP_KEY, writeReport } from "../call-trailers.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../limits.ts";
-import { decodeRequest, encodeResponse, type RequestedRun } from "../request.ts";
-import type { RunOptions } from "../run-options.ts";
-import { RunnerGrpcError } from "../runner-grpc-error.ts";
+import type { Endpoint } from "../setup/endpoint.ts";
+import { type CallReport, STEP_KEY, writeReport } from "../wire/call-trailers.ts";
+import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../wire/limits.ts";
+import { decodeRequest, encodeResponse, type RequestedRun } from "../wire/request.ts";
+import type { RunOptions } from "../wire/run-options.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
 import type { Admitted } from "./gate.ts";
 import type { Authentication } from "./listener-policy.ts";

@@ -1,6 +1,6 @@
 import { printDuration } from "@xfn/program";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
-import { DEFAULT_TIMEOUT_MS, type RunOptions } from "../run-options.ts";
+import { DEFAULT_TIMEOUT_MS, type RunOptions } from "../contract/run-options.ts";
 import { type ImagePattern, normalImage } from "./image-patterns.ts";
 
 /** What an operator lets callers ask for (design section 4). */

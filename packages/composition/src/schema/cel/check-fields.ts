@@ -1,5 +1,5 @@
-import { closest } from "../../closest.ts";
-import type { SchemaNode } from "../node.ts";
+import { closest } from "../../reader/closest.ts";
+import type { SchemaNode } from "../structural/node.ts";
 import type { Node } from "./syntax.ts";
 import { celName } from "./to-cel.ts";
 

@@ -1,6 +1,6 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import { formatPath, type JsonPath } from "@xfn/functionio";
-import type { SchemaFinding } from "../schema-error.ts";
+import type { SchemaFinding } from "../structural/schema-error.ts";
 import { type Known, undefinedFields } from "./check-fields.ts";
 import { ruleEnvironment } from "./environment.ts";
 import { CelFunctionError } from "./failure.ts";

@@ -1,5 +1,5 @@
 import { formatPath, isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
-import type { SchemaFinding } from "../schema-error.ts";
+import type { SchemaFinding } from "../structural/schema-error.ts";
 import type { Known } from "./check-fields.ts";
 import { compileExpression, type Expression } from "./compile-expression.ts";
 

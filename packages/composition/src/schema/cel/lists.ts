@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { isNumber, sameNumber } from "../numbers.ts";
+import { isNumber, sameNumber } from "../structural/numbers.ts";
 import { CelFunctionError } from "./failure.ts";
 
 type Comparable = bigint | number | string | boolean | Date;

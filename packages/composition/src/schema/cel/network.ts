@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { type Cidr, parseCidr, parseIp } from "../ip-address.ts";
+import { type Cidr, parseCidr, parseIp } from "../structural/ip-address.ts";
 import { CelFunctionError } from "./failure.ts";
 
 class CelIp {

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import { compileSchema } from "../compile.ts";
-import { describeSchemaIssue, type SchemaIssue } from "../issue.ts";
-import { SchemaError } from "../schema-error.ts";
+import { describeSchemaIssue, type SchemaIssue } from "../structural/issue.ts";
+import { SchemaError } from "../structural/schema-error.ts";
 
 const PROPERTIES: JsonObject = {
   a: { type: "integer" },

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { parseDuration } from "../../duration.ts";
-import { isObject, MAX_VALUE_DEPTH } from "../../json.ts";
-import { isDate, isDateTime, isDuration } from "../formats.ts";
-import type { SchemaNode } from "../node.ts";
-import { isInteger } from "../numbers.ts";
+import { parseDuration } from "../../values/duration.ts";
+import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
+import { isDate, isDateTime, isDuration } from "../structural/formats.ts";
+import type { SchemaNode } from "../structural/node.ts";
+import { isInteger } from "../structural/numbers.ts";
 import { durationOf } from "./environment.ts";
 
 /**

@@ -1,0 +1,62 @@
+import type { ConnectionDetail } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import type { Finding } from "../reader/composition-error.ts";
+import { Findings } from "../reader/field-reader.ts";
+import type { Composition } from "./composition.ts";
+import { documentOf } from "./parse-composition.ts";
+
+/**
+ * Holds a Composition's connection details against the keys of its definition (seed 004, "Connection Secrets"): each key
+ * is to be exposed exactly once. A key that no resource exposes, or that two do, is an error; where functions follow,
+ * which may expose it as well, a missing one is a warning. A detail that is not among the keys is a warning: it will not
+ * be published. A definition without keys says nothing about them.
+ *
+ * @param document the text that the Composition was read from, for lines and columns
+ */
+export function checkConnectionKeys(
+  composition: Composition,
+  keys: readonly string[],
+  document?: ParsedDocument,
+): Finding[] {
+  const { spec } = composition;
+  if (keys.length === 0 || spec.mode === "Pipeline") return [];
+  const findings = new Findings(document ?? documentOf({}));
+  const field = spec.resourcesField ?? "resources";
+  const known = new Set(keys);
+  const exposed = new Map<string, string>();
+  for (const [index, template] of spec.resources.entries()) {
+    for (const [detailIndex, detail] of (template.connectionDetails ?? []).entries()) {
+      const name = detailName(detail);
+      // Without a name it is published as nothing; `parseComposition` says so.
+      if (name === undefined) continue;
+      const path = ["spec", field, index, "connectionDetails", detailIndex];
+      const title = JSON.stringify(name.slice(0, 64));
+      const first = exposed.get(name);
+      if (!known.has(name)) {
+        findings.warning(
+          "Ignored",
+          path,
+          `${title} is not among the definition's connection keys: it is not published`,
+        );
+      } else if (first !== undefined) {
+        findings.error("Duplicate", path, `${title} is exposed by the template ${first} already; expose it once`);
+      } else exposed.set(name, JSON.stringify(template.name.slice(0, 64)));
+    }
+  }
+  for (const key of known) {
+    if (exposed.has(key)) continue;
+    const message = `no resource exposes the connection key ${JSON.stringify(key)} of the definition`;
+    if (spec.functions.length > 0) findings.warning("Required", ["spec", field], `${message}; a function has to`);
+    else findings.error("Required", ["spec", field], `${message}; add it to the connectionDetails of one`);
+  }
+  return findings.sorted();
+}
+
+function detailName(detail: ConnectionDetail): string | undefined {
+  const name = detail.name ?? undefined;
+  if (name !== undefined && name !== "") return name;
+  const fromKey = detail.type === undefined ? (detail.value ?? undefined) === undefined : false;
+  return fromKey || detail.type === "FromConnectionSecretKey"
+    ? (detail.fromConnectionSecretKey ?? undefined)
+    : undefined;
+}

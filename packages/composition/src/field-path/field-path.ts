@@ -1,0 +1,207 @@
+import type { JsonValue } from "@xfn/functionio";
+import { isObject, kindOf } from "../values/json.ts";
+
+/**
+ * Kubernetes field paths as Crossplane reads them: `spec.containers[0].name`, `metadata.labels['example.org/team']`,
+ * `spec.items[*].name`.
+ *
+ * A number is an index only inside brackets. Quotes are optional around a bracketed field and are trimmed from both
+ * ends of any field. `*` is an ordinary field name here; `expandWildcards` is for whoever allows wildcards.
+ */
+export type FieldPath = readonly FieldPathSegment[];
+
+/** One step of a field path: the key of an object, or the index of an array. */
+export type FieldPathSegment = string | number;
+
+/**
+ * - `Syntax`: the text is not a field path
+ * - `NotFound`: the object has no such field or element (it may have one later)
+ * - `WrongType`: the path leads through something that has no such fields or elements, or ends at another type
+ * - `IndexTooLarge`: an index beyond {@link MAX_INDEX}
+ * - `InvalidValue`: a value that JSON cannot hold (NaN, infinite), or that is too deep or too large to be copied
+ * - `CannotMerge`: a list cannot be appended to something else
+ * - `TooManyMatches`: wildcards that stand for more fields than anybody means
+ */
+export type FieldPathErrorCode =
+  | "Syntax"
+  | "NotFound"
+  | "WrongType"
+  | "IndexTooLarge"
+  | "InvalidValue"
+  | "CannotMerge"
+  | "TooManyMatches";
+
+/** A field path that could not be read or followed. The message names the path, never a value. */
+export class FieldPathError extends Error {
+  override readonly name = "FieldPathError";
+  readonly code: FieldPathErrorCode;
+  readonly retryable = false;
+
+  constructor(code: FieldPathErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Crossplane's own bound since CVE-2023-27484: an index in a path that a user wrote decides how long an array becomes,
+ * so an unbounded one is a way to exhaust memory.
+ */
+export const MAX_INDEX = 1024;
+
+/** Longer paths do not occur (the deepest CRD fields are below 1,000 characters) and cost time to read. */
+const MAX_PATH_LENGTH = 16_384;
+
+/** Go reads an index as an unsigned 32-bit number and takes anything larger for a field. */
+const MAX_UINT32 = 0xffff_ffff;
+
+/**
+ * Reads a field path. The empty text is the empty path.
+ *
+ * @throws {FieldPathError} `Syntax`
+ */
+export function parseFieldPath(text: string): FieldPath {
+  if (text.length > MAX_PATH_LENGTH) {
+    throw new FieldPathError(
+      "Syntax",
+      `field path of ${text.length} characters: the longest allowed is ${MAX_PATH_LENGTH}`,
+    );
+  }
+  const segments: FieldPathSegment[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (text[at] === "[") {
+      const end = text.indexOf("]", at);
+      if (end === -1) throw syntaxError(text, `unterminated '[' at position ${at}`);
+      const inner = text.slice(at + 1, end);
+      if (inner === "") throw syntaxError(text, `unexpected ']' at position ${end}`);
+      const nested = inner.indexOf("[");
+      if (nested !== -1) throw syntaxError(text, `unexpected '[' at position ${at + 1 + nested}`);
+      segments.push(readBracketed(inner));
+      at = end + 1;
+    } else {
+      if (text[at] === "." && at > 0) at++;
+      const end = nextDelimiter(text, at);
+      if (end === at) {
+        const where = at < text.length ? at : at - 1;
+        throw syntaxError(text, `unexpected '${text[where]}' at position ${where}`);
+      }
+      segments.push(trimQuotes(text.slice(at, end)));
+      at = end;
+    }
+  }
+  return segments;
+}
+
+function nextDelimiter(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !".[]".includes(text.charAt(at))) at++;
+  return at;
+}
+
+function readBracketed(inner: string): FieldPathSegment {
+  if (/^[0-9]+$/.test(inner)) {
+    const index = Number(inner);
+    if (index <= MAX_UINT32) return index;
+  }
+  return trimQuotes(inner);
+}
+
+function trimQuotes(field: string): string {
+  // Loops, because /['"]+$/ takes quadratic time on a field of nothing but quotes and a letter.
+  let start = 0;
+  let end = field.length;
+  while (start < end && isQuote(field.charAt(start))) start++;
+  while (end > start && isQuote(field.charAt(end - 1))) end--;
+  return field.slice(start, end);
+}
+
+function isQuote(character: string): boolean {
+  return character === "'" || character === '"';
+}
+
+function syntaxError(text: string, reason: string): FieldPathError {
+  return new FieldPathError("Syntax", `cannot read the field path ${JSON.stringify(text.slice(0, 200))}: ${reason}`);
+}
+
+/**
+ * A field path as text, in Crossplane's form: fields that contain a dot, and `*`, in brackets without quotes. Not every
+ * text reads back as the same path: an empty field, brackets in a field and quotes at its ends are lost, as there.
+ */
+export function formatFieldPath(path: FieldPath): string {
+  let text = "";
+  for (const segment of path) {
+    if (typeof segment === "number" || segment === "*" || segment.includes(".")) text += `[${segment}]`;
+    else text += `.${segment}`;
+  }
+  return text.startsWith(".") ? text.slice(1) : text;
+}
+
+/**
+ * The value that a path leads to; null for the empty path, as in Crossplane. Only an object's own keys count, so that
+ * `__proto__` and `constructor` find nothing unless the data has such a key. A `null` at the end is found; a `null` on
+ * the way is a WrongType.
+ *
+ * @throws {FieldPathError} `Syntax`, `NotFound`, `WrongType` or `IndexTooLarge`
+ */
+export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonValue {
+  const segments = typeof path === "string" ? parseFieldPath(path) : path;
+  const value = findFieldPath(root, segments);
+  if (value === undefined) throw notFound(root, segments);
+  return value;
+}
+
+/**
+ * Like {@link getFieldPath}, but undefined where there is no such field or element: that is no error for most callers,
+ * and an exception would cost more than the search.
+ *
+ * @throws {FieldPathError} `WrongType` or `IndexTooLarge`
+ */
+export function findFieldPath(root: JsonValue, path: FieldPath): JsonValue | undefined {
+  if (path.length === 0) return null;
+  let value = root;
+  for (let depth = 0; depth < path.length; depth++) {
+    const found = step(value, path, depth);
+    if (found === undefined) return undefined;
+    value = found;
+  }
+  return value;
+}
+
+function step(value: JsonValue, path: FieldPath, depth: number): JsonValue | undefined {
+  const segment = path[depth] as FieldPathSegment;
+  if (typeof segment === "number") {
+    if (segment > MAX_INDEX) throw indexTooLarge(path, depth);
+    if (!Array.isArray(value)) throw wrongType(value, path, depth);
+    return value[segment];
+  }
+  if (!isObject(value)) throw wrongType(value, path, depth);
+  return Object.hasOwn(value, segment) ? value[segment] : undefined;
+}
+
+/** The error of a path that asks of a value, the one before segment `depth`, what it does not have. */
+export function wrongType(value: JsonValue, path: FieldPath, depth: number): FieldPathError {
+  const wanted = typeof path[depth] === "number" ? "an array" : "an object";
+  return new FieldPathError("WrongType", `${nameOf(path, depth)}: is ${kindOf(value)}, not ${wanted}`);
+}
+
+/** The error of a path whose segment `depth` is an index beyond {@link MAX_INDEX}. */
+export function indexTooLarge(path: FieldPath, depth: number): FieldPathError {
+  return new FieldPathError("IndexTooLarge", `${nameOf(path, depth + 1)}: the largest index is ${MAX_INDEX}`);
+}
+
+function notFound(root: JsonValue, path: FieldPath): FieldPathError {
+  let depth = 0;
+  while (depth < path.length - 1 && findFieldPath(root, path.slice(0, depth + 1)) !== undefined) depth++;
+  const what = typeof path[depth] === "number" ? "element" : "field";
+  return new FieldPathError("NotFound", `${nameOf(path, depth + 1)}: no such ${what}`);
+}
+
+function nameOf(path: FieldPath, length: number): string {
+  return formatFieldPath(path.slice(0, length)) || "the object";
+}
+
+/** Whether an error says that there is no such field or element, as opposed to a path that can never be right. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof FieldPathError && error.code === "NotFound";
+}

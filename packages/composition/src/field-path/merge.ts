@@ -1,0 +1,135 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { MergeOptions } from "../api/template.ts";
+import { Float64, type GoValue } from "../values/go-value.ts";
+import { emptyObject, isObject, kindOf, MAX_VALUE_DEPTH } from "../values/json.ts";
+import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath } from "./field-path.ts";
+import { setFieldPath } from "./set.ts";
+
+/**
+ * Sets the value that a path leads to, merged into what is there as the options say. Without options it is replaced.
+ * With options, even empty ones, objects merge deeply and the new value wins, null and empty values included; except
+ * that an empty object changes nothing in an object. A null on either side as a whole means replacement.
+ *
+ * - `keepMapValues`: what is there wins wherever it is not empty (null, false, 0, "", [] and {} are).
+ * - `appendSlice`: lists are appended to lists. Of a list that is the value itself, elements that are there already
+ *   are left out; of lists within it they are not.
+ *
+ * An error leaves the object as it was.
+ *
+ * @throws {FieldPathError} as `setFieldPath`, and `CannotMerge`: a list cannot be appended to what is there
+ */
+export function mergeFieldPath(
+  object: JsonObject,
+  path: FieldPath,
+  value: GoValue,
+  options: MergeOptions | null | undefined,
+): void {
+  if (options === undefined || options === null) return setFieldPath(object, path, value);
+  const there = findFieldPath(object, path) ?? null;
+  if (there === null || value === null) return setFieldPath(object, path, value);
+  const merge = new Merge(path, options.keepMapValues !== true, options.appendSlice === true);
+  return setFieldPath(object, path, merge.whole(there, value));
+}
+
+class Merge {
+  readonly #path: FieldPath;
+  /** Whether the new value wins over what is there. */
+  readonly #overwrite: boolean;
+  readonly #append: boolean;
+
+  constructor(path: FieldPath, overwrite: boolean, append: boolean) {
+    this.#path = path;
+    this.#overwrite = overwrite;
+    this.#append = append;
+  }
+
+  whole(there: JsonValue, value: GoValue): GoValue {
+    if (this.#append && Array.isArray(there) && Array.isArray(value)) {
+      const added = without(value, there);
+      // Crossplane: an empty list, to which nothing is added, becomes null.
+      return there.length === 0 && added.length === 0 ? null : [...there, ...added];
+    }
+    return this.#value(there, value, 0);
+  }
+
+  /** Of two values that are both there; the new one is not null. */
+  #value(there: JsonValue, value: GoValue, depth: number): GoValue {
+    if (Array.isArray(value)) {
+      if (this.#append && there !== null) return this.#appended(there, value);
+    } else if (isObject(value) && isObject(there)) {
+      const merged = this.#objects(there, value, depth);
+      return isEmpty(merged) ? value : merged;
+    }
+    return this.#overwrite || isEmpty(there) ? value : there;
+  }
+
+  #objects(there: JsonObject, value: JsonObject, depth: number): JsonObject {
+    if (depth > MAX_VALUE_DEPTH) throw this.#error("InvalidValue", `is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+    const merged = Object.assign(emptyObject(), there);
+    for (const [key, field] of Object.entries(value)) {
+      const old = merged[key];
+      if (field === null) {
+        if (this.#overwrite) merged[key] = null;
+      } else merged[key] = old === undefined ? field : (this.#value(old, field, depth + 1) as JsonValue);
+    }
+    return merged;
+  }
+
+  #appended(there: JsonValue, value: JsonValue[]): JsonValue[] {
+    if (!Array.isArray(there)) throw this.#error("CannotMerge", `a list cannot be appended to ${kindOf(there)}`);
+    return [...there, ...value];
+  }
+
+  #error(code: "InvalidValue" | "CannotMerge", reason: string): FieldPathError {
+    return new FieldPathError(code, `${formatFieldPath(this.#path)}: ${reason}`);
+  }
+}
+
+/** What `keepMapValues` does not keep. */
+function isEmpty(value: GoValue): boolean {
+  switch (typeof value) {
+    case "string":
+      return value === "";
+    case "number":
+    case "bigint":
+      return Number(value) === 0;
+    case "boolean":
+      return !value;
+    default:
+      if (value === null) return true;
+      if (value instanceof Float64) return value.value === 0;
+      if (Array.isArray(value)) return value.length === 0;
+      for (const key in value) if (Object.hasOwn(value, key)) return false;
+      return true;
+  }
+}
+
+/** The items that are not among the others. By fingerprints, because comparing each with each takes quadratic time. */
+function without(items: JsonValue[], others: JsonValue[]): JsonValue[] {
+  const known = new Set(others.map((other) => fingerprint(other, 0)));
+  return items.filter((item) => !known.has(fingerprint(item, 0)));
+}
+
+/** A text that is the same for equal values only. An int64 and a float64 are never equal, as in Go. */
+function fingerprint(value: GoValue, depth: number): string {
+  if (depth > MAX_VALUE_DEPTH) {
+    throw new FieldPathError("InvalidValue", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+  }
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value);
+    case "number":
+      return Number.isSafeInteger(value) ? String(value) : `f${value}`;
+    case "bigint":
+    case "boolean":
+      return String(value);
+    default:
+      if (value === null) return "null";
+      if (value instanceof Float64) return `f${value.value}`;
+      if (Array.isArray(value)) return `[${value.map((item) => fingerprint(item, depth + 1)).join(",")}]`;
+      return `{${Object.keys(value)
+        .toSorted()
+        .map((key) => `${JSON.stringify(key)}:${fingerprint(value[key] as JsonValue, depth + 1)}`)
+        .join(",")}}`;
+  }
+}

@@ -1,0 +1,201 @@
+import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { goKind } from "../values/go-value.ts";
+import { isObject, kindOf } from "../values/json.ts";
+import { closest } from "./closest.ts";
+import { type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
+
+/** Collects what is wrong with a document, with the place of each finding in its text. */
+export class Findings {
+  readonly #all: Finding[] = [];
+  readonly #paths: JsonPath[] = [];
+  readonly #document: ParsedDocument;
+  #errors = 0;
+
+  constructor(document: ParsedDocument) {
+    this.#document = document;
+  }
+
+  error(code: FindingCode, path: JsonPath, message: string): void {
+    this.#add("error", code, path, message);
+  }
+
+  /** Beyond the bound findings are only counted: words for them would be for nobody. */
+  get full(): boolean {
+    return this.#all.length >= MAX_FINDINGS;
+  }
+
+  /** Beyond the bound, a warning is dropped and false is returned. */
+  warning(code: FindingCode, path: JsonPath, message: string): boolean {
+    if (this.full) return false;
+    this.#add("warning", code, path, message);
+    return true;
+  }
+
+  /** How many errors there are so far. */
+  get errors(): number {
+    return this.#errors;
+  }
+
+  /** The findings in the order of the text; those without a place come last. */
+  sorted(): Finding[] {
+    if (this.#all.length === 0) return [];
+    // Finding positions costs a walk over the text; findings beyond the bound are only counted.
+    const paths = this.#paths.slice(0, MAX_FINDINGS);
+    const document = this.#document;
+    const places = document.positionsOf?.(paths) ?? paths.map((path) => document.positionOf(path));
+    const all = this.#all.map((finding, index) => ({ ...finding, ...places[index] }));
+    return all.toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+
+  #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
+    if (severity === "error") this.#errors++;
+    this.#all.push({ severity, code, path: formatPath(path), message });
+    this.#paths.push(path);
+  }
+}
+
+function placeOf(finding: Finding): number {
+  return (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
+}
+
+/**
+ * Reads the fields of one object, noting what is wrong with them instead of stopping. It remembers which fields it was
+ * asked for, so that the rest can be reported as unknown. As in Kubernetes, a field that is null counts as absent.
+ */
+export class FieldReader {
+  readonly findings: Findings;
+  /** The object itself. */
+  readonly json: JsonObject;
+  readonly #parent: FieldReader | undefined;
+  readonly #steps: JsonPath;
+  readonly #known: string[] = [];
+
+  /** @param steps where the object is: from the parent, or from the root of the document */
+  constructor(json: JsonObject, steps: JsonPath, findings: Findings, parent?: FieldReader) {
+    this.json = json;
+    this.#steps = steps;
+    this.findings = findings;
+    this.#parent = parent;
+  }
+
+  /** Where the object is. Put together when it is asked for: with most objects nothing is wrong. */
+  get path(): JsonPath {
+    return this.#parent === undefined ? this.#steps : [...this.#parent.path, ...this.#steps];
+  }
+
+  /** The value of a field as it is; undefined if absent or null. */
+  value(field: string): JsonValue | undefined {
+    this.#known.push(field);
+    return (Object.hasOwn(this.json, field) ? this.json[field] : undefined) ?? undefined;
+  }
+
+  /** Where a field is, for messages. */
+  at(field: string): JsonPath {
+    return [...this.path, field];
+  }
+
+  error(code: FindingCode, field: string, message: string): void {
+    this.findings.error(code, this.at(field), message);
+  }
+
+  warning(code: FindingCode, field: string, message: string): boolean {
+    return this.findings.warning(code, this.at(field), message);
+  }
+
+  /** A field that must be there; `what` says what belongs in it. */
+  required<T>(field: string, value: T | undefined, what: string): T | undefined {
+    // A field of the wrong type was already reported as such.
+    if (value === undefined && this.value(field) === undefined)
+      this.error("Required", field, `is missing; give ${what}`);
+    return value;
+  }
+
+  string(field: string): string | undefined {
+    const value = this.value(field);
+    if (typeof value === "string" || value === undefined) return value;
+    const advice = typeof value === "object" ? "" : "; quote it";
+    this.error("Invalid", field, `expected a string, found ${kindOf(value)}${advice}`);
+    return undefined;
+  }
+
+  /** A string that must not be empty. */
+  text(field: string, what: string): string | undefined {
+    const value = this.required(field, this.string(field), what);
+    if (value !== "") return value;
+    this.error("Required", field, `is empty; give ${what}`);
+    return undefined;
+  }
+
+  /** True or false. */
+  boolean(field: string): boolean | undefined {
+    const value = this.value(field);
+    if (typeof value === "boolean" || value === undefined) return value;
+    this.error("Invalid", field, `expected true or false, found ${kindOf(value)}`);
+    return undefined;
+  }
+
+  /** An integer of 64 bits. */
+  integer(field: string): number | bigint | undefined {
+    const value = this.value(field);
+    if (value === undefined) return undefined;
+    if ((typeof value === "number" || typeof value === "bigint") && goKind(value) === "int64") return value;
+    const found = typeof value === "number" ? "another number" : kindOf(value);
+    this.error("Invalid", field, `expected an integer of at most 64 bits, found ${found}`);
+    return undefined;
+  }
+
+  oneOf<T extends string>(field: string, choices: readonly T[]): T | undefined {
+    const value = this.string(field);
+    if (value === undefined) return undefined;
+    const choice = choices.find((one) => one === value);
+    if (choice === undefined) {
+      this.notOneOf(field, value, choices);
+    }
+    return choice;
+  }
+
+  /** Reports a field whose value is none of those that there are; what was probably meant is named. */
+  notOneOf(field: string, value: string, choices: readonly string[]): void {
+    // Guessing takes time, which a hostile file must not multiply.
+    const meant = this.findings.full ? undefined : closest(value, choices);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}${hint}`);
+  }
+
+  object(field: string): FieldReader | undefined {
+    const value = this.value(field);
+    if (value === undefined) return undefined;
+    if (isObject(value)) return new FieldReader(value, [field], this.findings, this);
+    this.error("Invalid", field, `expected an object, found ${kindOf(value)}`);
+    return undefined;
+  }
+
+  /** The objects of a list. Items of another type are reported and left out. */
+  objects(field: string): FieldReader[] {
+    const value = this.value(field);
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.error("Invalid", field, `expected a list, found ${kindOf(value)}`);
+      return [];
+    }
+    const readers: FieldReader[] = [];
+    for (const [index, item] of value.entries()) {
+      if (isObject(item)) readers.push(new FieldReader(item, [field, index], this.findings, this));
+      else this.findings.error("Invalid", [...this.at(field), index], `expected an object, found ${kindOf(item)}`);
+    }
+    return readers;
+  }
+
+  /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
+  warnUnknown(also: readonly string[] = []): void {
+    for (const field in this.json) {
+      if (this.#known.includes(field) || also.includes(field) || !Object.hasOwn(this.json, field)) continue;
+      const known = [...this.#known, ...also];
+      const meant = closest(field, known);
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      // Guessing what was meant takes time, so it ends with the bound on findings.
+      if (!this.warning("Unknown", field, `no such field${hint}`)) return;
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { emptyObject, isObject } from "../../values/json.ts";
+import { SchemaError, type SchemaFinding } from "./schema-error.ts";
+import { schemaProps } from "./schema-shape.ts";
+
+/**
+ * A schema made ready for walking values along it. Its keywords have the right types; whether it is structural is for
+ * {@link checkStructure} to say.
+ */
+export interface SchemaNode {
+  /** All keywords, in the API server's form. */
+  readonly keywords: JsonObject;
+  /** Where the schema stands in the whole one, for messages about the schema itself. */
+  readonly path: JsonPath;
+  /** "" where there is none. */
+  readonly type: string;
+  /** "" where there is none. */
+  readonly format: string;
+  /** x-kubernetes-list-type; "" where there is none. */
+  readonly listType: string;
+  /** x-kubernetes-list-map-keys. */
+  readonly listKeys: readonly string[];
+  /** x-kubernetes-map-type; "" where there is none. */
+  readonly mapType: string;
+  readonly nullable: boolean;
+  readonly intOrString: boolean;
+  readonly preserveUnknown: boolean;
+  readonly embedded: boolean;
+  /** Undefined where there is none; never null. */
+  readonly default: JsonValue | undefined;
+  readonly required: readonly string[];
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  /** Of keys that are no properties. `true` and `false` are as written. */
+  readonly additional: SchemaNode | boolean | undefined;
+  readonly items: SchemaNode | undefined;
+  readonly allOf: readonly SchemaNode[];
+  readonly anyOf: readonly SchemaNode[];
+  readonly oneOf: readonly SchemaNode[];
+  readonly not: SchemaNode | undefined;
+}
+
+/**
+ * Reads an `openAPIV3Schema`.
+ *
+ * @param at - where it stands, for messages
+ * @throws {SchemaError} with every keyword that has a value of the wrong type
+ */
+export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
+  const issues: SchemaFinding[] = [];
+  const wrong = (path: JsonPath, message: string): void => {
+    issues.push({ path: formatPath(path), at: path, message });
+  };
+  if (!isObject(schema)) wrong(at, "expected a schema");
+  const shaped = schemaProps(schema, at, { wrong });
+  if (issues.length > 0 || !isObject(shaped)) throw new SchemaError(issues);
+  return nodeOf(shaped, at);
+}
+
+/** The node of a schema that is in the API server's form already. */
+export function nodeOf(keywords: JsonObject, path: JsonPath): SchemaNode {
+  const { items, not, additionalProperties, properties } = keywords;
+  const child = (value: JsonValue | undefined, ...steps: JsonPath): SchemaNode | undefined =>
+    isObject(value) ? nodeOf(value, [...path, ...steps]) : undefined;
+  const children = (keyword: string): SchemaNode[] => {
+    const list = keywords[keyword];
+    if (!Array.isArray(list)) return [];
+    return list.map((one, index) => nodeOf(isObject(one) ? one : emptyObject(), [...path, keyword, index]));
+  };
+  const named = new Map<string, SchemaNode>();
+  for (const name of Object.keys(isObject(properties) ? properties : {})) {
+    const node = child((properties as JsonObject)[name], "properties", name);
+    if (node !== undefined) named.set(name, node);
+  }
+  return {
+    keywords,
+    path,
+    type: text(keywords["type"]),
+    format: text(keywords["format"]),
+    listType: text(keywords["x-kubernetes-list-type"]),
+    listKeys: (keywords["x-kubernetes-list-map-keys"] ?? []) as string[],
+    mapType: text(keywords["x-kubernetes-map-type"]),
+    nullable: keywords["nullable"] === true,
+    intOrString: keywords["x-kubernetes-int-or-string"] === true,
+    preserveUnknown: keywords["x-kubernetes-preserve-unknown-fields"] === true,
+    embedded: keywords["x-kubernetes-embedded-resource"] === true,
+    default: keywords["default"],
+    required: (keywords["required"] ?? []) as string[],
+    properties: named,
+    additional:
+      typeof additionalProperties === "boolean"
+        ? additionalProperties
+        : child(additionalProperties, "additionalProperties"),
+    items: child(items, "items"),
+    allOf: children("allOf"),
+    anyOf: children("anyOf"),
+    oneOf: children("oneOf"),
+    not: child(not, "not"),
+  };
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The schema of a field of an object; undefined if the schema does not say. */
+export function nodeOfField(node: SchemaNode, field: string): SchemaNode | undefined {
+  const property = node.properties.get(field);
+  if (property !== undefined) return property;
+  return typeof node.additional === "object" ? node.additional : undefined;
+}

@@ -1,0 +1,78 @@
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import { emptyObject, isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
+import type { SchemaNode } from "./node.ts";
+
+/** What an API server keeps of a value whose schema does not know all of it. */
+export interface Pruned {
+  /** Without the unknown fields. Unchanged parts are shared with the value given. */
+  value: JsonValue;
+  /** The fields that were dropped, in the order of the value. */
+  unknown: JsonPath[];
+}
+
+// The fields that every object has; what is in them is not for the schema to say.
+const META_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
+
+/**
+ * Drops the fields of a resource that its schema does not name.
+ *
+ * @param node - the schema of the whole resource
+ */
+export function pruneUnknown(node: SchemaNode, value: JsonValue): Pruned {
+  const unknown: JsonPath[] = [];
+  const path: (string | number)[] = [];
+  const root = { ...node, embedded: true };
+  return { value: pruned(root, value, root.preserveUnknown, path, unknown), unknown };
+}
+
+/** `keep`: unknown fields of this very level stay. */
+function pruned(
+  node: SchemaNode | undefined,
+  value: JsonValue,
+  keep: boolean,
+  path: (string | number)[],
+  unknown: JsonPath[],
+): JsonValue {
+  if (path.length >= MAX_VALUE_DEPTH) return value;
+  if (Array.isArray(value)) {
+    const items = node?.items;
+    if (keep && items === undefined) return value;
+    return value.map((item, index) => {
+      path.push(index);
+      // Below a list whose unknown fields stay, those of its items stay as well.
+      const result = pruned(items, item, keep || items?.preserveUnknown === true, path, unknown);
+      path.pop();
+      return result;
+    });
+  }
+  if (!isObject(value)) return value;
+  return prunedObject(node, value, keep, path, unknown);
+}
+
+function prunedObject(
+  node: SchemaNode | undefined,
+  value: JsonObject,
+  keep: boolean,
+  path: (string | number)[],
+  unknown: JsonPath[],
+): JsonObject {
+  const result = emptyObject();
+  for (const field of Object.keys(value)) {
+    const given = value[field] as JsonValue;
+    if (node?.embedded === true && META_FIELDS.includes(field)) {
+      result[field] = given;
+      continue;
+    }
+    path.push(field);
+    const property = node?.properties.get(field);
+    const additional = node?.additional;
+    if (property !== undefined || additional !== undefined) {
+      // `additionalProperties: true` says nothing of what is inside, so nothing inside is known.
+      const schema = property ?? (typeof additional === "object" ? additional : undefined);
+      result[field] = pruned(schema, given, schema?.preserveUnknown === true, path, unknown);
+    } else if (keep) result[field] = given;
+    else unknown.push([...path]);
+    path.pop();
+  }
+  return result;
+}

@@ -1,0 +1,376 @@
+import { formatPath, type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
+import { RE2JS } from "re2js";
+import { printGoJson } from "../../values/go-json.ts";
+import { Float64 } from "../../values/go-value.ts";
+import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
+import { duplicatesOf, sameJson } from "./equality.ts";
+import { formatCheck } from "./formats.ts";
+import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
+import type { SchemaNode } from "./node.ts";
+import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
+import type { SchemaFinding } from "./schema-error.ts";
+
+/**
+ * Two million schemas that were held against a value: a second's work. The largest CRDs have ten thousand schemas, most
+ * of which meet one value each; only a schema made for it (thousands of alternatives for each of thousands of items) gets
+ * here.
+ */
+export const MAX_VALIDATION_STEPS = 2_000_000;
+
+/** Validates values against a schema, or against a part of it, without CEL rules. */
+export type Validate = (value: JsonValue, part?: SchemaNode) => SchemaIssue[];
+
+/** Prepares a schema's checks. Patterns that are no regular expressions are told to `report`, and match nothing. */
+export function compileValidation(root: SchemaNode, report: (finding: SchemaFinding) => void): Validate {
+  const patterns = new Map<SchemaNode, RE2JS>();
+  for (const node of allNodes(root)) {
+    const { pattern } = node.keywords;
+    if (typeof pattern !== "string") continue;
+    try {
+      patterns.set(node, RE2JS.compile(pattern));
+    } catch {
+      const at = [...node.path, "pattern"];
+      report({ path: formatPath(at), at, message: "is no regular expression of RE2 (Go's syntax)" });
+    }
+  }
+  return (value, part = root) => new Validation(patterns).run(part, value);
+}
+
+/** A schema and all schemas in it, without recursion. */
+export function allNodes(root: SchemaNode): SchemaNode[] {
+  const nodes = [root];
+  for (let next = 0; next < nodes.length; next++) {
+    const node = nodes[next] as SchemaNode;
+    for (const child of node.properties.values()) nodes.push(child);
+    for (const child of [node.additional, node.items, node.not]) if (typeof child === "object") nodes.push(child);
+    for (const child of [...node.allOf, ...node.anyOf, ...node.oneOf]) nodes.push(child);
+  }
+  return nodes;
+}
+
+/** One walk of a value along its schema. */
+class Validation {
+  readonly #patterns: ReadonlyMap<SchemaNode, RE2JS>;
+  readonly #path: (string | number)[] = [];
+  #issues: SchemaIssue[] = [];
+  // Failures so far, also those beyond the bound on issues; alternatives are told from each other by it.
+  #failures = 0;
+  // Roughly the checks that passed, counted as Kubernetes does: of several alternatives that all fail, the one with the
+  // most is explained.
+  #passed = 0;
+  #steps = 0;
+
+  constructor(patterns: ReadonlyMap<SchemaNode, RE2JS>) {
+    this.#patterns = patterns;
+  }
+
+  run(root: SchemaNode, value: JsonValue): SchemaIssue[] {
+    this.#node(root, value);
+    if (this.#steps > MAX_VALIDATION_STEPS) {
+      const message = "takes too long to validate: its schema has too many alternatives for a value of this size";
+      return [{ path: "", at: [], reason: "Invalid", message }];
+    }
+    return this.#issues;
+  }
+
+  #node(node: SchemaNode, value: JsonValue): void {
+    if (++this.#steps > MAX_VALIDATION_STEPS) return;
+    if (this.#path.length > MAX_VALUE_DEPTH) {
+      this.#add("Invalid", `is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+      return;
+    }
+    this.#type(node, value);
+    if (value === null) {
+      this.#enum(node, value);
+      return;
+    }
+    this.#combined(node, value);
+    if (typeof value === "string") this.#string(node, value);
+    else if (isNumber(value)) this.#number(node, value);
+    else if (Array.isArray(value)) this.#list(node, value);
+    this.#enum(node, value);
+    if (isObject(value)) this.#object(node, value);
+    this.#passed++;
+  }
+
+  #type(node: SchemaNode, value: JsonValue): void {
+    const expected = node.intOrString ? "integer,string" : node.type;
+    const found = typeName(value);
+    if (expected === "") {
+      // A format is a type of its own where a part of a schema (`anyOf`) says nothing else.
+      const { format } = node;
+      if (value === null || formatCheck(format) === undefined) return;
+      this.#passed++;
+      if (found === "string" || found === "array") this.#passed++;
+      else this.#fail("Type", `must be of type ${format}`, found);
+      return;
+    }
+    const fits =
+      found === expected ||
+      (value === null && node.nullable) ||
+      (expected === "number" && found === "integer") ||
+      (node.intOrString && (found === "integer" || found === "string"));
+    this.#passed++;
+    if (fits) this.#passed++;
+    else this.#fail("Type", `must be of type ${expected}`, found);
+  }
+
+  #combined(node: SchemaNode, value: JsonValue): void {
+    if (node.anyOf.length > 0) this.#anyOf(node.anyOf, value);
+    if (node.oneOf.length > 0) this.#oneOf(node.oneOf, value);
+    if (node.allOf.length > 0) {
+      const valid = node.allOf.filter((one) => {
+        const before = this.#failures;
+        this.#node(one, value);
+        return this.#failures === before;
+      }).length;
+      if (valid < node.allOf.length) {
+        this.#quoted(`must validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`);
+      }
+    }
+    if (node.not !== undefined) {
+      const branch = this.#branch(node.not, value);
+      if (branch.valid) this.#quoted("must not validate the schema (not)");
+    }
+    this.#passed++;
+  }
+
+  #anyOf(alternatives: readonly SchemaNode[], value: JsonValue): void {
+    let best: Branch | undefined;
+    for (const alternative of alternatives) {
+      const branch = this.#branch(alternative, value);
+      if (branch.valid) {
+        this.#passed += branch.passed;
+        return;
+      }
+      if (best === undefined || branch.passed > best.passed) best = branch;
+    }
+    this.#quoted("must validate at least one schema (anyOf)");
+    this.#adopt(best);
+  }
+
+  #oneOf(alternatives: readonly SchemaNode[], value: JsonValue): void {
+    let best: Branch | undefined;
+    let first: Branch | undefined;
+    let valid = 0;
+    for (const alternative of alternatives) {
+      const branch = this.#branch(alternative, value);
+      if (branch.valid) {
+        valid++;
+        first ??= branch;
+      } else if (best === undefined || branch.passed > best.passed) best = branch;
+    }
+    if (valid === 1) {
+      this.#passed += first?.passed ?? 0;
+      return;
+    }
+    const found = valid === 0 ? "Found none valid" : `Found ${valid} valid alternatives`;
+    this.#quoted(`must validate one and only one schema (oneOf). ${found}`);
+    if (valid === 0) this.#adopt(best);
+  }
+
+  /** What an alternative would have to say, without saying it. */
+  #branch(node: SchemaNode, value: JsonValue): Branch {
+    const [issues, failures, passed] = [this.#issues, this.#failures, this.#passed];
+    this.#issues = [];
+    this.#node(node, value);
+    const branch = {
+      valid: this.#failures === failures,
+      issues: this.#issues,
+      failures: this.#failures - failures,
+      passed: this.#passed - passed,
+    };
+    [this.#issues, this.#failures, this.#passed] = [issues, failures, passed];
+    return branch;
+  }
+
+  #adopt(branch: Branch | undefined): void {
+    if (branch === undefined) return;
+    this.#failures += branch.failures;
+    this.#passed += branch.passed;
+    for (const issue of branch.issues) if (this.#issues.length < MAX_ISSUES) this.#issues.push(issue);
+  }
+
+  #string(node: SchemaNode, value: string): void {
+    const { maxLength, minLength, pattern } = node.keywords;
+    this.#passed++;
+    if (isNumber(maxLength) || isNumber(minLength)) {
+      const length = codePoints(value);
+      if (isNumber(maxLength) && length > maxLength) this.#add("TooLong", `may not be longer than ${maxLength}`);
+      if (isNumber(minLength) && length < minLength) {
+        this.#fail("Invalid", `should be at least ${minLength} chars long`, value);
+      }
+    }
+    if (typeof pattern === "string" && this.#patterns.get(node)?.test(value) !== true) {
+      this.#fail("Invalid", `should match '${pattern}'`, value);
+    }
+    const inFormat = formatCheck(node.format)?.(value);
+    if (inFormat !== undefined) this.#passed++;
+    if (inFormat === false) this.#fail("Format", `must be of type ${node.format}`, value);
+  }
+
+  #number(node: SchemaNode, value: number | bigint): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node.keywords;
+    this.#passed++;
+    const bound = plain(minimum);
+    if (bound !== undefined && (exclusiveMinimum === true ? value <= bound : value < bound)) {
+      const relation = exclusiveMinimum === true ? "greater than" : "greater than or equal to";
+      this.#fail("Invalid", `should be ${relation} ${bound}`, value);
+    }
+    const top = plain(maximum);
+    if (top !== undefined && (exclusiveMaximum === true ? value >= top : value > top)) {
+      const relation = exclusiveMaximum === true ? "less than" : "less than or equal to";
+      this.#fail("Invalid", `should be ${relation} ${top}`, value);
+    }
+    const factor = plain(multipleOf);
+    if (factor !== undefined && !isMultipleOf(value, factor)) {
+      this.#fail("Invalid", `should be a multiple of ${factor}`, value);
+    }
+  }
+
+  #list(node: SchemaNode, value: readonly JsonValue[]): void {
+    const { maxItems, minItems, uniqueItems } = node.keywords;
+    this.#passed++;
+    if (node.items !== undefined) {
+      for (const [index, item] of value.entries()) {
+        this.#path.push(index);
+        this.#node(node.items, item);
+        this.#path.pop();
+        if (this.#steps > MAX_VALIDATION_STEPS) return;
+      }
+    }
+    if (isNumber(minItems) && value.length < minItems) {
+      this.#fail("Invalid", `should have at least ${minItems} items`, value.length);
+    }
+    if (isNumber(maxItems) && value.length > maxItems) {
+      this.#add("TooMany", `must have at most ${maxItems} items`, value.length);
+    }
+    if (uniqueItems === true && duplicatesOf(value).length > 0) {
+      this.#fail("Invalid", "shouldn't contain duplicates");
+    }
+    this.#keyed(node, value);
+  }
+
+  /** x-kubernetes-list-type: the items of a set differ, those of a map differ in their keys. */
+  #keyed(node: SchemaNode, value: readonly JsonValue[]): void {
+    const { listType: type, listKeys: keys } = node;
+    if (type !== "set" && type !== "map") return;
+    // Items of another type were reported as such; they have no keys to compare.
+    if (type === "map" && !value.every((item) => item === null || isObject(item))) return;
+    const identities = type === "set" ? value : value.map((item) => identityOf(item, keys));
+    for (const index of duplicatesOf(identities)) {
+      this.#path.push(index);
+      this.#add("Duplicate", "", identities[index]);
+      this.#path.pop();
+    }
+  }
+
+  #enum(node: SchemaNode, value: JsonValue): void {
+    const choices = node.keywords["enum"];
+    if (!Array.isArray(choices)) return;
+    if (!choices.some((choice) => sameJson(choice, value))) {
+      const texts = choices.map((choice) => JSON.stringify(typeof choice === "string" ? choice : printGoJson(choice)));
+      this.#add("Unsupported", `supported values: ${texts.join(", ").slice(0, 1000)}`, value);
+    }
+  }
+
+  #object(node: SchemaNode, value: JsonObject): void {
+    const { minProperties, maxProperties } = node.keywords;
+    const names = Object.keys(value);
+    this.#passed++;
+    if (isNumber(minProperties) && names.length < minProperties) {
+      this.#fail("Invalid", `should have at least ${minProperties} properties`, names.length);
+      return;
+    }
+    if (isNumber(maxProperties) && names.length > maxProperties) {
+      this.#add("TooMany", `must have at most ${maxProperties} items`, names.length);
+      return;
+    }
+    for (const name of names) {
+      const property = node.properties.get(name);
+      if (property === undefined && node.additional === false) {
+        this.#path.push(name);
+        this.#fail("Invalid", "is a forbidden property");
+        this.#path.pop();
+        continue;
+      }
+      const schema = property ?? (typeof node.additional === "object" ? node.additional : undefined);
+      if (schema === undefined) continue;
+      this.#path.push(name);
+      this.#node(schema, value[name] as JsonValue);
+      this.#path.pop();
+      if (this.#steps > MAX_VALIDATION_STEPS) return;
+    }
+    for (const name of node.required) if (!Object.hasOwn(value, name)) this.#addBelow(name, "Required", "");
+    if (node.embedded) this.#embedded(value);
+  }
+
+  /** A resource within a resource says what it is. */
+  #embedded(value: JsonObject): void {
+    for (const field of ["apiVersion", "kind"]) {
+      const text = Object.hasOwn(value, field) ? value[field] : undefined;
+      if (text === undefined || text === "") this.#addBelow(field, "Required", "must not be empty");
+      else if (typeof text !== "string") this.#addBelow(field, "Type", "must be of type string", typeName(text));
+    }
+    const metadata = Object.hasOwn(value, "metadata") ? value["metadata"] : undefined;
+    if (metadata !== undefined && !isObject(metadata)) {
+      this.#addBelow("metadata", "Type", "must be of type object", typeName(metadata));
+    }
+  }
+
+  #addBelow(field: string, reason: SchemaIssueReason, message: string, value?: JsonValue): void {
+    this.#path.push(field);
+    this.#add(reason, message, value);
+    this.#path.pop();
+  }
+
+  /** A failure whose message begins with the field, as most do. */
+  #fail(reason: SchemaIssueReason, message: string, value?: JsonValue): void {
+    const field = formatFieldPath(this.#path);
+    this.#add(reason, field === "" ? message : `${field} in body ${message}`, value);
+  }
+
+  #quoted(message: string): void {
+    this.#add("Invalid", `"${formatFieldPath(this.#path)}" ${message}`);
+  }
+
+  #add(reason: SchemaIssueReason, message: string, value?: JsonValue): void {
+    this.#failures++;
+    if (this.#issues.length >= MAX_ISSUES) return;
+    const at: JsonPath = [...this.#path];
+    this.#issues.push({ path: formatFieldPath(at), at, reason, message, ...(value !== undefined && { value }) });
+  }
+}
+
+interface Branch {
+  readonly valid: boolean;
+  readonly issues: readonly SchemaIssue[];
+  readonly failures: number;
+  readonly passed: number;
+}
+
+/** What tells an item of an x-kubernetes-list-type map from the others. */
+export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
+  const identity = Object.create(null) as JsonObject;
+  if (!isObject(item)) return identity;
+  for (const key of keys) if (Object.hasOwn(item, key)) identity[key] = item[key] as JsonValue;
+  return identity;
+}
+
+/** The length of a text as Kubernetes counts it. */
+function codePoints(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      const next = text.charCodeAt(at + 1);
+      if (next >= 0xdc00 && next < 0xe000) pairs++;
+    }
+  }
+  return text.length - pairs;
+}
+
+function plain(value: JsonValue | Float64 | undefined): number | bigint | undefined {
+  if (value instanceof Float64) return value.value;
+  return isNumber(value) ? value : undefined;
+}

@@ -1,0 +1,63 @@
+import type { JsonPath, JsonValue } from "../json/json-value.ts";
+import { type ParseLimits, resolveLimits } from "../json/limits.ts";
+import { parseJson, positionInJson, positionsInJson } from "../json/parse-json.ts";
+import { readAsJson } from "../json/read-json.ts";
+import { decodeText, type Position } from "../json/text.ts";
+import { readYaml } from "../yaml/documents.ts";
+
+/** A document of a text, with its place. */
+export interface ParsedDocument {
+  value: JsonValue;
+  /** The file that it came from, for messages. */
+  source: string | undefined;
+  /**
+   * Where a path stands in the text: its key, or its list item. Of the nearest ancestor, if there is nothing at the
+   * path, so that "is missing" can point at what it is missing from.
+   */
+  positionOf(path: JsonPath): Position | undefined;
+  /** The same for many paths, in about the time of one. */
+  positionsOf?(paths: readonly JsonPath[]): (Position | undefined)[];
+}
+
+/** Options of the readers. */
+export interface ReadOptions {
+  /** The file or step that the text comes from, for messages. */
+  source?: string;
+  limits?: ParseLimits;
+}
+
+/**
+ * Reads all documents of a YAML or JSON text that a person or a program wrote, as Kubernetes reads it: YAML 1.1 booleans
+ * and numbers, keys as strings, integers exact (bigint beyond 2^53), objects with null prototypes. Empty documents are
+ * skipped, a byte order mark is ignored; duplicate keys, tags without a JSON form, NaN and infinities are errors.
+ *
+ * @throws {DocumentError} with every problem that was found, with line and column
+ */
+export function readDocuments(input: string | Uint8Array, options: ReadOptions = {}): ParsedDocument[] {
+  const { source } = options;
+  const limits = resolveLimits(options.limits);
+  const text = decodeText(input, limits, source);
+  const json = readAsJson(text, limits, source);
+  if (json !== undefined) {
+    return [
+      {
+        value: json,
+        source,
+        positionOf: (path) => positionInJson(text, path),
+        positionsOf: (paths) => positionsInJson(text, paths),
+      },
+    ];
+  }
+  return readYaml(text, limits, source).map((document) => ({ ...document, source }));
+}
+
+/**
+ * Reads a JSON text that a program wrote: what is not JSON is an error, not tried as YAML. Integers are exact, objects have
+ * null prototypes.
+ *
+ * @throws {DocumentError} with line and column
+ */
+export function parseJsonDocument(input: string | Uint8Array, options: ReadOptions = {}): JsonValue {
+  const limits = resolveLimits(options.limits);
+  return parseJson(decodeText(input, limits, options.source), limits, options.source);
+}

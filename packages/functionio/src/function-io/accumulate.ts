@@ -1,0 +1,113 @@
+import { formatPath, isObject, type JsonValue } from "../json/json-value.ts";
+import { firstDifference } from "./difference.ts";
+import { type Desired, type FunctionIO, type Observed, type Result, severityOf } from "./functionio.ts";
+
+/** The state after a step. */
+export interface Accumulated {
+  /** The desired state that the step returned: what the next step is given. */
+  desired: Desired;
+  /** The results of earlier steps, unaltered, then this step's. */
+  results: Result[];
+  /** This step's results alone. */
+  added: Result[];
+  /** What the step did that has no effect or is probably a mistake. Each names the step. */
+  warnings: Result[];
+  /** The first fatal result: the pipeline ends, and nothing is applied or deleted. */
+  fatal?: Result;
+}
+
+/** 20 dropped entries are named one by one; the rest are counted. */
+const MAX_NAMED_DROPS = 20;
+
+/**
+ * Adds what a step returned to what it was given (seed 000, "Function API": desired state is accumulated).
+ *
+ * - `observed` is never taken from a function. A different one is a Warning that names the first differing path; leaving
+ *   it out is fine.
+ * - `desired` is what the step returned. An entry that it dropped is a Warning: the entry is then left as it is.
+ * - Results of earlier steps cannot be erased or altered.
+ */
+export function accumulate(before: FunctionIO, returned: FunctionIO, step: string): Accumulated {
+  const earlier = before.results ?? [];
+  const added = newResults(earlier, returned.results ?? []);
+  const results = [...earlier, ...added];
+  const fatal = results.find((result) => severityOf(result) === "Fatal");
+  const warnings: Result[] = [];
+  const changed = changedObserved(before.observed, returned.observed);
+  if (changed !== undefined) {
+    const message = `step "${step}" changed ${changed}; observed state is read-only, the change has no effect`;
+    warnings.push({ severity: "Warning", message });
+  }
+  // After a fatal result nothing is applied, so that nothing is lost by dropping it.
+  if (fatal === undefined) warnings.push(...droppedEntries(before.desired, returned.desired, step));
+  return { desired: returned.desired ?? {}, results, added, warnings, ...(fatal && { fatal }) };
+}
+
+/** The results that are not earlier ones passed on: each earlier one accounts for one equal result. */
+function newResults(earlier: readonly Result[], returned: readonly Result[]): Result[] {
+  if (earlier.length === 0) return [...returned];
+  const known = new Map<string, Result[]>();
+  const key = (result: Result): string => `${result.severity}\n${result.message}`;
+  for (const result of earlier) {
+    const same = known.get(key(result));
+    if (same === undefined) known.set(key(result), [result]);
+    else same.push(result);
+  }
+  return returned.filter((result) => {
+    const same = known.get(key(result));
+    const index = same?.findIndex((one) => firstDifference(one, result) === undefined) ?? -1;
+    if (index === -1) return true;
+    same?.splice(index, 1);
+    return false;
+  });
+}
+
+function changedObserved(given: Observed, returned: Observed): string | undefined {
+  if (given === returned || isBlank(returned)) return undefined;
+  const { composite: givenComposite, resources: givenResources, ...givenRest } = given;
+  const { composite, resources, ...rest } = returned;
+  const difference =
+    firstDifference(withoutBlanks(givenComposite), withoutBlanks(composite))?.toSpliced(0, 0, "composite") ??
+    firstDifference(givenResources?.map(withoutBlanks), resources?.map(withoutBlanks))?.toSpliced(0, 0, "resources") ??
+    firstDifference(givenRest, rest);
+  return difference === undefined ? undefined : formatPath(["observed", ...difference]);
+}
+
+/** Nothing in it: many languages print what was left out as null, {} or []. */
+function isBlank(value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.every(isBlank);
+  if (!isObject(value)) return false;
+  for (const key in value) if (!isBlank(value[key])) return false;
+  return true;
+}
+
+/** A shallow copy without blank fields: `connectionDetails: []` is the same as none. */
+function withoutBlanks<T extends JsonValue | undefined>(value: T): T {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => !isBlank(field))) as T;
+}
+
+function droppedEntries(before: Desired | undefined, after: Desired | undefined, step: string): Result[] {
+  const warn = (message: string): Result => ({ severity: "Warning", message });
+  const warnings: Result[] = [];
+  if (!isBlank(before?.composite) && isBlank(after?.composite)) {
+    warnings.push(
+      warn(`step "${step}" dropped desired.composite, which an earlier step had set; return what you are given`),
+    );
+  }
+  const kept = new Set((after?.resources ?? []).map((entry) => entry.name));
+  const dropped = (before?.resources ?? []).filter((entry) => !kept.has(entry.name));
+  for (const { name } of dropped.slice(0, MAX_NAMED_DROPS)) {
+    warnings.push(
+      warn(
+        `step "${step}" dropped the desired resource "${name}", which an earlier step had added; ` +
+          `it is left as it is (return what you are given, or set its resource to null to delete it)`,
+      ),
+    );
+  }
+  if (dropped.length > MAX_NAMED_DROPS) {
+    warnings.push(warn(`step "${step}" dropped ${dropped.length - MAX_NAMED_DROPS} more desired resources`));
+  }
+  return warnings;
+}

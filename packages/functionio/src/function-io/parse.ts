@@ -1,0 +1,34 @@
+import { type ParsedDocument, type ReadOptions, readDocuments } from "../document/read.ts";
+import { DocumentError, FunctionIOError } from "../json/errors.ts";
+import { checkFunctionIO } from "./check-functionio.ts";
+import type { FunctionIO } from "./functionio.ts";
+import type { ValidateOptions } from "./validate.ts";
+
+/** Options of {@link parseFunctionIO}. */
+export interface ParseOptions extends ReadOptions, ValidateOptions {}
+
+/**
+ * Parses and validates one FunctionIO in JSON or YAML (seed 000, "Function API"). Unknown fields survive; nulls where an
+ * object or list belongs are dropped; a missing `observed` becomes `{}`.
+ *
+ * @throws {FunctionIOError} with all issues, their field paths, lines and columns
+ */
+export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions = {}): FunctionIO {
+  const { source } = options;
+  let documents: ParsedDocument[];
+  try {
+    documents = readDocuments(text, options);
+  } catch (error) {
+    throw error instanceof DocumentError ? FunctionIOError.from(error) : error;
+  }
+  const [document, second] = documents;
+  if (document === undefined) {
+    const message = "expected a FunctionIO, found nothing";
+    throw new FunctionIOError("Empty", [{ path: "", message }], source);
+  }
+  if (second !== undefined) {
+    const message = `expected one FunctionIO, found ${documents.length} documents`;
+    throw new FunctionIOError("MultipleDocuments", [{ path: "", message, ...second.positionOf([]) }], source);
+  }
+  return checkFunctionIO(document, options);
+}

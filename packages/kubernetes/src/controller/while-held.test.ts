@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { connect } from "../client/connect.ts";
+import { whileHeld } from "./while-held.ts";
+
+const MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } };
+const REFERENCE = { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "a" };
+
+test("a process that was stopped, and has not been told yet that its lease is over, writes nothing", async () => {
+  await using server = await fakeApiServer(({ json }) => json(MAP));
+  const base = await connect({ access: server.access, fieldManager: "test" });
+  const client = whileHeld(base, { lost: new AbortController().signal, held: false });
+  await expect(client.apply(MAP)).rejects.toMatchObject({ code: "Aborted" });
+  expect(server.requests).toEqual([]);
+  await base.close();
+});
+
+test("without the lease nothing is written, and what waits to be tried again is not; reads go on", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  await using server = await fakeApiServer(({ method, status, json }) => {
+    if (method === "GET") return json(MAP);
+    status(429, "TooManyRequests", {}, { "retry-after": "5" });
+    resolve();
+  });
+  const base = await connect({ access: server.access, fieldManager: "test" });
+  const lost = new AbortController();
+  const lease = { lost: lost.signal, held: true };
+  const client = whileHeld(base, lease);
+  try {
+    const write = expect(client.apply(MAP)).rejects.toMatchObject({ code: "Aborted" });
+    await asked;
+    lost.abort();
+    lease.held = false;
+    await write;
+    const patches = server.requests.filter((request) => request.startsWith("PATCH"));
+    expect(patches).toHaveLength(1);
+    for (const refused of [
+      client.create(MAP),
+      client.update(MAP),
+      client.apply(MAP),
+      client.patch(REFERENCE, "merge", {}),
+      client.delete(REFERENCE),
+      client.raw("POST", "/x"),
+    ]) {
+      await expect(refused).rejects.toMatchObject({ code: "Aborted" });
+    }
+    expect((await client.get(REFERENCE)).metadata.name).toBe("a");
+    expect(server.requests.every((request) => request.startsWith("GET") || patches.includes(request))).toBe(true);
+  } finally {
+    await base.close();
+  }
+});

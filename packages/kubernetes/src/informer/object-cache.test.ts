@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { thing } from "../../test-support/scripted-client.ts";
+import type { LiveObject } from "../client/client.ts";
+import { objectCache } from "./object-cache.ts";
+
+test("whatever comes, and however often it is listed again, what was told adds up to what the server has", () => {
+  const step = fc.record({ name: fc.constantFrom("a", "b", "c"), what: fc.constantFrom("write", "delete", "remake") });
+  const round = fc.record({ steps: fc.array(step), seen: fc.boolean(), repeat: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(round), (rounds) => {
+      const server = new Map<string, LiveObject>();
+      const told = new Map<string, LiveObject>();
+      const cache = objectCache(
+        {
+          added(object) {
+            expect(told.has(object.metadata.name)).toBe(false);
+            told.set(object.metadata.name, object);
+          },
+          updated(object, before) {
+            expect(told.get(object.metadata.name)).toBe(before);
+            expect(object.metadata.uid).toBe(before.metadata.uid);
+            told.set(object.metadata.name, object);
+          },
+          deleted(last) {
+            expect(told.get(last.metadata.name)?.metadata.uid).toBe(last.metadata.uid);
+            told.delete(last.metadata.name);
+          },
+        },
+        () => expect.unreachable(),
+      );
+      cache.addIndexers({ uid: ({ metadata }) => [metadata.uid] });
+      let version = 8;
+      for (const { steps, seen, repeat } of rounds) {
+        const events: Parameters<typeof cache.apply>[0][] = [];
+        for (const { name, what } of steps) {
+          const before = server.get(name);
+          version++;
+          if (before !== undefined && what !== "write") {
+            server.delete(name);
+            events.push({ type: "DELETED", object: thing(name, version, { uid: before.metadata.uid }) });
+            version++;
+          }
+          if (what === "delete") continue;
+          const uid = what === "remake" || before === undefined ? `${name}${version}` : before.metadata.uid;
+          const object = thing(name, version, { uid });
+          events.push({ type: server.has(name) ? "MODIFIED" : "ADDED", object });
+          server.set(name, object);
+        }
+        // Either the watch sees it all, perhaps twice, or it breaks and a list comes.
+        if (seen) for (const event of repeat ? [...events, ...events] : events) cache.apply(event);
+        if (!seen || repeat) cache.replace([...server.values()]);
+        expect(told).toEqual(server);
+        expect(cache.list().length).toBe(server.size);
+        for (const object of server.values()) expect(cache.byIndex("uid", object.metadata.uid)).toEqual([object]);
+      }
+    }),
+  );
+});

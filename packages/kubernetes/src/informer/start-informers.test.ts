@@ -1,0 +1,312 @@
+import { expect, test, vi } from "vitest";
+import { type Step, scriptedClient, thing } from "../../test-support/scripted-client.ts";
+import type { LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
+import type { Informer } from "./informer.ts";
+import { startInformers, withoutManagedFields } from "./start-informers.ts";
+
+const THING: ResourceKind = { group: "", version: "v1", kind: "Thing", plural: "things", namespaced: true };
+const BACKOFF = { firstMs: 1, longestMs: 2 };
+
+const added = (object: LiveObject): WatchEvent => ({ type: "ADDED", object });
+const modified = (object: LiveObject): WatchEvent => ({ type: "MODIFIED", object });
+const deleted = (object: LiveObject): WatchEvent => ({ type: "DELETED", object });
+const bookmark = (version: string): WatchEvent => ({ type: "BOOKMARK", object: thing("", version) });
+
+interface Run {
+  informer: Informer;
+  asked: string[];
+  events: string[];
+  errors: unknown[];
+}
+
+async function run(steps: readonly Step[], check: (run: Run) => Promise<void>): Promise<void> {
+  const { client, asked } = scriptedClient(steps);
+  const errors: unknown[] = [];
+  const informers = startInformers(client, { backoff: BACKOFF, onError: (error) => errors.push(error) });
+  const { informer } = informers.acquire(THING);
+  const events: string[] = [];
+  const told = (type: string, { metadata }: LiveObject): unknown =>
+    events.push(`${type} ${metadata.name}@${metadata.resourceVersion}`);
+  informer.subscribe({
+    added: (object) => told("added", object),
+    updated: (object, before) => told(`updated ${before.metadata.resourceVersion} to`, object),
+    deleted: (last) => told("deleted", last),
+  });
+  try {
+    await check({ informer, asked, events, errors });
+  } finally {
+    await informers.stop();
+  }
+}
+
+test("a list and the watch after it become a cache, and each change is told once", async () => {
+  await run(
+    [
+      { list: [thing("a", 1), thing("b", 2)], version: "2" },
+      {
+        watch: [added(thing("c", 3)), modified(thing("a", 4)), deleted(thing("b", 5)), modified(thing("d", 6))],
+        last: "hang",
+      },
+    ],
+    async ({ informer, asked, events }) => {
+      await informer.whenSynced();
+      await expect.poll(() => events.at(-1)).toBe("added d@6");
+      expect(events).toEqual(["added a@1", "added b@2", "added c@3", "updated 1 to a@4", "deleted b@5", "added d@6"]);
+      expect(informer.cache.list().map(({ metadata }) => metadata.name)).toEqual(["a", "c", "d"]);
+      expect(informer.cache.get("a", "default")?.metadata.resourceVersion).toBe("4");
+      expect(informer.cache.list("other")).toEqual([]);
+      expect(asked).toEqual(["list", "watch 2"]);
+    },
+  );
+});
+
+test("a watch that ends or breaks goes on where it was, bookmarks counted, without a list", async () => {
+  await run(
+    [
+      { list: [], version: "1" },
+      { watch: [added(thing("a", 5)), bookmark("9")], last: "end" },
+      { watch: [], last: "Unreachable" },
+      { watch: [], last: "Busy" },
+      { watch: [added(thing("b", 12))], last: "hang" },
+    ],
+    async ({ asked, events }) => {
+      await expect.poll(() => events).toEqual(["added a@5", "added b@12"]);
+      expect(asked).toEqual(["list", "watch 1", "watch 9", "watch 9", "watch 9"]);
+    },
+  );
+});
+
+test("after 410 a list tells what was missed: deletions, changes, and objects that were made again", async () => {
+  await run(
+    [
+      { list: [thing("a", 1), thing("b", 2), thing("c", 3), thing("same", 4)], version: "4" },
+      { watch: [], last: "Expired" },
+      { list: [thing("b", 20), thing("c", 30, { uid: "another" }), thing("same", 4), thing("d", 40)], version: "50" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ asked, events, errors }) => {
+      await expect.poll(() => asked).toEqual(["list", "watch 4", "list", "watch 50"]);
+      expect(events.slice(4)).toEqual(["deleted a@1", "updated 2 to b@20", "deleted c@3", "added c@30", "added d@40"]);
+      expect(errors).toEqual([]);
+    },
+  );
+});
+
+test("a kind that may be listed and not watched is listed less and less often", async () => {
+  vi.useFakeTimers();
+  try {
+    for (const code of ["Forbidden", "Invalid", "ServerError", "Expired"] as const) {
+      const steps = Array.from({ length: 1000 }, (): Step[] => [
+        { list: [], version: "1" },
+        { watch: [], last: code },
+      ]).flat();
+      const { client, asked } = scriptedClient(steps);
+      const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 1000 } });
+      informers.acquire(THING);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(asked.filter((what) => what === "list").length).toBeLessThan(20);
+      await informers.stop();
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each<[string, Step]>([
+  ["told of something", { watch: [bookmark("1")], last: "Unreachable" }],
+  ["was quiet for some time", { watch: [], last: "end", ms: 5_000 }],
+])("a watch that %s makes up for those that broke before", async (_, good) => {
+  vi.useFakeTimers();
+  try {
+    const steps = Array.from({ length: 40 }, (): Step[] => [{ watch: [], last: "Unreachable" }, good]).flat();
+    const { client, asked } = scriptedClient([{ list: [], version: "1" }, ...steps, { watch: [], last: "hang" }]);
+    // Else it would wait for days before the last of them.
+    const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 2 ** 30 } });
+    informers.acquire(THING);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(asked).toHaveLength(steps.length + 2);
+    await informers.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a server that was restored from a backup is believed", async () => {
+  await run(
+    [
+      { list: [thing("a", 9)], version: "10" },
+      // Its versions are ahead of the server's: "Too large resource version".
+      { watch: [], last: "Timeout" },
+      { list: [thing("a", 5)], version: "6" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ informer, asked, events }) => {
+      await expect.poll(() => asked).toEqual(["list", "watch 10", "list", "watch 6"]);
+      expect(events).toEqual(["added a@9", "updated 9 to a@5"]);
+      expect(informer.cache.get("a", "default")?.metadata.resourceVersion).toBe("5");
+    },
+  );
+});
+
+test("events that were seen already, or are older, change nothing", async () => {
+  await run(
+    [
+      { list: [thing("a", 9)], version: "10" },
+      {
+        watch: [
+          added(thing("a", 9)),
+          modified(thing("a", 8)),
+          deleted(thing("a", 7, { uid: "one before" })),
+          deleted(thing("never seen", 8)),
+          modified(thing("a", 11)),
+        ],
+        last: "hang",
+      },
+    ],
+    async ({ events }) => {
+      await expect.poll(() => events).toEqual(["added a@9", "updated 9 to a@11"]);
+    },
+  );
+});
+
+test("a server that is away, or does not serve the kind yet, is asked until it does, and each failure is told", async () => {
+  await run(
+    [
+      { listFails: "Unreachable" },
+      { listFails: "KindNotServed" },
+      { listFails: "Forbidden" },
+      { list: [thing("a", 1)], version: "1" },
+      { watch: [], last: "KindNotServed" },
+      { list: [], version: "3" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ informer, asked, events, errors }) => {
+      await informer.whenSynced();
+      await expect.poll(() => asked).toHaveLength(7);
+      expect(events).toEqual(["added a@1", "deleted a@1"]);
+      expect(errors).toMatchObject(
+        ["Unreachable", "KindNotServed", "Forbidden", "KindNotServed"].map((code) => ({ code })),
+      );
+    },
+  );
+});
+
+test("indexes follow their objects, whether declared before or after they came", async () => {
+  await run(
+    [
+      { list: [thing("a", 1, { labels: { of: "x" } }), thing("b", 2, { labels: { of: "x" } })], version: "2" },
+      {
+        watch: [
+          modified(thing("a", 3, { labels: { of: "y" } })),
+          deleted(thing("b", 4)),
+          added(thing("c", 5, { labels: { of: "y" } })),
+        ],
+        last: "hang",
+      },
+    ],
+    async ({ informer, events }) => {
+      const keys = (object: LiveObject): string[] => Object.values(object.metadata.labels ?? {}).map(String);
+      informer.addIndexers({ early: keys });
+      await expect.poll(() => events).toHaveLength(5);
+      informer.addIndexers({ late: keys });
+      for (const index of ["early", "late"]) {
+        expect(informer.cache.byIndex(index, "x")).toEqual([]);
+        expect(informer.cache.byIndex(index, "y").map(({ metadata }) => metadata.name)).toEqual(["a", "c"]);
+      }
+      expect(() => informer.cache.byIndex("none", "x")).toThrow(TypeError);
+    },
+  );
+});
+
+test("a handler that throws is reported, and neither the others nor the cache suffer", async () => {
+  await run(
+    [
+      { list: [thing("a", 1)], version: "1" },
+      { watch: [added(thing("b", 2))], last: "hang" },
+    ],
+    async ({ informer, events, errors }) => {
+      informer.subscribe({
+        added: () => {
+          throw new Error("a mistake");
+        },
+      });
+      await expect.poll(() => events).toEqual(["added a@1", "added b@2"]);
+      expect(errors).toHaveLength(2);
+    },
+  );
+});
+
+test("an object that an indexer does not understand is in the cache all the same, and so are the others", async () => {
+  await run(
+    [
+      { list: [], version: "1" },
+      { watch: [added(thing("bad", 2)), added(thing("good", 3))], last: "hang" },
+    ],
+    async ({ informer, events, asked, errors }) => {
+      informer.addIndexers({
+        names({ metadata }) {
+          if (metadata.name === "bad") throw new Error("a mistake");
+          return [metadata.name];
+        },
+      });
+      await expect.poll(() => events).toEqual(["added bad@2", "added good@3"]);
+      expect(informer.cache.byIndex("names", "good")).toHaveLength(1);
+      expect(informer.cache.get("bad", "default")).toBeDefined();
+      expect(asked).toEqual(["list", "watch 1"]);
+      expect(errors).toHaveLength(1);
+    },
+  );
+});
+
+test("who subscribes late is told of all that is there; who is taken off, of nothing more", async () => {
+  await run(
+    [
+      { list: [thing("a", 1)], version: "1" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ informer }) => {
+      await informer.whenSynced();
+      const late: string[] = [];
+      const leave = informer.subscribe({ added: ({ metadata }) => late.push(metadata.name) });
+      leave();
+      expect(late).toEqual(["a"]);
+    },
+  );
+});
+
+test("an informer is shared by kind and selector, and ends with its last user", async () => {
+  const { client, asked } = scriptedClient([]);
+  const informers = startInformers(client);
+  const one = informers.acquire(THING);
+  const two = informers.acquire({ ...THING });
+  const labelled = informers.acquire(THING, { labelSelector: "a=b" });
+  expect(two.informer).toBe(one.informer);
+  expect(labelled.informer).not.toBe(one.informer);
+  expect(informers.peek(THING)).toBeUndefined();
+  one.release();
+  one.release();
+  expect(informers.acquire(THING).informer).toBe(two.informer);
+  two.release();
+  expect(asked).toEqual(["list", "list"]);
+  await informers.stop();
+  expect(() => informers.acquire(THING)).toThrow(TypeError);
+});
+
+test("waiting for the first list can be given up", async () => {
+  const { client } = scriptedClient([]);
+  const informers = startInformers(client);
+  const reason = new Error("enough");
+  await expect(informers.acquire(THING).informer.whenSynced(AbortSignal.abort(reason))).rejects.toBe(reason);
+  await informers.stop();
+});
+
+test("what is not wanted of an object is not kept", async () => {
+  const object = thing("a", 1);
+  object.metadata["managedFields"] = [{ manager: "x" }];
+  const { client } = scriptedClient([{ list: [object], version: "1" }]);
+  const informers = startInformers(client, { keep: withoutManagedFields });
+  const { informer } = informers.acquire(THING);
+  await informer.whenSynced();
+  expect(informer.cache.get("a", "default")?.metadata).not.toHaveProperty("managedFields");
+  await informers.stop();
+});

@@ -1,0 +1,63 @@
+import type { HistoryEntry, ImageConfig } from "../image/manifest.ts";
+import type { Platform } from "../image/platform.ts";
+import type { Image } from "../store/store.ts";
+import type { BuiltLayer } from "./build-layer.ts";
+
+/** What the image starts, over what its base says. */
+export interface BuildConfig {
+  /** Replaces the base's command as well, as a Dockerfile's ENTRYPOINT does. */
+  readonly entrypoint?: readonly string[] | undefined;
+  readonly cmd?: readonly string[] | undefined;
+  /** Added to the base's. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly workdir?: string | undefined;
+  readonly user?: string | undefined;
+  /** Added to the base's. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The time that everything in an image has, so that it can be reproduced. */
+export const CREATED = "1970-01-01T00:00:00Z";
+
+/** The image config file of layers on a base. */
+export function imageConfig(
+  base: Image | undefined,
+  built: readonly BuiltLayer[],
+  config: BuildConfig,
+  platform: Platform,
+): ImageConfig {
+  const from = base?.config.config ?? {};
+  const env = Object.entries(config.env ?? {});
+  const names = new Set(env.map(([name]) => name));
+  const kept = (from.Env ?? []).filter((entry) => !names.has(entry.slice(0, entry.indexOf("="))));
+  const labels = { ...from.Labels, ...config.labels };
+  const { Cmd: baseCmd, ...fromWithoutCmd } = from;
+  const cmd = config.cmd ?? (config.entrypoint === undefined ? baseCmd : undefined);
+  const history: HistoryEntry[] = built.map(() => ({ created: CREATED, created_by: "xfn build" }));
+  const { os, architecture, variant } = platform;
+  return {
+    created: CREATED,
+    architecture,
+    os,
+    ...(variant !== undefined && { variant }),
+    config: {
+      ...fromWithoutCmd,
+      ...(env.length + kept.length > 0 && { Env: [...kept, ...env.map(([name, value]) => `${name}=${value}`)] }),
+      ...(config.entrypoint !== undefined && { Entrypoint: config.entrypoint }),
+      ...(cmd !== undefined && { Cmd: cmd }),
+      ...(config.workdir !== undefined && { WorkingDir: config.workdir }),
+      ...(config.user !== undefined && { User: config.user }),
+      ...(Object.keys(labels).length > 0 && { Labels: sorted(labels) }),
+    },
+    rootfs: {
+      type: "layers",
+      diff_ids: [...(base?.config.rootfs?.diff_ids ?? []), ...built.map(({ diffId }) => diffId)],
+    },
+    history: [...(base?.config.history ?? []), ...history],
+  };
+}
+
+/** By key: whoever gave them, and in what order, must not be seen in a digest. */
+export function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, statSync } from "node:fs";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type Pack, pack } from "tar-stream";
+import { ImageError } from "../base/errors.ts";
+import type { Descriptor } from "../image/manifest.ts";
+import { OCI_LAYER, OCI_LAYER_GZIP } from "../image/media-types.ts";
+import { layerGzip, PackedBytes } from "../layer/gzip-layer.ts";
+
+/** One file of a layer to be built. Times, owners and order are ours, so that the same files give the same digest. */
+export type BuildEntry = {
+  /** Where it goes in the image; a leading slash does not matter. */
+  readonly path: string;
+  /** Permission bits. Default 0644, for directories 0755. */
+  readonly mode?: number | undefined;
+} & (
+  | { readonly content: Uint8Array | string }
+  /** A file on disk; its own mode is not looked at. */
+  | { readonly source: string }
+  /** Target of a symbolic link. */
+  | { readonly link: string }
+  | { readonly directory: true }
+);
+
+export interface BuildLayer {
+  readonly entries: readonly BuildEntry[];
+  /** On the layer's descriptor, such as `io.crossplane.xpkg: base`. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** Default gzip. `none` is quicker to build and unpack where the image is not to travel. */
+  readonly compression?: "gzip" | "none" | undefined;
+}
+
+export interface BuiltLayer {
+  readonly descriptor: Descriptor;
+  readonly diffId: string;
+}
+
+/** What reproduces an image later must not depend on when it was built. */
+const EPOCH = new Date(0);
+
+const MAX_MODE = 0o1777;
+
+/**
+ * Writes a layer to a file.
+ *
+ * @param bottom whether nothing lies below: then directories that paths only imply get entries of their own. Above
+ *   other layers they must not, as `lib/` would replace a lower layer's link `lib -> usr/lib`.
+ * @throws ImageError BuildFailed
+ */
+export async function buildLayer(layer: BuildLayer, path: string, bottom: boolean): Promise<BuiltLayer> {
+  const entries = sortEntries(layer.entries, bottom);
+  const archive = pack();
+  const diff = createHash("sha256");
+  const gzip = layer.compression === "none" ? [] : [layerGzip()];
+  const packed = new PackedBytes(gzip.length > 0);
+  const plain = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      diff.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const sink = createWriteStream(path, { flags: "wx", mode: 0o600 });
+  const written = pipeline([archive as unknown as NodeJS.ReadableStream, plain, ...gzip, packed, sink]);
+  try {
+    await Promise.all([addEntries(archive, entries), written]);
+  } catch (error) {
+    archive.destroy();
+    await written.catch(() => {});
+    throw error instanceof ImageError
+      ? error
+      : new ImageError("BuildFailed", (error as Error).message, { cause: error });
+  }
+  const descriptor = {
+    mediaType: layer.compression === "none" ? OCI_LAYER : OCI_LAYER_GZIP,
+    digest: packed.digest(),
+    size: packed.size,
+    ...(layer.annotations !== undefined && { annotations: layer.annotations }),
+  };
+  return { descriptor, diffId: `sha256:${diff.digest("hex")}` };
+}
+
+async function addEntries(archive: Pack, entries: readonly BuildEntry[]): Promise<void> {
+  for (const entry of entries) await addEntry(archive, entry);
+  archive.finalize();
+}
+
+function addEntry(archive: Pack, entry: BuildEntry): Promise<void> {
+  const common = { name: entry.path, mtime: EPOCH, uid: 0, gid: 0, uname: "", gname: "" };
+  return new Promise((resolve, reject) => {
+    // An archive that has failed calls nobody back.
+    const failed = (): void => reject(new ImageError("BuildFailed", "the archive could not be written"));
+    archive.once("close", failed);
+    const done = (error?: Error | null): void => {
+      archive.off("close", failed);
+      if (error) reject(error);
+      else resolve();
+    };
+    if ("directory" in entry) {
+      archive.entry({ ...common, name: `${entry.path}/`, type: "directory", mode: entry.mode ?? 0o755 }, done);
+    } else if ("link" in entry) {
+      archive.entry({ ...common, type: "symlink", linkname: entry.link, mode: 0o777 }, done);
+    } else if ("content" in entry) {
+      archive.entry(
+        { ...common, type: "file", mode: entry.mode ?? 0o644 },
+        Buffer.from(entry.content as Uint8Array),
+        done,
+      );
+    } else {
+      const stats = statSync(entry.source);
+      if (!stats.isFile())
+        throw new ImageError("BuildFailed", `${entry.source} is not a regular file`, { entry: entry.path });
+      // A file that grows or shrinks meanwhile makes the archive fail.
+      const sink = archive.entry({ ...common, type: "file", mode: entry.mode ?? 0o644, size: stats.size }, done);
+      pipeline(createReadStream(entry.source), sink as unknown as NodeJS.WritableStream).catch(reject);
+    }
+  });
+}
+
+function sortEntries(entries: readonly BuildEntry[], bottom: boolean): BuildEntry[] {
+  const byPath = new Map<string, BuildEntry>();
+  for (const entry of entries) {
+    const parts = entry.path.split("/").filter((part) => part !== "" && part !== ".");
+    const path = parts.join("/");
+    const wrong = check(entry, parts);
+    if (wrong !== undefined) throw new ImageError("BuildFailed", wrong, { entry: entry.path });
+    if (byPath.has(path)) throw new ImageError("BuildFailed", "there are two files of this name", { entry: path });
+    byPath.set(path, { ...entry, path });
+  }
+  if (bottom) {
+    // Those that are added meanwhile have their parents added with them.
+    for (const path of Array.from(byPath.keys())) {
+      for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
+        const parent = path.slice(0, at);
+        if (!byPath.has(parent)) byPath.set(parent, { path: parent, directory: true });
+      }
+    }
+  }
+  // By bytes, not by a locale.
+  return [...byPath.values()].sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
+}
+
+function check(entry: BuildEntry, parts: readonly string[]): string | undefined {
+  if (parts.length === 0) return "a path must name a file in the image";
+  if (parts.includes("..")) return "a path must not lead out of the image";
+  if (parts.some((part) => part.startsWith(".wh."))) return "a name that begins with .wh. would delete a file";
+  if (entry.path.includes("\0")) return "a path must not hold a NUL byte";
+  const { mode } = entry;
+  if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MAX_MODE))
+    return `mode ${mode} is not one of permission bits`;
+  return undefined;
+}

@@ -1,0 +1,68 @@
+import { constants, copyFileSync } from "node:fs";
+import { ImageError } from "../base/errors.ts";
+import type { Descriptor } from "../image/manifest.ts";
+import { layoutWriter, parseLayoutName } from "../store/layout.ts";
+import { internalsOf, localNameOf, type Store } from "../store/store.ts";
+
+/** Where the pieces of a built image go. */
+export interface BuildTarget {
+  has(digest: string): boolean;
+  /** A path for a blob that is being written. */
+  temporary(): string;
+  commit(temporary: string, digest: string): void;
+  write(digest: string, bytes: Uint8Array): void;
+  discard(temporary: string): void;
+  /** @returns the name under which the image is found */
+  finish(top: Descriptor): string;
+}
+
+/** The target that a name means: an OCI layout for `oci:DIR[:TAG]`, else the store. */
+export function buildTarget(store: Store, name: string): BuildTarget {
+  return name.startsWith("oci:") ? layoutTarget(name) : storeTarget(store, name);
+}
+
+/** Brings a layer of the base to the target. @throws ImageError NotFound where the store no longer holds it */
+export function copyBlob(store: Store, target: BuildTarget, blob: Descriptor): void {
+  if (target.has(blob.digest)) return;
+  const { layers, directory } = internalsOf(store);
+  if (!layers.hasBlob(blob))
+    throw new ImageError("NotFound", "a layer of the base is no longer in the store: pull it again", {
+      digest: blob.digest,
+    });
+  const temporary = target.temporary();
+  copyFileSync(directory.blobPath(blob.digest), temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  target.commit(temporary, blob.digest);
+}
+
+function layoutTarget(name: string): BuildTarget {
+  const { dir, tag } = parseLayoutName(name);
+  const writer = layoutWriter(dir);
+  return {
+    has: (digest) => writer.has(digest),
+    temporary: () => writer.temporary(),
+    commit: (temporary, digest) => writer.commit(temporary, digest),
+    write: (digest, bytes) => writer.write(digest, bytes),
+    discard: (temporary) => writer.discard(temporary),
+    finish(top) {
+      writer.tag(top, tag);
+      return `oci:${dir}${tag === undefined ? "" : `:${tag}`}`;
+    },
+  };
+}
+
+function storeTarget(store: Store, name: string): BuildTarget {
+  const { directory, images, names } = internalsOf(store);
+  const filed = localNameOf(name);
+  return {
+    // Only the base is asked for, and that is where it comes from.
+    has: () => true,
+    temporary: () => directory.temporary(),
+    commit: (temporary, digest) => void directory.commit(temporary, directory.blobPath(digest)),
+    write: (digest, bytes) => images.keepDocument(digest, bytes),
+    discard: (temporary) => directory.remove(temporary),
+    finish({ mediaType, digest, size }) {
+      names.put({ name: filed, target: { mediaType, digest, size }, manifests: {}, built: true });
+      return filed;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { sha256, testImage } from "../../testing/layout.ts";
+import { sandbox } from "../../testing/sandbox.ts";
+import { file, tarball } from "../../testing/tarball.ts";
+import { internalsOf, openStore } from "../store/store.ts";
+import { readContentGraph } from "./content-graph.ts";
+import type { ImageSource } from "./image-source.ts";
+
+const image = testImage([tarball([file("a", "1")])]);
+const mediaType = "application/vnd.oci.image.index.v1+json";
+const platform = { os: "linux", architecture: "amd64" };
+const bytes = Buffer.from(
+  JSON.stringify({ schemaVersion: 2, mediaType, manifests: [{ ...image.manifest, platform }] }),
+);
+const top = { bytes, digest: sha256(bytes), mediaType };
+
+/** Has another manifest of the same size under the digest. */
+function lyingSource(): ImageSource {
+  const other = testImage([tarball([file("b", "1")])]);
+  const wrong = other.blobs.get(other.manifest.digest) as Buffer;
+  expect(wrong.length).toBe(image.manifest.size);
+  return {
+    manifest: async () => ({ bytes: wrong, digest: image.manifest.digest }),
+    blob: async ({ digest }) => [other.blobs.get(digest) as Buffer] as unknown as AsyncIterable<Uint8Array>,
+    close: async () => {},
+  };
+}
+
+test("a source that gives another manifest than it was asked for is not believed, by a copy", async () => {
+  const reading = readContentGraph(lyingSource(), top, undefined, new AbortController().signal);
+  await expect(reading).rejects.toMatchObject({ code: "DigestMismatch", digest: image.manifest.digest });
+});
+
+test("nor by a pull", async () => {
+  using box = sandbox();
+  const { images } = internalsOf(await openStore({ dir: box.store }));
+  const preparing = images.prepare(top, { name: "fn", source: lyingSource(), platform });
+  await expect(preparing).rejects.toMatchObject({ code: "DigestMismatch", digest: image.manifest.digest });
+});

@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ImageError } from "../base/errors.ts";
+import { parseReference } from "./reference.ts";
+
+const DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
+
+describe("parseReference", () => {
+  test.each([
+    ["busybox", "docker.io/library/busybox:latest"],
+    ["busybox:1.37", "docker.io/library/busybox:1.37"],
+    ["org/fn", "docker.io/org/fn:latest"],
+    ["docker.io/busybox", "docker.io/library/busybox:latest"],
+    ["index.docker.io/library/busybox", "docker.io/library/busybox:latest"],
+    ["ghcr.io/org/fn:v1", "ghcr.io/org/fn:v1"],
+    ["localhost/fn", "localhost/fn:latest"],
+    ["localhost:5000/fn", "localhost:5000/fn:latest"],
+    ["127.0.0.1:5000/a/b/c:t", "127.0.0.1:5000/a/b/c:t"],
+    ["[::1]:5000/fn", "[::1]:5000/fn:latest"],
+    ["Registry.Example/fn", "registry.example/fn:latest"],
+    [`ghcr.io/org/fn@${DIGEST}`, `ghcr.io/org/fn@${DIGEST}`],
+    [`ghcr.io/org/fn:v1@${DIGEST}`, `ghcr.io/org/fn:v1@${DIGEST}`],
+  ])("%s is %s", (text, name) => {
+    expect(parseReference(text).toString()).toBe(name);
+  });
+
+  test("a name without a registry belongs to the default registry, as it is written", () => {
+    const reference = parseReference("fn", { defaultRegistry: "xpkg.example" });
+    expect(reference).toMatchObject({ registry: "xpkg.example", repository: "fn", tag: "latest", qualified: false });
+    expect(reference.localName).toBe("fn:latest");
+  });
+
+  test.each([
+    "",
+    ":v1",
+    "Upper",
+    "a//b",
+    "/a",
+    "a/",
+    "a:",
+    "a:b c",
+    "a@sha256:abc",
+    "a@sha256:../../x",
+    `a@md5:${"0".repeat(32)}`,
+    "../x",
+    "a/../b",
+    "host:0/a",
+    "host:99999/a",
+    "-bad.example/a",
+    `a:${"t".repeat(129)}`,
+    "a".repeat(256),
+    "a".repeat(100_000),
+    "http://ghcr.io/a",
+    "a\n",
+  ])("refuses %j", (text) => {
+    expect(() => parseReference(text)).toThrow(expect.objectContaining({ code: "InvalidReference" }));
+  });
+
+  test("refuses a default registry that would not read as one in the full name", () => {
+    expect(() => parseReference("fn", { defaultRegistry: "registry" })).toThrow(ImageError);
+  });
+
+  const component = fc.stringMatching(/^[a-z0-9]{1,8}([._-][a-z0-9]{1,4})?$/);
+  const registry = fc.oneof(
+    fc.constant(""),
+    fc.domain(),
+    fc.constantFrom("localhost", "localhost:5000", "127.0.0.1:80"),
+  );
+  const tag = fc.option(fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,20}$/), { nil: "" });
+  const valid = fc
+    .tuple(registry, fc.array(component, { minLength: 1, maxLength: 4 }), tag, fc.boolean())
+    .map(([host, path, name, pinned]) => {
+      const prefix = host === "" ? "" : `${host}/`;
+      return `${prefix}${path.join("/")}${name === "" ? "" : `:${name}`}${pinned ? `@${DIGEST}` : ""}`;
+    });
+
+  test("reading the full name again gives the same reference", () => {
+    fc.assert(
+      fc.property(valid, (text) => {
+        const once = parseReference(text);
+        const again = parseReference(once.toString());
+        expect(again.toString()).toBe(once.toString());
+        expect({ ...again, qualified: 0, localName: 0, toString: 0 }).toEqual({
+          ...once,
+          qualified: 0,
+          localName: 0,
+          toString: 0,
+        });
+      }),
+    );
+  });
+
+  test("any text is read or refused as InvalidReference, and what is read has no way out of a path", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[a-z.:/@-]{0,40}$/)), (text) => {
+        try {
+          const { registry: host, repository } = parseReference(text);
+          expect(`${host}/${repository}`.split("/")).not.toContain("..");
+          expect(repository).not.toMatch(/\/\/|^\/|\/$|[\s?#%\\]/);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "InvalidReference" });
+        }
+      }),
+    );
+  });
+});

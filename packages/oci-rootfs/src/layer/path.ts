@@ -1,0 +1,52 @@
+import { ImageError } from "../base/errors.ts";
+import type { LayerLimits } from "./limits.ts";
+
+/**
+ * Paths inside a layer are byte strings, not text. Inside this package they are JavaScript strings with one character
+ * per byte ("binary" strings), so that a name that is not UTF-8 keeps its bytes and two such names stay distinct.
+ */
+export type BytePath = string;
+
+export function toBytePath(text: string): BytePath {
+  return isAscii(text) ? text : Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** For messages. */
+export function fromBytePath(path: BytePath): string {
+  return isAscii(path) ? path : Buffer.from(path, "latin1").toString("utf8");
+}
+
+/** What node:fs takes: a string where that is the same, else the bytes. */
+export function systemPath(directory: string, path: BytePath): string | Buffer {
+  if (path === "") return directory;
+  if (isAscii(path)) return `${directory}/${path}`;
+  return Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(path, "latin1")]);
+}
+
+function isAscii(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII is what is meant
+  return !/[^\x00-\x7f]/.test(text);
+}
+
+/**
+ * Takes an entry's path apart. A leading slash means the layer's root, as every tool has it.
+ *
+ * @throws ImageError UnsafeLayer for `..`, NUL, or beyond the limits
+ */
+export function splitEntryPath(path: BytePath, limits: LayerLimits): string[] {
+  if (path.length > limits.maxPathBytes) throw unsafe(`path of ${path.length} bytes, more than ${limits.maxPathBytes}`);
+  if (path.includes("\0")) throw unsafe("NUL in path");
+  if (path === "") throw unsafe("empty path");
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  if (parts.length > limits.maxDepth) throw unsafe(`path of ${parts.length} components, more than ${limits.maxDepth}`);
+  for (const part of parts) {
+    if (part === "..") throw unsafe("path leads out of the layer's root");
+    if (part.length > limits.maxNameBytes)
+      throw unsafe(`name of ${part.length} bytes, more than ${limits.maxNameBytes}`);
+  }
+  return parts;
+}
+
+export function unsafe(why: string, cause?: unknown): ImageError {
+  return new ImageError("UnsafeLayer", why, { cause });
+}

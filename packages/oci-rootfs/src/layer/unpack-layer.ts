@@ -1,0 +1,62 @@
+import { ImageError } from "../base/errors.ts";
+import { hasherFor } from "../image/digest.ts";
+import { decompressed } from "./decompress.ts";
+import { unsafe } from "./path.ts";
+import type { LayerRecord } from "./record.ts";
+import { TarReader } from "./tar-entries.ts";
+import { LayerWriter, type LayerWriterOptions } from "./writer.ts";
+
+export interface UnpackOptions extends LayerWriterOptions {
+  /** Packed bytes; digest and size of these are the caller's to check. */
+  source: AsyncIterable<Uint8Array>;
+  /** Digest of the archive as unpacked, from the image config. */
+  diffId: string;
+  /** Packed bytes that the descriptor promises, for the ratio. */
+  packedBytes: number;
+}
+
+/**
+ * Unpacks one layer into a directory that does not exist yet. On an error what was written is the caller's to remove.
+ *
+ * @throws ImageError UnsafeLayer, TooLarge, DigestMismatch, or what the source threw
+ */
+export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> {
+  const { source, diffId, packedBytes, limits } = options;
+  const writer = new LayerWriter(options);
+  const hasher = hasherFor(diffId);
+  const ratioLimit = Math.max(limits.ratioGraceBytes, packedBytes * limits.maxRatio);
+  let bytes = 0;
+  const check = (count: number): void => {
+    if (count > limits.maxBytes) throw unsafe(`unpacks to more than ${limits.maxBytes} bytes`);
+    if (count > ratioLimit) throw unsafe(`unpacks to more than ${limits.maxRatio} times its size`);
+  };
+  const tar = new TarReader({
+    add(entry) {
+      // One large file of zeros need not be on disk before it is too large.
+      if (entry.kind === "file") check(entry.size);
+      writer.add(entry);
+    },
+    write: (chunk) => writer.write(chunk),
+    closeFile: () => writer.closeFile(),
+  });
+  try {
+    for await (const chunk of decompressed(source, { reuse: true })) {
+      bytes += chunk.length;
+      check(bytes);
+      hasher.hash.update(chunk);
+      tar.write(chunk);
+    }
+    tar.end();
+    if (!hasher.matches()) {
+      throw new ImageError(
+        "DigestMismatch",
+        `the config says that the unpacked layer is ${diffId}, it is ${hasher.actual()}`,
+      );
+    }
+    return writer.finish(bytes);
+  } catch (error) {
+    throw ImageError.from(error);
+  } finally {
+    writer.closeFile();
+  }
+}

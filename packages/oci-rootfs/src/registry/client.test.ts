@@ -1,0 +1,432 @@
+import { createHash } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts";
+import { sha256, type TestImage, testImage } from "../../testing/layout.ts";
+import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { file, tarball } from "../../testing/tarball.ts";
+import type { ImageErrorCode } from "../base/errors.ts";
+import type { Progress } from "../base/progress.ts";
+import { type Image, type ImageOptions, openStore, type Store } from "../store/store.ts";
+
+let box: Sandbox;
+let registry: FakeRegistry;
+let store: Store;
+let image: TestImage;
+
+beforeEach(async () => {
+  box = sandbox();
+  registry = await fakeRegistry();
+  store = await openStore({ dir: box.store });
+  image = testImage([tarball([file("a", "1".repeat(3000))]), tarball([file("b", "2")])]);
+  registry.add(image);
+});
+afterEach(async () => {
+  await registry[Symbol.asyncDispose]();
+  box[Symbol.dispose]();
+});
+
+function pull(options: ImageOptions = {}): Promise<Image> {
+  return store.image(`${registry.host}/fn`, {
+    insecureRegistries: [registry.host],
+    stallTimeoutMs: 2000,
+    retry: { attempts: 2, baseDelayMs: 1 },
+    ...options,
+  });
+}
+
+/** Pulls, expects that to fail, and that it leaves nothing behind and does not spoil the next pull. */
+async function refused(code: ImageErrorCode, options: ImageOptions = {}): Promise<Error> {
+  const error = await pull(options).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toMatchObject({ name: "ImageError", code });
+  expect(box.leftovers()).toEqual([]);
+  expect(store.list()).toEqual([]);
+  registry.fault = () => false;
+  registry.manifests.clear();
+  registry.add(image);
+  expect((await pull()).digest).toBe(image.manifest.digest);
+  return error as Error;
+}
+
+const blobOf = (index: number): string => image.layers[index]?.digest as string;
+const blobUrl = (index: number): string => `/v2/fn/blobs/${blobOf(index)}`;
+
+describe("pull", () => {
+  test("an image by tag, then by digest, without asking again", async () => {
+    const first = await pull();
+    expect(first.name).toBe(`${registry.host}/fn:latest`);
+    expect(first.layers).toHaveLength(2);
+    const { length } = registry.requests;
+    expect(await pull()).toEqual(first);
+    const pinned = await store.image(`${registry.host}/fn@${image.manifest.digest}`, {
+      insecureRegistries: [registry.host],
+    });
+    expect(pinned.layers).toEqual(first.layers);
+    expect(registry.requests).toHaveLength(length);
+  });
+
+  test("Always asks for the manifest and for nothing else if it has not changed", async () => {
+    await pull();
+    registry.requests.length = 0;
+    await pull({ pullPolicy: "Always" });
+    expect(registry.requests.map(({ line }) => line)).toEqual(["GET /v2/fn/manifests/latest"]);
+  });
+
+  test("Always sees a tag that has moved, IfNotPresent keeps what it has", async () => {
+    await pull();
+    const next = testImage([tarball([file("c", "3")])]);
+    registry.add(next);
+    expect((await pull()).digest).toBe(image.manifest.digest);
+    expect((await pull({ pullPolicy: "Always" })).digest).toBe(next.manifest.digest);
+    expect((await pull()).digest).toBe(next.manifest.digest);
+  });
+
+  test("Never does not ask", async () => {
+    await expect(pull({ pullPolicy: "Never" })).rejects.toMatchObject({ code: "NotFound" });
+    expect(registry.requests).toEqual([]);
+  });
+
+  test("only layers that are missing are fetched", async () => {
+    await pull();
+    registry.requests.length = 0;
+    const more = testImage([
+      tarball([file("a", "1".repeat(3000))]),
+      tarball([file("b", "2")]),
+      tarball([file("c", "3")]),
+    ]);
+    registry.add(more);
+    await pull({ pullPolicy: "Always" });
+    const blobs = registry.requests.filter(({ line }) => line.includes("/blobs/")).map(({ line }) => line.slice(-71));
+    expect(blobs.sort()).toEqual([more.config.digest, more.layers[2]?.digest as string].sort());
+  });
+
+  test("the same image asked for many times at once is downloaded once", async () => {
+    const images = await Promise.all(Array.from({ length: 10 }, () => pull()));
+    expect(new Set(images.map(({ digest }) => digest)).size).toBe(1);
+    for (const digest of [image.config.digest, ...image.layers.map((layer) => layer.digest)])
+      expect(registry.requests.filter(({ line }) => line.endsWith(digest))).toHaveLength(1);
+  });
+
+  test("an index leads to this machine's manifest", async () => {
+    const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
+    registry.add(other, "other");
+    const index = indexOf([
+      { ...other.manifest, platform: { os: "linux", architecture: "mips64" } },
+      { ...image.manifest, platform: { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch } },
+    ]);
+    expect((await pull()).digest).toBe(image.manifest.digest);
+    expect((await pull({ platform: { os: "linux", architecture: "mips64" } })).digest).toBe(other.manifest.digest);
+    expect((await pull({ pullPolicy: "Always" })).digest).toBe(image.manifest.digest);
+    expect(store.list()).toEqual([{ name: `${registry.host}/fn:latest`, digest: index, built: false }]);
+  });
+
+  test("progress ends with every layer's full size", async () => {
+    const events: Progress[] = [];
+    await pull({ onProgress: (event) => events.push(event) });
+    for (const [layer, { digest, size }] of image.layers.entries()) {
+      expect(events.findLast((event) => event.layer === layer)).toEqual({
+        image: `${registry.host}/fn:latest`,
+        digest,
+        layer,
+        layers: 2,
+        bytes: size,
+        totalBytes: size,
+        state: "done",
+      });
+    }
+  });
+});
+
+function indexOf(manifests: object[], tag = "latest"): string {
+  const mediaType = "application/vnd.oci.image.index.v1+json";
+  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests }));
+  registry.manifests.set(tag, { bytes, mediaType });
+  registry.manifests.set(sha256(bytes), { bytes, mediaType });
+  return sha256(bytes);
+}
+
+describe("content that is not what it should be", () => {
+  test("one bit flipped in a layer", async () => {
+    const bytes = Buffer.from(image.blobs.get(blobOf(0)) as Buffer);
+    bytes[20] = (bytes[20] as number) ^ 1;
+    registry.fault = (request, response) => request.url === blobUrl(0) && Boolean(response.end(bytes));
+    expect(await refused("DigestMismatch")).toMatchObject({ digest: blobOf(0), layer: 0 });
+  });
+
+  test("a layer longer than its size", async () => {
+    const bytes = Buffer.concat([image.blobs.get(blobOf(0)) as Buffer, Buffer.alloc(1)]);
+    registry.fault = (request, response) => request.url === blobUrl(0) && Boolean(response.end(bytes));
+    await refused("SizeMismatch");
+  });
+
+  test("an endless layer is left at its size", async () => {
+    let sent = 0;
+    registry.fault = (request, response) => {
+      if (request.url !== blobUrl(0)) return false;
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536;
+      };
+      response.on("drain", more);
+      more();
+      return true;
+    };
+    await refused("SizeMismatch");
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test("a layer shorter than its size", async () => {
+    const bytes = (image.blobs.get(blobOf(0)) as Buffer).subarray(0, 10);
+    registry.fault = (request, response) => request.url === blobUrl(0) && Boolean(response.end(bytes));
+    await refused("SizeMismatch");
+  });
+
+  test("a connection that ends in a layer may be tried again", async () => {
+    registry.fault = (request, response) => {
+      if (request.url !== blobUrl(0)) return false;
+      response.writeHead(200, { "content-length": 1000 });
+      response.write("x", () => response.destroy());
+      return true;
+    };
+    expect(await refused("RegistryUnavailable")).toMatchObject({ retryable: true });
+  });
+
+  test("a manifest that is not of its digest", async () => {
+    const other = testImage([tarball([file("z", "1")])]);
+    const reference = `${registry.host}/fn@${image.manifest.digest}`;
+    registry.manifests.set(image.manifest.digest, {
+      bytes: other.blobs.get(other.manifest.digest) as Buffer,
+      mediaType: other.manifest.mediaType,
+    });
+    await expect(store.image(reference, { insecureRegistries: [registry.host] })).rejects.toMatchObject({
+      code: "DigestMismatch",
+    });
+  });
+
+  test("a manifest that is not of its digest, by another algorithm", async () => {
+    const bytes = image.blobs.get(image.manifest.digest) as Buffer;
+    const digest = `sha512:${createHash("sha512").update(bytes).digest("hex")}`;
+    const { mediaType } = image.manifest;
+    registry.manifests.set(digest, { bytes, mediaType });
+    const reference = `${registry.host}/fn@${digest}`;
+    expect((await store.image(reference, { insecureRegistries: [registry.host] })).layers).toHaveLength(2);
+    const other = testImage([tarball([file("z", "1")])]);
+    const wrong = `${registry.host}/fn@sha512:${"0".repeat(128)}`;
+    registry.manifests.set(`sha512:${"0".repeat(128)}`, {
+      bytes: other.blobs.get(other.manifest.digest) as Buffer,
+      mediaType,
+    });
+    const pulling = store.image(wrong, { insecureRegistries: [registry.host] });
+    await expect(pulling).rejects.toMatchObject({ code: "DigestMismatch" });
+  });
+
+  test("a manifest that the registry itself calls otherwise", async () => {
+    registry.fault = (request, response) => {
+      if (request.url?.includes("/manifests/")) response.setHeader("docker-content-digest", `sha256:${"0".repeat(64)}`);
+      return false;
+    };
+    await refused("DigestMismatch");
+  });
+
+  test("a manifest of an index that is not of its digest", async () => {
+    indexOf([{ ...image.manifest, digest: sha256("other"), platform: { os: "linux", architecture: "amd64" } }]);
+    registry.manifests.set(sha256("other"), {
+      bytes: image.blobs.get(image.manifest.digest) as Buffer,
+      mediaType: image.manifest.mediaType,
+    });
+    await refused("DigestMismatch", { platform: { os: "linux", architecture: "amd64" } });
+  });
+
+  test("a config that is not of its digest", async () => {
+    const config = Buffer.from(image.blobs.get(image.config.digest) as Buffer);
+    config[5] = (config[5] as number) ^ 1;
+    registry.fault = (request, response) =>
+      request.url?.endsWith(image.config.digest) === true && Boolean(response.end(config));
+    await refused("DigestMismatch");
+  });
+
+  test.each([
+    ["a digest that is a path", { digest: "sha256:../../x" }, "Unsupported"],
+    ["an unknown algorithm", { digest: `md5:${"0".repeat(32)}` }, "Unsupported"],
+    ["no size", { size: -1 }, "InvalidManifest"],
+    ["a size beyond reason", { size: 2 ** 50 }, "TooLarge"],
+    ["a media type that is no layer", { mediaType: "application/octet-stream" }, "Unsupported"],
+  ] as const)("a layer with %s", async (_, change, code) => {
+    serveManifest((manifest) => ({ ...manifest, layers: [{ ...manifest.layers[0], ...change }, manifest.layers[1]] }));
+    await refused(code);
+  });
+
+  test.each([
+    ["no list of layers", { layers: undefined }, "InvalidManifest"],
+    ["layers and manifests", { manifests: [] }, "InvalidManifest"],
+    [
+      "an artifact's config",
+      { config: { mediaType: "application/vnd.oci.empty.v1+json", digest: sha256("{}"), size: 2 } },
+      "Unsupported",
+    ],
+    ["schema 1", { mediaType: "application/vnd.docker.distribution.manifest.v1+prettyjws" }, "Unsupported"],
+    ["more layers than its config", { layers: [] }, "InvalidManifest"],
+  ] as const)("a manifest with %s", async (_, change, code) => {
+    serveManifest((manifest) => ({ ...manifest, ...change }));
+    await refused(code);
+  });
+
+  test("a manifest that is no JSON", async () => {
+    registry.manifests.set("latest", { bytes: Buffer.from("<html>"), mediaType: image.manifest.mediaType });
+    await refused("InvalidManifest");
+  });
+
+  test("a manifest over 4 MiB", async () => {
+    serveManifest((manifest) => ({ ...manifest, annotations: { a: "x".repeat(4 * 1024 * 1024) } }));
+    await refused("TooLarge");
+  });
+
+  test("an index within an index", async () => {
+    const inner = indexOf([{ ...image.manifest, platform: { os: "linux", architecture: "amd64" } }], "inner");
+    const { bytes } = registry.manifests.get(inner) as { bytes: Buffer };
+    const entry = { digest: inner, size: bytes.length, platform: { os: "linux", architecture: "amd64" } };
+    indexOf([{ ...entry, mediaType: "application/vnd.oci.image.index.v1+json" }]);
+    await refused("InvalidManifest", { platform: { os: "linux", architecture: "amd64" } });
+    // The same, called a manifest.
+    indexOf([{ ...image.manifest, platform: { os: "linux", architecture: "amd64" } }], "inner");
+    indexOf([{ ...entry, mediaType: "application/vnd.oci.image.manifest.v1+json" }]);
+    await expect(pull({ pullPolicy: "Always", platform: { os: "linux", architecture: "amd64" } })).rejects.toThrow(
+      /index within an index/,
+    );
+  });
+
+  test("an index without this platform says which there are", async () => {
+    indexOf([
+      { ...image.manifest, platform: { os: "linux", architecture: "s390x" } },
+      { ...image.manifest, platform: { os: "linux", architecture: "arm", variant: "v7" } },
+      { ...image.manifest, platform: { os: "unknown", architecture: "unknown" } },
+    ]);
+    const error = await refused("WrongPlatform");
+    expect(error.message).toContain("linux/arm/v7, linux/s390x");
+  });
+
+  test("an image that is for another platform", async () => {
+    const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
+    registry.add(other);
+    expect((await refused("WrongPlatform")).message).toContain("linux/mips64");
+  });
+});
+
+function serveManifest(change: (manifest: { layers: object[] }) => object): void {
+  const manifest = JSON.parse((image.blobs.get(image.manifest.digest) as Buffer).toString()) as { layers: object[] };
+  registry.manifests.set("latest", {
+    bytes: Buffer.from(JSON.stringify(change(manifest))),
+    mediaType: image.manifest.mediaType,
+  });
+}
+
+describe("registries that fail", () => {
+  test("unknown image", async () => {
+    registry.manifests.clear();
+    const error = await refused("NotFound");
+    expect(error.message).toContain("MANIFEST_UNKNOWN");
+    expect(error).toMatchObject({ retryable: false });
+  });
+
+  test.each([
+    [500, true],
+    [503, true],
+    [429, true],
+    [418, false],
+  ])("status %d, retryable %s", async (status, retryable) => {
+    registry.fault = (_, response) => Boolean(response.writeHead(status).end());
+    expect(await refused("RegistryUnavailable")).toMatchObject({ retryable });
+  });
+
+  test("nobody there", async () => {
+    const gone = await fakeRegistry();
+    await gone[Symbol.asyncDispose]();
+    await expect(store.image(`${gone.host}/fn`, { insecureRegistries: [gone.host] })).rejects.toMatchObject({
+      code: "RegistryUnavailable",
+      retryable: true,
+    });
+  });
+
+  test("https is spoken unless the registry is named insecure, and the error says so", async () => {
+    const error = await store.image(`${registry.host}/fn`).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "RegistryUnavailable", retryable: false });
+    expect((error as Error).message).toContain("insecure");
+    expect(registry.requests).toEqual([]);
+  });
+
+  test.each([
+    ["the manifest's headers", "/manifests/", false],
+    ["the manifest's body", "/manifests/", true],
+    ["a layer's headers", "/blobs/", false],
+  ])("a registry that stalls before %s", async (_, path, headers) => {
+    registry.fault = (request, response) => {
+      if (request.url?.includes(path) !== true) return false;
+      if (headers) response.writeHead(200, { "content-length": 100 }).write("x");
+      return true;
+    };
+    await refused("RegistryUnavailable", { stallTimeoutMs: 300 });
+  });
+
+  test("a layer that drips is given up, although bytes keep coming", async () => {
+    const timers: NodeJS.Timeout[] = [];
+    registry.fault = (request, response) => {
+      if (request.url !== blobUrl(0)) return false;
+      const bytes = image.blobs.get(blobOf(0)) as Buffer;
+      response.writeHead(200, { "content-length": bytes.length });
+      let at = 0;
+      timers.push(setInterval(() => response.write(bytes.subarray(at, ++at)), 20));
+      return true;
+    };
+    expect(await refused("RegistryUnavailable", { stallTimeoutMs: 300 })).toMatchObject({ retryable: true });
+    timers.forEach(clearInterval);
+  });
+
+  test("a manifest that never ends is given up, however fast it comes", async () => {
+    const timers: NodeJS.Timeout[] = [];
+    registry.fault = (request, response) => {
+      if (request.url?.includes("/manifests/") !== true) return false;
+      response.writeHead(200);
+      // Far above what counts as a drip, and far below the size at which it is refused.
+      timers.push(setInterval(() => response.write(Buffer.alloc(1000, " ")), 20));
+      return true;
+    };
+    expect(await refused("RegistryUnavailable", { stallTimeoutMs: 300 })).toMatchObject({ retryable: true });
+    timers.forEach(clearInterval);
+  });
+
+  test("an abort ends a pull and leaves nothing", async () => {
+    const controller = new AbortController();
+    registry.fault = (request, response) => {
+      if (request.url !== blobUrl(0)) return false;
+      response.writeHead(200).write("x");
+      controller.abort(new Error("enough"));
+      return true;
+    };
+    await refused("Aborted", { signal: controller.signal });
+  });
+
+  test("of two who want the same layer, one who leaves does not stop the other", async () => {
+    const controller = new AbortController();
+    const bytes = image.blobs.get(blobOf(0)) as Buffer;
+    let release = (): void => {};
+    registry.fault = (request, response) => {
+      if (request.url !== blobUrl(0)) return false;
+      response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(0, 1));
+      release = () => response.end(bytes.subarray(1));
+      return true;
+    };
+    const first = pull({ signal: controller.signal });
+    await vi.waitFor(() => expect(registry.requests.some(({ line }) => line.endsWith(blobUrl(0)))).toBe(true), 30_000);
+    const second = pull();
+    await vi.waitFor(
+      () => expect(registry.requests.filter(({ line }) => line.includes("/manifests/"))).toHaveLength(2),
+      30_000,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    controller.abort();
+    await expect(first).rejects.toMatchObject({ code: "Aborted" });
+    release();
+    expect((await second).digest).toBe(image.manifest.digest);
+  });
+});

@@ -1,0 +1,230 @@
+import { ImageError } from "../base/errors.ts";
+import { retrying } from "../base/retry.ts";
+import { throwIfAborted } from "../base/single-flight.ts";
+import { digestOf, isDigest, isOfDigest, parseDigest } from "../image/digest.ts";
+import type { ImageSource, SourceManifest } from "../image/image-source.ts";
+import { type Descriptor, MAX_MANIFEST_BYTES, parseDescriptor, parseObject } from "../image/manifest.ts";
+import { MANIFEST_TYPES, OCI_INDEX } from "../image/media-types.ts";
+import type { Reference } from "../image/reference.ts";
+import { mirroredRepository, parseMirror } from "./mirrors.ts";
+import type { RegistryOptions } from "./options.ts";
+import { resumedBlob, skipping } from "./resumed-blob.ts";
+import { RegistrySession } from "./session.ts";
+import type { TransportResponse } from "./transport.ts";
+
+/** Asked for at once; registries give fewer if they want. */
+const TAGS_PER_PAGE = 1000;
+/** A list that goes on for longer is made up as it is read. */
+const MAX_PAGES = 1000;
+/** Longest answer of one page of tags or referrers. */
+const MAX_PAGE_BYTES = MAX_MANIFEST_BYTES;
+
+/** Something that refers to a manifest: a signature, an SBOM (OCI distribution-spec 1.1, "Listing Referrers"). */
+export interface Referrer extends Descriptor {
+  readonly artifactType?: string;
+}
+
+/** One repository of a registry (OCI distribution-spec 1.1), its mirrors before it. To be closed after use. */
+export class RegistryClient implements ImageSource {
+  /** The registry itself. */
+  readonly session: RegistrySession;
+  readonly options: RegistryOptions;
+  #mirrors: readonly RegistrySession[];
+
+  constructor(reference: Pick<Reference, "registry" | "repository">, options: RegistryOptions = {}) {
+    const { registry, repository } = reference;
+    this.options = options;
+    this.session = new RegistrySession(registry, repository, options.auth, options);
+    this.#mirrors = (options.mirrors?.[registry] ?? []).map((text) => {
+      const mirror = parseMirror(text);
+      // `auth` is the registry's: a mirror gets what `credentials` has for it.
+      return new RegistrySession(mirror.host, mirroredRepository(mirror, repository), undefined, options);
+    });
+  }
+
+  /** @throws ImageError NotFound, Unauthorized, RegistryUnavailable, UnsafeAddress, TooLarge, DigestMismatch */
+  manifest(selector: { tag: string } | { digest: string }, signal: AbortSignal | undefined): Promise<SourceManifest> {
+    const wanted = "digest" in selector ? selector.digest : selector.tag;
+    const what = "digest" in selector ? `manifest ${wanted}` : `tag ${wanted}`;
+    return this.#fromAny(signal, async ({ transport, get }) => {
+      const timed = transport.timed(signal);
+      const headers = { accept: MANIFEST_TYPES.join(", ") };
+      const response = await get(`manifests/${wanted}`, headers, timed, what);
+      const bytes = await transport.read(response, MAX_MANIFEST_BYTES, timed, "manifest");
+      const digest = digestOf(bytes);
+      const claimed =
+        "digest" in selector ? selector.digest : String(response.headers["docker-content-digest"] ?? digest);
+      // What the registry itself claims may be of an algorithm that we do not know; what the caller wants is not.
+      if (("digest" in selector || isDigest(claimed)) && !isOfDigest(bytes, claimed)) {
+        throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: claimed });
+      }
+      const mediaType = response.headers["content-type"];
+      return { bytes, digest, ...(typeof mediaType === "string" && { mediaType }) };
+    });
+  }
+
+  /** The content; when the connection breaks, the rest is fetched from there. Not verified. */
+  async blob(
+    descriptor: Pick<Descriptor, "digest"> & { readonly size?: number },
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const { digest, size } = descriptor;
+    parseDigest(digest);
+    const openAt = (offset: number): Promise<AsyncIterable<Uint8Array>> =>
+      this.#fromAny(signal, async ({ transport, get }) => {
+        const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
+        const response = await get(`blobs/${digest}`, range, signal, `blob ${digest}`, [200, 206]);
+        const start = startOf(response);
+        if (start > offset) {
+          response.body.destroy();
+          throw new ImageError(
+            "RegistryUnavailable",
+            `${transport.registry.host} sends another part than was asked for`,
+          );
+        }
+        const content = transport.stream(response, signal);
+        return offset > start ? skipping(content, offset - start) : content;
+      });
+    const first = await openAt(0);
+    return size === undefined ? first : resumedBlob(first, openAt, size, this.options.retry, signal);
+  }
+
+  /** The repository's tags, in the registry's order. */
+  async tags(options: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
+    const tags: string[] = [];
+    await this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", options.signal, (page) => {
+      const list = page["tags"] ?? [];
+      if (!Array.isArray(list) || !list.every((tag) => typeof tag === "string"))
+        throw new ImageError("InvalidManifest", `${this.session.host} answers with no list of tags`);
+      tags.push(...list);
+    });
+    return tags;
+  }
+
+  /**
+   * What refers to a manifest: by the referrers API, or, at registries that lack it, by the tag that clients keep instead
+   * (distribution-spec, "Referrers Tag Schema").
+   */
+  async referrers(
+    digest: string,
+    options: { artifactType?: string | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Referrer[]> {
+    const { artifactType, signal } = options;
+    const { algorithm, hex } = parseDigest(digest);
+    const found: Referrer[] = [];
+    const collect = (page: Readonly<Record<string, unknown>>): void => {
+      found.push(...parseReferrers(page));
+    };
+    const query = artifactType === undefined ? "" : `?artifactType=${encodeURIComponent(artifactType)}`;
+    try {
+      await this.#pages(`referrers/${digest}${query}`, `referrers of ${digest}`, signal, collect);
+    } catch (error) {
+      if (!(error instanceof ImageError) || error.code !== "NotFound") throw error;
+      const bytes = await this.manifest({ tag: `${algorithm}-${hex}` }, signal).catch(unlessMissing);
+      if (bytes === undefined) return [];
+      collect(parseObject(bytes.bytes, "list of referrers"));
+    }
+    // Registries may leave the filter to us.
+    return artifactType === undefined ? found : found.filter((entry) => entry.artifactType === artifactType);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.session, ...this.#mirrors].map(({ transport }) => transport.close()));
+  }
+
+  async #pages(
+    path: string,
+    what: string,
+    signal: AbortSignal | undefined,
+    collect: (page: Readonly<Record<string, unknown>>) => void,
+  ): Promise<void> {
+    await this.#fromAny(signal, async ({ transport, get }) => {
+      const collected: Readonly<Record<string, unknown>>[] = [];
+      let next: string | URL | undefined = path;
+      for (let pages = 0; next !== undefined; pages += 1) {
+        if (pages === MAX_PAGES) throw new ImageError("TooLarge", `${what}: more than ${MAX_PAGES} pages`);
+        const timed = transport.timed(signal);
+        const response: TransportResponse = await get(next, { accept: `${OCI_INDEX}, application/json` }, timed, what);
+        collected.push(parseObject(await transport.read(response, MAX_PAGE_BYTES, timed, what), what));
+        next = nextPage(response, transport.registry);
+      }
+      collected.forEach(collect);
+    });
+  }
+
+  /** Asks the mirrors, then the registry, whose answer counts. */
+  async #fromAny<T>(signal: AbortSignal | undefined, work: (asking: Asking) => Promise<T>): Promise<T> {
+    const failed: string[] = [];
+    for (const mirror of this.#mirrors) {
+      try {
+        return await work(asking(mirror));
+      } catch (error) {
+        throwIfAborted(signal);
+        const { code, rawMessage } = ImageError.from(error);
+        failed.push(`mirror ${mirror.host}: ${rawMessage}`);
+        // One that is down would be waited for with each layer again.
+        if (code === "RegistryUnavailable") this.#drop(mirror);
+      }
+    }
+    try {
+      return await retrying(this.options.retry, signal, () => work(asking(this.session)));
+    } catch (error) {
+      if (!(error instanceof ImageError) || failed.length === 0) throw error;
+      throw new ImageError(error.code, `${error.rawMessage}; ${failed.join("; ")}`, { ...error, cause: error });
+    }
+  }
+
+  #drop(mirror: RegistrySession): void {
+    this.#mirrors = this.#mirrors.filter((other) => other !== mirror);
+    mirror.transport.close().catch(() => {});
+  }
+}
+
+interface Asking {
+  readonly transport: RegistrySession["transport"];
+  get(
+    path: string | URL,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+    what: string,
+    expect?: readonly number[],
+  ): Promise<TransportResponse>;
+}
+
+function asking(session: RegistrySession): Asking {
+  return {
+    transport: session.transport,
+    get: (path, headers, signal, what, expect = [200]) =>
+      session.request({ method: "GET", path, headers, signal, what, expect }),
+  };
+}
+
+/** Where the content of an answer begins (RFC 9110, section 14.4). */
+function startOf(response: TransportResponse): number {
+  if (response.status !== 206) return 0;
+  const start = /^bytes (\d+)-/.exec(String(response.headers["content-range"]))?.[1];
+  // Without it nobody knows which bytes these are.
+  return start === undefined ? Number.POSITIVE_INFINITY : Number(start);
+}
+
+function nextPage(response: TransportResponse, registry: URL): URL | undefined {
+  const link = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
+  const next = link === undefined ? null : URL.parse(link, response.url.href);
+  // A list goes on at the registry itself; anything else would be a redirect that nobody checks.
+  return next === null || next.origin !== registry.origin ? undefined : next;
+}
+
+function parseReferrers(page: Readonly<Record<string, unknown>>): Referrer[] {
+  const list = page["manifests"];
+  if (!Array.isArray(list)) throw new ImageError("InvalidManifest", "a list of referrers has no manifests");
+  return list.map((entry, i) => {
+    const descriptor = parseDescriptor(entry, `referrer ${i}`);
+    const { artifactType } = entry as { artifactType?: unknown };
+    return typeof artifactType === "string" ? { ...descriptor, artifactType } : descriptor;
+  });
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof ImageError && error.code === "NotFound") return undefined;
+  throw error;
+}

@@ -1,0 +1,258 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import type { RegistryAuth } from "./auth.ts";
+import type { Credentials } from "./credentials.ts";
+import { dockerCredentials, pullSecretCredentials } from "./docker-config.ts";
+
+let box: Sandbox;
+beforeEach(() => {
+  box = sandbox();
+});
+afterEach(() => {
+  box[Symbol.dispose]();
+});
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const { signal } = new AbortController();
+
+function ask(credentials: Credentials, registry: string, repository = "org/fn"): Promise<RegistryAuth | undefined> {
+  return credentials({ registry, repository, signal });
+}
+
+function withConfig(config: object | string, env: Record<string, string> = {}): Credentials {
+  const folder = join(box.dir, "docker");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), typeof config === "string" ? config : JSON.stringify(config));
+  return dockerCredentials({ env: { DOCKER_CONFIG: folder, ...env } });
+}
+
+/** A program on a PATH of its own; `log` is what it was given. */
+function helper(name: string, script: string): { env: Record<string, string>; log: string } {
+  const bin = join(box.dir, "bin");
+  mkdirSync(bin, { recursive: true });
+  const log = join(box.dir, `${name}.log`);
+  writeFileSync(
+    join(bin, `docker-credential-${name}`),
+    `#!/bin/sh\nread server\necho "$1 $server" >>${log}\n${script}\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  return { env: { PATH: `${bin}:/usr/bin:/bin` }, log };
+}
+
+describe("the docker config file", () => {
+  test("has credentials by registry", async () => {
+    const credentials = withConfig({
+      auths: {
+        "r.example": { auth: base64("ada:open:sesame") },
+        "r.example:5000": { username: "bob", password: "p" },
+        "tokens.example": { identitytoken: "refresh" },
+        "bearer.example": { registrytoken: "t" },
+        "empty.example": {},
+        "padded.example": { auth: base64("ada:x\0\0") },
+      },
+    });
+    expect(await ask(credentials, "r.example")).toEqual({ username: "ada", password: "open:sesame" });
+    expect(await ask(credentials, "r.example:5000")).toEqual({ username: "bob", password: "p" });
+    expect(await ask(credentials, "tokens.example")).toEqual({ identityToken: "refresh" });
+    expect(await ask(credentials, "bearer.example")).toEqual({ registryToken: "t" });
+    expect(await ask(credentials, "padded.example")).toEqual({ username: "ada", password: "x" });
+    expect(await ask(credentials, "empty.example")).toBeUndefined();
+  });
+
+  test.each(["other.example", "r.example.evil", "sub.r.example", "r.example:5000", "r.exampl", "evil-r.example"])(
+    "what is for r.example is not for %s",
+    async (registry) => {
+      const credentials = withConfig({ auths: { "r.example": { auth: base64("a:b") } } });
+      expect(await ask(credentials, registry)).toBeUndefined();
+    },
+  );
+
+  test.each([
+    "https://index.docker.io/v1/",
+    "https://index.docker.io/v2/",
+    "index.docker.io",
+    "docker.io",
+    "registry-1.docker.io",
+  ])("Docker Hub is called %s", async (key) => {
+    const credentials = withConfig({ auths: { [key]: { auth: base64("a:b") } } });
+    expect(await ask(credentials, "docker.io")).toEqual({ username: "a", password: "b" });
+    expect(await ask(credentials, "index.docker.io.evil")).toBeUndefined();
+  });
+
+  test.each(["https://r.example", "https://r.example/v2/", "R.example", "http://r.example/v1/"])(
+    "r.example may be written %s",
+    async (key) => {
+      expect(await ask(withConfig({ auths: { [key]: { auth: base64("a:b") } } }), "r.example")).toBeDefined();
+    },
+  );
+
+  test("the longest path of a key that fits the repository counts", async () => {
+    const entry = (name: string): object => ({ auth: base64(`${name}:p`) });
+    const credentials = withConfig({
+      auths: {
+        "r.example": entry("host"),
+        "r.example/org": entry("org"),
+        "r.example/org/fn": entry("fn"),
+        "r.example/or": entry("or"),
+      },
+    });
+    const name = async (repository: string): Promise<string | undefined> =>
+      (await ask(credentials, "r.example", repository))?.username;
+    expect(await name("org/fn")).toBe("fn");
+    expect(await name("org/fn2")).toBe("org");
+    expect(await name("orgs/fn")).toBe("host");
+  });
+
+  test.each([
+    ["*.example.com", "a.example.com", true],
+    ["*.example.com", "a.b.example.com", false],
+    ["*.example.com", "example.com", false],
+    ["*.example.com:5000", "a.example.com:5000", true],
+    ["*.example.com", "a.example.com:5000", false],
+    ["*", "a.example.com", false],
+    ["*.com", "example.com", false],
+    ["*.*.com", "a.example.com", false],
+  ])("the pattern %s for %s: %s", async (key, registry, fits) => {
+    const credentials = withConfig({ auths: { [key]: { auth: base64("a:b") } } });
+    expect((await ask(credentials, registry)) !== undefined).toBe(fits);
+  });
+
+  test("that does not exist has none, whoever the user is", async () => {
+    for (const env of [{ DOCKER_CONFIG: join(box.dir, "nowhere") }, { HOME: box.dir }, { HOME: "relative" }])
+      expect(await ask(dockerCredentials({ env }), "r.example")).toBeUndefined();
+  });
+
+  test("is in the home folder otherwise", async () => {
+    mkdirSync(join(box.dir, ".docker"));
+    writeFileSync(
+      join(box.dir, ".docker/config.json"),
+      JSON.stringify({ auths: { "r.example": { auth: base64("a:b") } } }),
+    );
+    expect(await ask(dockerCredentials({ env: { HOME: box.dir } }), "r.example")).toBeDefined();
+  });
+
+  test.each([
+    ["no JSON", '{"auths": {"r.example": {"auth": "c2VjcmV0'],
+    ["a list", "[]"],
+    ["too large", `{"a":"${"x".repeat(2 * 1024 * 1024)}"}`],
+  ])("that is %s is an error that repeats nothing of it", async (_, text) => {
+    const error = await ask(withConfig(text), "r.example").catch((thrown: unknown) => thrown as Error);
+    expect(error).toMatchObject({ code: "InvalidCredentials", retryable: false });
+    expect((error as Error).message).not.toContain("c2VjcmV0");
+  });
+
+  test("a key named like a property of objects is a registry like others", async () => {
+    const credentials = withConfig('{"auths": {"__proto__": {"auth": "YTpi"}, "constructor": {"auth": "YTpi"}}}');
+    expect(await ask(credentials, "r.example")).toBeUndefined();
+    expect(({} as Record<string, unknown>)["auth"]).toBeUndefined();
+  });
+});
+
+describe("credential helpers", () => {
+  const GIVE = `printf '{"ServerURL":"%s","Username":"ada","Secret":"open sesame"}' "$server"`;
+
+  test("credsStore is asked for every registry, by its name", async () => {
+    const { env, log } = helper("store", GIVE);
+    const credentials = withConfig({ credsStore: "store", auths: { "r.example": {} } }, env);
+    expect(await ask(credentials, "r.example:5000")).toEqual({ username: "ada", password: "open sesame" });
+    expect(await ask(credentials, "docker.io")).toEqual({ username: "ada", password: "open sesame" });
+    expect(readFileSync(log, "utf8")).toBe("get r.example:5000\nget https://index.docker.io/v1/\n");
+  });
+
+  test("credHelpers come first, for their registry only", async () => {
+    const { env } = helper("store", GIVE);
+    helper("special", `echo '{"Username":"<token>","Secret":"refresh"}'`);
+    const credentials = withConfig({ credsStore: "store", credHelpers: { "r.example": "special" } }, env);
+    expect(await ask(credentials, "r.example")).toEqual({ identityToken: "refresh" });
+    expect(await ask(credentials, "s.example")).toEqual({ username: "ada", password: "open sesame" });
+  });
+
+  test("a helper that has nothing leaves it to the file", async () => {
+    const { env } = helper("store", "echo 'credentials not found in native keychain'; exit 1");
+    const credentials = withConfig({ credsStore: "store", auths: { "r.example": { auth: base64("a:b") } } }, env);
+    expect(await ask(credentials, "r.example")).toEqual({ username: "a", password: "b" });
+    expect(await ask(credentials, "s.example")).toBeUndefined();
+  });
+
+  test.each([
+    ["fails", "echo 'keychain is locked'; exit 3", "keychain is locked"],
+    ["answers no JSON", "echo s3cret", "not JSON"],
+    ["answers something else", 'echo \'{"Secret":"s3cret"}\'', "no Username"],
+    ["never stops writing", "exec cat /dev/zero", "more than"],
+    ["hangs", "sleep 3600 & wait", "no answer after"],
+  ])("a helper that %s is an error that repeats no secret", async (_, script, words) => {
+    const { env } = helper("bad", script);
+    const folder = join(box.dir, "docker");
+    withConfig({ credsStore: "bad" });
+    const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs: 1500 });
+    const error = await ask(credentials, "r.example").catch((thrown: unknown) => thrown as Error);
+    expect(error).toMatchObject({ code: "InvalidCredentials" });
+    expect((error as Error).message).toContain(words);
+    expect((error as Error).message).not.toContain("s3cret");
+  });
+
+  test("a helper that hangs is killed with all that it has started", async () => {
+    const { env, log } = helper("bad", `(sleep 3; echo late >>${join(box.dir, "late")}) & wait`);
+    const folder = join(box.dir, "docker");
+    withConfig({ credsStore: "bad" });
+    const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs: 300 });
+    await expect(ask(credentials, "r.example")).rejects.toMatchObject({ code: "InvalidCredentials" });
+    expect(existsSync(log)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    expect(existsSync(join(box.dir, "late"))).toBe(false);
+  });
+
+  test("an abort ends a helper", async () => {
+    const { env } = helper("bad", "sleep 3600");
+    const credentials = withConfig({ credsStore: "bad" }, env);
+    const asking = credentials({ registry: "r.example", repository: "fn", signal: AbortSignal.timeout(100) });
+    await expect(asking).rejects.toMatchObject({ code: "Aborted" });
+  });
+
+  test.each(["../../bin/sh", "a b", "/bin/sh", "-x", "a\u0000b", "$(id)"])(
+    "%j is not the name of a helper",
+    async (name) => {
+      await expect(ask(withConfig({ credsStore: name }), "r.example")).rejects.toMatchObject({
+        code: "InvalidCredentials",
+      });
+    },
+  );
+
+  test("a helper that is not installed is named", async () => {
+    const credentials = withConfig({ credsStore: "nonesuch" }, { PATH: box.dir });
+    await expect(ask(credentials, "r.example")).rejects.toThrow(/docker-credential-nonesuch/);
+  });
+});
+
+describe("pull secrets", () => {
+  test("are asked in their order", async () => {
+    const secret = (name: string, registry: string): string =>
+      JSON.stringify({ auths: { [registry]: { auth: base64(`${name}:p`) } } });
+    const credentials = pullSecretCredentials(secret("one", "a.example"), Buffer.from(secret("two", "b.example")));
+    expect(await ask(credentials, "a.example")).toMatchObject({ username: "one" });
+    expect(await ask(credentials, "b.example")).toMatchObject({ username: "two" });
+    expect(await ask(credentials, "c.example")).toBeUndefined();
+  });
+
+  test("start no program, whatever they say", async () => {
+    const { env, log } = helper("store", 'echo \'{"Username":"u","Secret":"s"}\'');
+    const before = process.env["PATH"];
+    process.env["PATH"] = env["PATH"];
+    try {
+      const credentials = pullSecretCredentials('{"credsStore":"store","credHelpers":{"r.example":"store"}}');
+      expect(await ask(credentials, "r.example")).toBeUndefined();
+      expect(existsSync(log)).toBe(false);
+    } finally {
+      process.env["PATH"] = before;
+    }
+  });
+
+  test("that cannot be read are an error at once, without their content", () => {
+    expect(() => pullSecretCredentials("{s3cret")).toThrow(expect.objectContaining({ code: "InvalidCredentials" }));
+    expect(() => pullSecretCredentials("{s3cret")).not.toThrow(/s3cret/);
+  });
+});

@@ -1,0 +1,238 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { getCACertificates } from "node:tls";
+import { Agent, buildConnector, type Dispatcher } from "undici";
+import { ImageError } from "../base/errors.ts";
+import { abortError } from "../base/single-flight.ts";
+import { registryEndpoint } from "../image/reference.ts";
+import { AddressPolicy } from "./address-policy.ts";
+import type { RegistryOptions } from "./options.ts";
+
+export interface TransportRequest {
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Dispatcher.ResponseData["body"];
+  /** Where redirects have led. */
+  readonly url: URL;
+}
+
+const DEFAULT_STALL_MS = 30_000;
+/** Slower than any line that an image is worth pulling on: a drip must not hold a pull for ever. */
+export const MIN_BYTES_PER_SECOND = 1024;
+/** As many as browsers of old and the distribution tools follow; honest registries need one or two. */
+const MAX_REDIRECTS = 5;
+/** More would only share the same line, and registries turn clients away that open many. */
+const MAX_CONNECTIONS = 8;
+
+/**
+ * HTTP with one registry, and with the hosts that it sends us to: who may be talked to, how long, and that authorization goes
+ * to the registry itself and nowhere else.
+ */
+export class RegistryTransport {
+  /** Scheme, host and port. */
+  readonly registry: URL;
+  readonly stallMs: number;
+  readonly #insecure: ReadonlySet<string>;
+  readonly #policy: AddressPolicy;
+  readonly #own: Agent;
+  readonly #foreign: Agent;
+
+  /** @param host as image names spell it */
+  constructor(host: string, options: RegistryOptions) {
+    const insecure = options.insecureRegistries ?? [];
+    this.#insecure = new Set(insecure);
+    this.registry = new URL(`${insecure.includes(host) ? "http" : "https"}://${registryEndpoint(host)}/`);
+    this.stallMs = options.stallTimeoutMs ?? DEFAULT_STALL_MS;
+    this.#policy = new AddressPolicy(insecure);
+    const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
+    const { certificateAuthorities = [] } = options;
+    // Naming any takes the place of the system's, and of NODE_EXTRA_CA_CERTS.
+    const ca = certificateAuthorities.length === 0 ? [] : [...getCACertificates("default"), ...certificateAuthorities];
+    const secure = { timeout: this.stallMs, ...(ca.length > 0 && { ca }) };
+    const connect = buildConnector(secure);
+    this.#own = new Agent({
+      ...limits,
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          this.#policy.noteRegistry(result[1]?.remoteAddress);
+          callback(...result);
+        }),
+    });
+    this.#foreign = new Agent({
+      ...limits,
+      connect: (options, callback) => {
+        const host = options.host ?? options.hostname;
+        try {
+          this.#policy.checkForeign(options.hostname, host);
+        } catch (error) {
+          callback(error as Error, null);
+          return;
+        }
+        buildConnector({ ...secure, lookup: this.#policy.lookupForeign(host) })(options, callback);
+      },
+    });
+  }
+
+  isOwn(url: URL): boolean {
+    return url.origin === this.registry.origin;
+  }
+
+  /** One request; a redirect is an answer like others. */
+  async send(url: URL, request: TransportRequest): Promise<TransportResponse> {
+    const agent = this.isOwn(url) ? this.#own : this.#foreign;
+    // Sending a body may take its time: whoever gives one watches it.
+    const patience = request.body === undefined || typeof request.body === "string" ? {} : { headersTimeout: 0 };
+    try {
+      const { statusCode, headers, body } = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        ...patience,
+        ...(request as Omit<TransportRequest, "body"> & { body?: string | Uint8Array }),
+        headers: { "user-agent": "xfn", ...request.headers },
+      });
+      // Someone must listen, or an error after a dump would be nobody's.
+      body.on("error", () => {});
+      return { status: statusCode, headers, body, url };
+    } catch (error) {
+      throw this.#transportError(error, url, request.signal);
+    }
+  }
+
+  /** GET or HEAD, wherever it leads. Authorization goes to the registry itself. */
+  async follow(
+    start: URL,
+    request: Omit<TransportRequest, "body">,
+    authorization: string | undefined,
+  ): Promise<TransportResponse> {
+    let url = start;
+    for (let redirects = 0; ; redirects += 1) {
+      const credentials = this.isOwn(url) && authorization !== undefined ? { authorization } : {};
+      const response = await this.send(url, { ...request, headers: { ...request.headers, ...credentials } });
+      const { location } = response.headers;
+      if (!isRedirect(response.status) || typeof location !== "string") return response;
+      await response.body.dump();
+      if (redirects === MAX_REDIRECTS)
+        throw new ImageError("RegistryUnavailable", `more than ${MAX_REDIRECTS} redirects from ${bare(start)}`);
+      url = this.#target(url, location);
+    }
+  }
+
+  #target(from: URL, location: string): URL {
+    const to = URL.parse(location, from.href);
+    if (to === null || (to.protocol !== "https:" && to.protocol !== "http:")) {
+      throw new ImageError("RegistryUnavailable", `${bare(from)} redirects to something that is no http URL`);
+    }
+    if (to.protocol === "http:" && from.protocol === "https:") {
+      throw new ImageError("UnsafeAddress", `${bare(from)} redirects from https to http (${to.host})`);
+    }
+    if (to.protocol === "http:" && !this.isOwn(to) && !this.#insecure.has(to.host)) {
+      throw new ImageError(
+        "UnsafeAddress",
+        `${bare(from)} redirects to http://${to.host}, which is not named as an insecure registry`,
+      );
+    }
+    return withoutCredentials(to);
+  }
+
+  /** Bytes as they come, as long as they come fast enough. */
+  async *stream({ body, url }: TransportResponse, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+    const least = (this.stallMs / 1000) * MIN_BYTES_PER_SECOND;
+    let received = 0;
+    let before = 0;
+    const stalled = new ImageError(
+      "RegistryUnavailable",
+      `${url.host} sends less than ${MIN_BYTES_PER_SECOND} bytes a second`,
+      { retryable: true },
+    );
+    const timer = setInterval(() => {
+      if (received - before < least) body.destroy(stalled);
+      before = received;
+    }, this.stallMs);
+    const abort = (): void => void body.destroy(abortError(signal));
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      if (signal.aborted) throw abortError(signal);
+      for await (const chunk of body) {
+        received += (chunk as Uint8Array).length;
+        yield chunk as Uint8Array;
+      }
+    } catch (error) {
+      throw this.#transportError(error, url, signal);
+    } finally {
+      clearInterval(timer);
+      signal.removeEventListener("abort", abort);
+      body.destroy();
+    }
+  }
+
+  /** A small document. @throws ImageError TooLarge */
+  async read(response: TransportResponse, limit: number, signal: AbortSignal, what: string): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of this.stream(response, signal)) {
+      length += chunk.length;
+      if (length > limit) throw new ImageError("TooLarge", `${what} of more than ${limit} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Small documents have to be there after the time that any transfer may stall. */
+  timed(signal: AbortSignal | undefined): AbortSignal {
+    const timeout = AbortSignal.timeout(this.stallMs);
+    return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  }
+
+  /** Lets connections go. Transfers under way end by themselves. */
+  async close(): Promise<void> {
+    await Promise.all([this.#own.close(), this.#foreign.close()]);
+  }
+
+  #transportError(error: unknown, url: URL, signal: AbortSignal): ImageError {
+    for (let at = error; at instanceof Error; at = at.cause) if (at instanceof ImageError) return at;
+    if (signal.aborted) {
+      const reason: unknown = signal.reason;
+      if (!(reason instanceof Error && reason.name === "TimeoutError")) return abortError(signal);
+      return new ImageError("RegistryUnavailable", `no answer from ${url.host} within ${this.stallMs} ms`, {
+        retryable: true,
+      });
+    }
+    const { code, message } = error as NodeJS.ErrnoException;
+    const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code ?? "");
+    const plain = code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER";
+    const unknownHost = code === "ENOTFOUND";
+    const hint = plain
+      ? ": it seems to speak http; name it as an insecure registry if that is right"
+      : certificate
+        ? ": its certificate is not trusted; name its authority"
+        : "";
+    return new ImageError(
+      "RegistryUnavailable",
+      `cannot talk to ${url.host}: ${plain ? code : message || code}${hint}`,
+      { cause: error, retryable: !certificate && !plain && !unknownHost },
+    );
+  }
+}
+
+export function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+/** Names and passwords in a URL would be sent as credentials. */
+export function withoutCredentials(url: URL): URL {
+  const clean = new URL(url);
+  clean.username = "";
+  clean.password = "";
+  return clean;
+}
+
+/** A URL without its query, which may hold a signature. */
+export function bare(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}

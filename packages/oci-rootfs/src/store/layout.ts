@@ -1,0 +1,164 @@
+import { createReadStream, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ImageError } from "../base/errors.ts";
+import { makeFolder } from "../base/make-folder.ts";
+import { digestOf, isOfDigest, parseDigest } from "../image/digest.ts";
+import type { ImageSource, SourceManifest } from "../image/image-source.ts";
+import { type Descriptor, type ImageIndex, MAX_MANIFEST_BYTES, parseLayoutIndex } from "../image/manifest.ts";
+import { isTag } from "../image/reference.ts";
+import { readSmallFile } from "./store-directory.ts";
+
+/** Annotation that carries a layout's tag (OCI image-spec, "Pre-Defined Annotation Keys"). */
+export const REF_NAME = "org.opencontainers.image.ref.name";
+
+const READ_BYTES = 256 * 1024;
+
+/** An OCI image layout on disk. */
+export interface LayoutReference {
+  /** Absolute. */
+  readonly dir: string;
+  readonly tag?: string;
+}
+
+/** Whether an image's name means a layout. */
+export function isLayoutName(name: string): boolean {
+  return name.startsWith("oci:");
+}
+
+/** Reads `oci:DIR[:TAG]`. A directory whose own name has a colon is found as well. Relative to the working directory. */
+export function parseLayoutName(name: string): LayoutReference {
+  const rest = name.slice("oci:".length);
+  if (rest === "") throw new ImageError("InvalidReference", "expected oci:DIR or oci:DIR:TAG", { image: name });
+  const colon = rest.lastIndexOf(":");
+  const tag = rest.slice(colon + 1);
+  if (colon <= 0 || !isTag(tag) || existsSync(join(rest, "index.json"))) return { dir: resolve(rest) };
+  return { dir: resolve(rest.slice(0, colon)), tag };
+}
+
+/** A layout as a source of images. Nothing in it is trusted: blobs are verified like a registry's. */
+export function layoutSource(reference: LayoutReference): ImageSource {
+  const { dir } = reference;
+  const blobPath = (digest: string): string => {
+    const { algorithm, hex } = parseDigest(digest);
+    return join(dir, "blobs", algorithm, hex);
+  };
+  return {
+    async manifest(selector) {
+      const digest = "digest" in selector ? selector.digest : readLayoutEntry({ dir, tag: selector.tag }).digest;
+      return readManifest(blobPath(digest), digest);
+    },
+    async blob({ digest }) {
+      const path = blobPath(digest);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats === undefined) throw new ImageError("NotFound", `${path} does not exist`, { digest });
+      // Opening a FIFO would wait for a writer that never comes.
+      if (!stats.isFile()) throw new ImageError("InvalidManifest", `${path} is not a regular file`, { digest });
+      return createReadStream(path, { highWaterMark: READ_BYTES });
+    },
+    async close() {},
+  };
+}
+
+function readManifest(path: string, digest: string): SourceManifest {
+  const bytes = readOrNotFound(path);
+  if (!isOfDigest(bytes, digest))
+    throw new ImageError("DigestMismatch", `the content's digest is ${digestOf(bytes)}`, { digest });
+  return { bytes, digest };
+}
+
+/** The layout's manifest or index for a tag; without a tag the only one there is. @throws ImageError NotFound */
+export function readLayoutEntry({ dir, tag }: LayoutReference): Descriptor {
+  const index = readLayoutIndex(dir);
+  if (index === undefined)
+    throw new ImageError("NotFound", `${join(dir, "index.json")} does not exist: not an OCI layout`);
+  const named = (entry: Descriptor): string | undefined => entry.annotations?.[REF_NAME];
+  const { manifests } = index;
+  const fitting =
+    tag === undefined ? manifests : manifests.filter((entry) => named(entry) === tag || entry.digest === tag);
+  const chosen =
+    fitting.length === 1
+      ? fitting[0]
+      : (fitting.find((entry) => named(entry) === "latest") ?? (tag === undefined ? undefined : fitting[0]));
+  if (chosen !== undefined) return chosen;
+  const tags = manifests.map(named).filter((name) => name !== undefined);
+  const choice = tags.length === 0 ? "no tags" : `the tags ${tags.join(", ")}`;
+  if (tag === undefined)
+    throw new ImageError("NotFound", `${dir} holds ${manifests.length} images, name one: it has ${choice}`);
+  throw new ImageError("NotFound", `${dir} has no image tagged ${tag}: it has ${choice}`);
+}
+
+function readLayoutIndex(dir: string): ImageIndex | undefined {
+  try {
+    return parseLayoutIndex(readSmallFile(join(dir, "index.json"), MAX_MANIFEST_BYTES));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+function readOrNotFound(path: string): Buffer {
+  try {
+    return readSmallFile(path, MAX_MANIFEST_BYTES);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    throw new ImageError("NotFound", `${path} does not exist`, { cause });
+  }
+}
+
+/** A layout being written. Blobs first; the image is in it once `tag` has renamed a new `index.json` into place. */
+export interface LayoutWriter {
+  /** @param size bytes that it must have, where they are known: an earlier writer may have been cut off */
+  has(digest: string, size?: number): boolean;
+  /** A path in the layout for a blob that is being written. */
+  temporary(): string;
+  commit(temporary: string, digest: string): void;
+  discard(temporary: string): void;
+  write(digest: string, bytes: Uint8Array): void;
+  tag(descriptor: Descriptor, tag: string | undefined): void;
+}
+
+/** Opens or makes a layout; other images in it stay. */
+export function layoutWriter(dir: string): LayoutWriter {
+  const blobs = join(dir, "blobs", "sha256");
+  makeFolder(blobs);
+  let counter = 0;
+  const pathOf = (digest: string): string => {
+    const { algorithm, hex } = parseDigest(digest);
+    if (algorithm !== "sha256") makeFolder(join(dir, "blobs", algorithm));
+    return join(dir, "blobs", algorithm, hex);
+  };
+  const writer: LayoutWriter = {
+    has(digest, size) {
+      const stats = statSync(pathOf(digest), { throwIfNoEntry: false });
+      return stats !== undefined && (size === undefined || stats.size === size);
+    },
+    temporary: () => join(dir, "blobs", `.${process.pid}-${(counter += 1)}.tmp`),
+    commit: (temporary, digest) => renameSync(temporary, pathOf(digest)),
+    discard: (temporary) => rmSync(temporary, { force: true }),
+    write(digest, bytes) {
+      const aside = writer.temporary();
+      writeFileSync(aside, bytes);
+      writer.commit(aside, digest);
+    },
+    tag(descriptor, tag) {
+      const others = (readLayoutIndex(dir)?.manifests ?? []).filter((entry) => entry.annotations?.[REF_NAME] !== tag);
+      const { annotations: _, ...plain } = descriptor;
+      const entry =
+        tag === undefined ? plain : { ...plain, annotations: { ...descriptor.annotations, [REF_NAME]: tag } };
+      const index = {
+        schemaVersion: 2,
+        mediaType: "application/vnd.oci.image.index.v1+json",
+        manifests: [...others, entry],
+      };
+      const replace = (file: string, content: string): void => {
+        const aside = writer.temporary();
+        writeFileSync(aside, content);
+        renameSync(aside, join(dir, file));
+      };
+      replace("oci-layout", '{"imageLayoutVersion":"1.0.0"}');
+      replace("index.json", JSON.stringify(index));
+    },
+  };
+  return writer;
+}

@@ -1,0 +1,79 @@
+import { ImageError } from "../base/errors.ts";
+import type { ImageConfig } from "../image/manifest.ts";
+import { readImageFile } from "./read-image.ts";
+import type { Image } from "./store.ts";
+import { type ProcessUser, resolveUser, type UserFiles } from "./user-files.ts";
+
+/** What an image says about the process that it starts, in the words of the OCI runtime specification. */
+export interface ProcessConfig {
+  /** Entrypoint and command. */
+  readonly args: readonly string[];
+  /** `NAME=value`. Starts with a default PATH, which a later one of the image replaces. */
+  readonly env: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  readonly user: ProcessUser;
+  /** Docker's `Hostname`, which the image specification does not have; absent where the image leaves it out. */
+  readonly hostname?: string;
+}
+
+const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** An honest one has some KiB; parsing is on the way of a call. */
+const MAX_USER_FILE_BYTES = 1024 * 1024;
+
+/** What the kernel takes (`__NEW_UTS_LEN`); a longer name would fail with no word about the image. */
+const MAX_HOSTNAME_BYTES = 64;
+
+/** An image's config never changes, and reading accounts takes many system calls: once is enough. */
+const known = new WeakMap<ImageConfig, ProcessConfig>();
+
+/**
+ * The process that an image describes. Annotations and labels have no say in it: `run.oci.*` ones would be orders to
+ * the OCI runtime.
+ *
+ * @throws ImageError NoEntrypoint; InvalidConfig for NUL bytes and for users that do not exist
+ */
+export async function processConfig(image: Pick<Image, "name" | "config" | "layers">): Promise<ProcessConfig> {
+  const cached = known.get(image.config);
+  if (cached !== undefined) return cached;
+  try {
+    const config = read(image);
+    known.set(image.config, config);
+    return config;
+  } catch (error) {
+    throw ImageError.from(error, { image: image.name });
+  }
+}
+
+function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConfig {
+  const { Entrypoint, Cmd, Env, WorkingDir, User, Hostname } = config.config ?? {};
+  const args = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  if (args.length === 0)
+    throw new ImageError("NoEntrypoint", "the image has neither entrypoint nor command: there is nothing to run");
+  const env = [DEFAULT_PATH, ...(Env ?? [])];
+  const cwd = WorkingDir === undefined || WorkingDir === null || WorkingDir === "" ? "/" : absolute(WorkingDir);
+  for (const [what, values] of [
+    ["argument", args],
+    ["environment variable", env],
+    ["working directory", [cwd]],
+    ["host name", [Hostname ?? ""]],
+  ] as const) {
+    // The kernel would silently end the string there.
+    if (values.some((value) => value.includes("\0")))
+      throw new ImageError("InvalidConfig", `NUL byte in the ${what} of the image`);
+  }
+  if (Hostname && Buffer.byteLength(Hostname) > MAX_HOSTNAME_BYTES)
+    throw new ImageError("InvalidConfig", `the image's host name is longer than ${MAX_HOSTNAME_BYTES} bytes`);
+  const user = resolveUser(User ?? "", () => readUserFiles(layers));
+  return { args, env, cwd, user, ...(Hostname && { hostname: Hostname }) };
+}
+
+function absolute(path: string): string {
+  return path.startsWith("/") ? path : `/${path}`;
+}
+
+function readUserFiles(layers: readonly string[]): UserFiles {
+  const read = (path: string): string | undefined => readImageFile(layers, path, MAX_USER_FILE_BYTES)?.toString("utf8");
+  return { passwd: read("etc/passwd"), group: read("etc/group") };
+}

@@ -1,0 +1,302 @@
+import { join } from "node:path";
+import { ImageError } from "../base/errors.ts";
+import { fileStamp } from "../base/file-stamp.ts";
+import type { OnProgress } from "../base/progress.ts";
+import { throwIfAborted } from "../base/single-flight.ts";
+import type { ImageSource } from "../image/image-source.ts";
+import { type ImageConfig, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
+import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
+import { parseReference, type Reference } from "../image/reference.ts";
+import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "../layer/limits.ts";
+import type { Owner } from "../layer/writer.ts";
+import type { RegistryOptions } from "../registry/options.ts";
+import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
+import { ImageStore, type ReadyImage } from "./image-store.ts";
+import { LayerStore } from "./layer-store.ts";
+import { isLayoutName, layoutSource, parseLayoutName, readLayoutEntry } from "./layout.ts";
+import { Leases } from "./leases.ts";
+import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
+import { openStoreDirectory, type StoreDirectory } from "./store-directory.ts";
+
+/** An image that is ready to run: its layers are unpacked. */
+export interface Image {
+  /** The full name: a reference, a name of the local store, or `oci:` with an absolute path. */
+  readonly name: string;
+  /** Of the platform's manifest. */
+  readonly digest: string;
+  readonly config: ImageConfig;
+  /** Absolute directories, bottom first. Never to be written to: all images share them. */
+  readonly layers: readonly string[];
+  /**
+   * False where the store's file system could not hold overlayfs' marks for deleted files: then only `flatten` shows
+   * the image rightly.
+   */
+  readonly overlay: boolean;
+}
+
+export interface ImageOptions extends RegistryOptions {
+  /** Default IfNotPresent. Images that were built here have no registry to ask, so Always takes them as they are. */
+  pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
+  /** Default: Linux on this machine's processor. */
+  platform?: Platform | undefined;
+  /** Where names without a registry are pulled from. Default `docker.io`. */
+  defaultRegistry?: string | undefined;
+  onProgress?: OnProgress | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface StoreOptions {
+  /** Made if it is missing, for this user only; usually `$XDG_CACHE_HOME/xfn`. */
+  dir: string;
+  /** Who is to own unpacked files; needs root if it is someone else. Default: this process' user. */
+  owner?: Owner | undefined;
+  limits?: Partial<LayerLimits> | undefined;
+}
+
+/** A name that the store knows. */
+export interface StoredName {
+  readonly name: string;
+  /** Of the manifest or index that the name stands for. */
+  readonly digest: string;
+  /** Made here and not pulled. */
+  readonly built: boolean;
+}
+
+/**
+ * Images in a directory: blobs, unpacked layers and names. Any number of processes may use it at once, and one that is
+ * killed leaves nothing that another would take for whole.
+ */
+export interface Store {
+  readonly dir: string;
+  /**
+   * The image of that name, ready to run: `NAME` in the local store, `[REGISTRY/]REPOSITORY[:TAG][@DIGEST]`, or
+   * `oci:DIR[:TAG]`. A name without a registry is looked up in the local store first.
+   *
+   * @throws ImageError
+   */
+  image(name: string, options?: ImageOptions): Promise<Image>;
+  /** Gives something that the store holds (by digest of its manifest or index) a name. */
+  tag(name: string, digest: string): void;
+  list(): StoredName[];
+  /** All images, those included that no name leads to any more, with their sizes and when they were used last. */
+  images(): StoredImage[];
+  /**
+   * Forgets a name, and removes what only it led to.
+   *
+   * @throws ImageError NotFound; InUse where a process uses the image, this one included
+   */
+  remove(name: string): PruneResult;
+  /** Removes images by last use, age and size; never one that a process uses. */
+  prune(options?: PruneOptions): PruneResult;
+  /**
+   * Says that this process does not use an image any more: it may then be collected. An image is in use from the moment that
+   * `image` returned it, for as long as the process lives.
+   *
+   * @param digest - as in `Image`
+   */
+  release(digest: string): void;
+}
+
+/** What other modules of this package may do with a store. */
+export interface StoreInternals {
+  readonly directory: StoreDirectory;
+  readonly images: ImageStore;
+  readonly layers: LayerStore;
+  readonly names: NameStore;
+  readonly leases: Leases;
+}
+
+const internals = new WeakMap<Store, StoreInternals>();
+
+export function internalsOf(store: Store): StoreInternals {
+  const found = internals.get(store);
+  if (found === undefined) throw new TypeError("not a store of openStore");
+  return found;
+}
+
+/** @throws ImageError StoreFailed */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const directory = openStoreDirectory(options.dir);
+  const leases = new Leases(directory.dir);
+  const limits = { ...DEFAULT_LAYER_LIMITS, ...options.limits };
+  const layers = new LayerStore(directory, options.owner, limits);
+  const suffix = options.owner === undefined ? "" : `-${options.owner.uid}-${options.owner.gid}`;
+  const images = new ImageStore(directory, layers, leases, suffix, limits);
+  const names = nameStore(directory);
+  const inside: StoreInternals = { directory, images, layers, names, leases };
+  const store: Store = {
+    dir: directory.dir,
+    async image(name, imageOptions = {}) {
+      throwIfAborted(imageOptions.signal);
+      try {
+        return await (isLayoutName(name)
+          ? layoutImage(inside, name, imageOptions)
+          : namedImage(inside, name, imageOptions));
+      } catch (error) {
+        throw ImageError.from(error, { image: name });
+      }
+    },
+    tag(name, digest) {
+      tagImage(inside, name, digest);
+    },
+    list: () => names.list().map(({ name, target, built }) => ({ name, digest: target.digest, built })),
+    images: () => attempt(() => listImages(directory, names, leases)),
+    remove: (name) => attempt(() => removeImage(inside, name)),
+    prune: (pruning = {}) => attempt(() => collectGarbage(directory, names, leases, pruning)),
+    release: (digest) => leases.release(`image ${digest}`),
+  };
+  internals.set(store, inside);
+  return store;
+}
+
+function attempt<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw ImageError.from(error);
+  }
+}
+
+function removeImage({ directory, names, leases }: StoreInternals, text: string): PruneResult {
+  const reference = parseReference(text);
+  const name = [localNameOf(text), reference.toString(), text].find((one) => names.get(one) !== undefined);
+  if (name === undefined) throw new ImageError("NotFound", "the store has no image of that name", { image: text });
+  const result = collectGarbage(directory, names, leases, {}, new Set([name]));
+  if (result.images.length === 0)
+    throw new ImageError("InUse", "a process uses the image: end it first", { image: name, retryable: true });
+  return result;
+}
+
+/** The name under which something built here is filed. */
+export function localNameOf(name: string): string {
+  const reference = parseReference(name);
+  return reference.qualified ? reference.toString() : reference.localName;
+}
+
+function tagImage({ images, names }: StoreInternals, name: string, digest: string): void {
+  const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
+  if (bytes === undefined)
+    throw new ImageError("NotFound", "the store holds no such manifest", { image: name, digest });
+  names.put({
+    name: localNameOf(name),
+    target: { mediaType: "", digest, size: bytes.length },
+    manifests: {},
+    built: true,
+  });
+}
+
+async function namedImage(inside: StoreInternals, text: string, options: ImageOptions): Promise<Image> {
+  const { pullPolicy = "IfNotPresent", platform = hostPlatform(), defaultRegistry } = options;
+  const reference = parseReference(text, defaultRegistry === undefined ? {} : { defaultRegistry });
+  const fullName = reference.toString();
+  const local = reference.qualified ? undefined : inside.names.get(reference.localName);
+  if (local !== undefined) return fromStore(inside, local, platform, options);
+  if (pullPolicy !== "Always") {
+    const record = inside.names.get(fullName) ?? byDigest(inside, reference, fullName);
+    const found =
+      record === undefined ? undefined : await fromStore(inside, record, platform, options).catch(unlessMissing);
+    if (found !== undefined) return found;
+    if (pullPolicy === "Never")
+      throw new ImageError("NotFound", "not in the local store, and the pull policy is Never");
+  }
+  return pull(inside, reference, platform, options);
+}
+
+/** What a digest stands for is known whatever name it came under. */
+function byDigest({ images }: StoreInternals, { digest }: Reference, name: string): NameRecord | undefined {
+  if (digest === undefined) return undefined;
+  const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
+  if (bytes === undefined) return undefined;
+  return { name, target: { mediaType: "", digest, size: bytes.length }, manifests: {}, built: false };
+}
+
+/** A store that has lost a part of an image fetches it again. */
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof ImageError && error.code === "NotFound") return undefined;
+  throw error;
+}
+
+async function fromStore(
+  inside: StoreInternals,
+  record: NameRecord,
+  platform: Platform,
+  options: ImageOptions,
+): Promise<Image> {
+  const { images, names } = inside;
+  const key = printPlatform(platform);
+  const manifest = record.manifests[key];
+  const known = manifest === undefined ? undefined : images.find(manifest);
+  if (known !== undefined) return named(record.name, known);
+  const { digest, mediaType } = record.target;
+  const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
+  if (bytes === undefined) throw new ImageError("NotFound", "not in the store", { digest });
+  const top = { bytes, digest, ...(mediaType !== "" && { mediaType }) };
+  const { onProgress, signal } = options;
+  const ready = await images.prepare(top, { name: record.name, source: undefined, platform, onProgress, signal });
+  if (manifest !== ready.digest) names.put({ ...record, manifests: { ...record.manifests, [key]: ready.digest } });
+  return named(record.name, ready);
+}
+
+async function pull(
+  inside: StoreInternals,
+  reference: Reference,
+  platform: Platform,
+  options: ImageOptions,
+): Promise<Image> {
+  const { images, names } = inside;
+  // Loaded when it is needed: a call of a cached image does not pay for an HTTP client.
+  const { RegistryClient } = await import("../registry/client.ts");
+  const source: ImageSource = new RegistryClient(reference, options);
+  const name = reference.toString();
+  try {
+    const { digest, tag = "latest" } = reference;
+    const top = await source.manifest(digest === undefined ? { tag } : { digest }, options.signal);
+    if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.keepDocument(top.digest, top.bytes);
+    const { onProgress, signal } = options;
+    const ready = await images.prepare(top, { name, source, platform, onProgress, signal });
+    const target = { mediaType: top.mediaType ?? "", digest: top.digest, size: top.bytes.length };
+    const before = names.get(name);
+    const manifests = before?.target.digest === top.digest ? before.manifests : {};
+    const key = printPlatform(platform);
+    // An image that has not changed costs no write.
+    if (manifests[key] !== ready.digest)
+      names.put({ name, target, manifests: { ...manifests, [key]: ready.digest }, built: false });
+    return named(name, ready);
+  } finally {
+    // Not awaited: what others still fetch through it may take its time.
+    source.close().catch(() => {});
+  }
+}
+
+/** Entries of layouts, by what shows that `index.json` is still the same file. */
+const layoutEntries = new WeakMap<StoreInternals, Map<string, { stamp: string; manifest: string }>>();
+
+async function layoutImage(inside: StoreInternals, text: string, options: ImageOptions): Promise<Image> {
+  const { images } = inside;
+  const { platform = hostPlatform(), onProgress, signal } = options;
+  const reference = parseLayoutName(text);
+  const name = `oci:${reference.dir}${reference.tag === undefined ? "" : `:${reference.tag}`}`;
+  const cache = layoutEntries.get(inside) ?? new Map<string, { stamp: string; manifest: string }>();
+  layoutEntries.set(inside, cache);
+  const key = `${name} ${printPlatform(platform)}`;
+  const stamp = fileStamp(join(reference.dir, "index.json")) ?? "";
+  const cached = cache.get(key);
+  const known = cached?.stamp === stamp ? images.find(cached.manifest) : undefined;
+  if (known !== undefined) return named(name, known);
+  const entry = readLayoutEntry(reference);
+  const source = layoutSource(reference);
+  const top = await source.manifest({ digest: entry.digest }, signal);
+  if (top.bytes.length !== entry.size)
+    throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);
+  if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.keepDocument(top.digest, top.bytes);
+  const ready = await images.prepare(
+    { ...top, mediaType: entry.mediaType },
+    { name, source, platform, onProgress, signal },
+  );
+  cache.set(key, { stamp, manifest: ready.digest });
+  return named(name, ready);
+}
+
+function named(name: string, { digest, config, layers, overlay }: ReadyImage): Image {
+  return { name, digest, config, layers, overlay };
+}

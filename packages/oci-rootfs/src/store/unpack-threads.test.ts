@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { file, tarball } from "../../testing/tarball.ts";
+import type { ImageSource } from "../image/image-source.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/limits.ts";
+import { type GrowingFile, givenUp, growingFile, wholeFile } from "./growing-file.ts";
+import { LayerStore, type StoredLayer } from "./layer-store.ts";
+import { openStoreDirectory } from "./store-directory.ts";
+import type { UnpackJob } from "./unpack-job.ts";
+import { UnpackThreads } from "./unpack-threads.ts";
+
+const system = vi.hoisted(() => ({ hasThreads: true }));
+vi.mock("node:worker_threads", async (original) => {
+  const module = await original<typeof import("node:worker_threads")>();
+  class Worker extends module.Worker {
+    constructor(...args: ConstructorParameters<typeof module.Worker>) {
+      // As Node says it at the limit of processes: at once, and without a system call's name.
+      if (!system.hasThreads)
+        throw Object.assign(new Error("Worker initialization failure: EAGAIN"), { code: "ERR_WORKER_INIT_FAILED" });
+      super(...args);
+    }
+  }
+  return { ...module, Worker };
+});
+
+/** More than there are threads, on any machine. */
+const MANY = availableParallelism() + 4;
+
+const archive = tarball([file("a", "content")]);
+let box: Sandbox;
+let jobs: number;
+beforeEach(() => {
+  box = sandbox();
+  jobs = 0;
+  system.hasThreads = true;
+  writeFileSync(join(box.dir, "layer"), archive);
+});
+afterEach(() => {
+  box[Symbol.dispose]();
+});
+
+function job(packed: GrowingFile = wholeFile(join(box.dir, "layer"))): UnpackJob {
+  return {
+    file: packed,
+    root: join(box.dir, `fs-${(jobs += 1)}`),
+    limits: DEFAULT_LAYER_LIMITS,
+    owner: undefined,
+    lower: undefined,
+    named: undefined,
+    diffId: `sha256:${createHash("sha256").update(archive).digest("hex")}`,
+    packedBytes: archive.length,
+    verify: undefined,
+  };
+}
+
+test("where no thread can be started layers fail, to be tried again, and are unpacked once there are threads", async () => {
+  const threads = new UnpackThreads();
+  system.hasThreads = false;
+  const failures = await Promise.allSettled(Array.from({ length: MANY }, () => threads.run(job())));
+  for (const failure of failures)
+    expect(failure).toMatchObject({ reason: { name: "ImageError", code: "StoreFailed", retryable: true } });
+  system.hasThreads = true;
+  expect(await threads.run(job())).toMatchObject({ overlay: true });
+});
+
+test("a layer that waits for a thread can be given up, and those behind it have their turn", async () => {
+  const threads = new UnpackThreads();
+  const packed = growingFile(join(box.dir, "layer"));
+  // Nothing has come of these, so that their threads wait.
+  const first = Array.from({ length: MANY }, () => threads.run(job(packed)));
+  const ended = Promise.allSettled(first);
+  const caller = new AbortController();
+  const second = threads.run(job(), caller.signal);
+  const third = threads.run(job());
+  caller.abort();
+  await expect(second).rejects.toMatchObject({ code: "Aborted" });
+  await expect(threads.run(job(), caller.signal)).rejects.toMatchObject({ code: "Aborted" });
+  givenUp(packed);
+  for (const one of await ended) expect(one).toMatchObject({ reason: { code: "Aborted" } });
+  await third;
+});
+
+test("a call that is given up does not wait for the layers that others fetch", async () => {
+  const layers = new LayerStore(openStoreDirectory(box.store), undefined, DEFAULT_LAYER_LIMITS);
+  // Connections that are open, and bring nothing until they are given up.
+  const blob: ImageSource["blob"] = async (_, signal) =>
+    (async function* () {
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+      yield archive;
+    })();
+  const source = { blob } as ImageSource;
+  const fetch = (signal: AbortSignal): Promise<StoredLayer> => {
+    const digest = `sha256:${(jobs += 1).toString(16).padStart(64, "0")}`;
+    // Of a size that is unpacked on a thread.
+    const descriptor = { mediaType: "", digest, size: 64 * 1024 * 1024 };
+    return layers.ensure({ descriptor, diffId: digest, source, signal });
+  };
+  const others = new AbortController();
+  const first = Promise.allSettled(Array.from({ length: MANY }, () => fetch(others.signal)));
+  const caller = new AbortController();
+  const second = fetch(caller.signal);
+  // By then each is where it waits.
+  await expect.poll(() => box.leftovers().filter((path) => path.includes("/"))).toHaveLength(2 * (MANY + 1));
+  caller.abort();
+  await expect(second).rejects.toMatchObject({ code: "Aborted" });
+  others.abort();
+  await first;
+});

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { closeSync, createReadStream, openSync, writeSync } from "node:fs";
+import { posix } from "node:path";
+import { ImageError } from "../base/errors.ts";
+import { throwIfAborted } from "../base/single-flight.ts";
+import { MAX_LAYERS } from "../image/manifest.ts";
+import { TarReader } from "../layer/tar-entries.ts";
+import type { LayoutWriter } from "../store/layout.ts";
+
+/** An image of 256 layers has a name, a folder and two more files for each in the oldest form. */
+const MAX_ENTRIES = 4 * (MAX_LAYERS + 16);
+
+/** A file of an archive, put aside. */
+export interface ArchivePart {
+  readonly temporary: string;
+  readonly digest: string;
+  readonly size: number;
+  readonly head: Buffer;
+}
+
+export interface ArchiveParts {
+  readonly files: Map<string, ArchivePart>;
+  /** Old archives hold a layer that occurs twice as a link to the first. */
+  readonly links: Map<string, string>;
+}
+
+/** Puts the files of an image archive aside, under names of ours: what they are called is only remembered. */
+export async function unpackParts(
+  path: string,
+  writer: LayoutWriter,
+  { files, links }: ArchiveParts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let open: { name: string; temporary: string; fd: number } | undefined;
+  let hash = createHash("sha256");
+  let size = 0;
+  let head = Buffer.alloc(0);
+  let entries = 0;
+  const close = (): void => {
+    if (open === undefined) return;
+    closeSync(open.fd);
+    files.set(open.name, { temporary: open.temporary, digest: `sha256:${hash.digest("hex")}`, size, head });
+    open = undefined;
+  };
+  const reader = new TarReader({
+    add(entry) {
+      entries += 1;
+      if (entries > MAX_ENTRIES) throw invalid(`more than ${MAX_ENTRIES} entries: not the archive of one image`);
+      const name = posix.normalize(entry.path);
+      if (entry.kind === "symlink" || entry.kind === "link") {
+        const base = entry.kind === "symlink" ? posix.dirname(name) : ".";
+        links.set(name, posix.normalize(posix.join(base, entry.target)));
+      }
+      if (entry.kind !== "file") return;
+      // Two files of a name: a reader that takes the other one would see another image.
+      if (files.has(name) || links.has(name)) throw invalid(`two files are called ${JSON.stringify(name)}`);
+      const temporary = writer.temporary();
+      open = { name, temporary, fd: openSync(temporary, "wx", 0o600) };
+      hash = createHash("sha256");
+      size = 0;
+      head = Buffer.alloc(0);
+      if (entry.size === 0) close();
+    },
+    write(chunk) {
+      if (open === undefined) return;
+      writeSync(open.fd, chunk);
+      hash.update(chunk);
+      size += chunk.length;
+      if (head.length < 4) head = Buffer.concat([head, chunk.subarray(0, 4 - head.length)]);
+    },
+    closeFile: close,
+  });
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+      throwIfAborted(signal);
+      reader.write(chunk as Buffer);
+    }
+    reader.end();
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** What an archive has under a name. @throws ImageError InvalidManifest */
+export function findPart({ files, links }: ArchiveParts, name: string): ArchivePart {
+  const path = posix.normalize(name);
+  const part = files.get(path) ?? files.get(links.get(path) ?? "");
+  if (part === undefined) throw invalid(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
+  return part;
+}
+
+function invalid(why: string): ImageError {
+  return new ImageError("InvalidManifest", why);
+}

@@ -1,0 +1,117 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sha256, type TestImage, testImage, writeLayout } from "../../testing/layout.ts";
+import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { directory, file, symlink, tarball } from "../../testing/tarball.ts";
+import { type LayerFileOptions, readLayerFile } from "./read-layer-file.ts";
+
+let box: Sandbox;
+beforeEach(() => {
+  box = sandbox();
+});
+afterEach(() => {
+  box[Symbol.dispose]();
+});
+
+const LAYER = tarball([directory("etc"), file("other", "no"), file("./package.yaml", "wanted"), file("z", "no")]);
+const UNRELATED = tarball([file("package.yaml", "of another layer")]);
+
+function layout(image: TestImage, entries?: object[]): string {
+  return writeLayout(join(box.dir, "layout"), image, entries);
+}
+
+function read(image: TestImage, options: Partial<LayerFileOptions> = {}, entries?: object[]) {
+  const from = layout(image, entries);
+  const isLayer = ({ digest }: { digest: string }): boolean => digest === image.layers[1]?.digest;
+  return readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer, ...options });
+}
+
+describe("a file of a layer", () => {
+  test("is that of the layer that is chosen, whatever others hold", async () => {
+    expect((await read(testImage([UNRELATED, LAYER, UNRELATED])))?.toString()).toBe("wanted");
+  });
+
+  test("needs no other layer to be there", async () => {
+    const image = testImage([UNRELATED, LAYER]);
+    const from = layout(image);
+    const [unrelated] = image.layers;
+    rmSync(join(box.dir, "layout/blobs/sha256", unrelated?.digest.slice(7) ?? ""));
+    const isLayer = ({ digest }: { digest: string }): boolean => digest !== unrelated?.digest;
+    expect((await readLayerFile({ from, path: "/package.yaml", maxBytes: 100, isLayer }))?.toString()).toBe("wanted");
+  });
+
+  test("is nothing where no layer is chosen", async () => {
+    expect(await read(testImage([LAYER]), { isLayer: () => false })).toBeUndefined();
+  });
+
+  test("of an index is that of the platform, or of the first where it has none for it", async () => {
+    const other = testImage([UNRELATED, tarball([file("package.yaml", "other")])], {
+      platform: { architecture: "other" },
+    });
+    const image = testImage([UNRELATED, LAYER]);
+    for (const [digest, bytes] of other.blobs) image.blobs.set(digest, bytes);
+    const manifests = [
+      { ...image.manifest, platform: { os: "linux", architecture: "amd64" } },
+      { ...other.manifest, platform: { os: "linux", architecture: "other" } },
+    ];
+    const index = Buffer.from(JSON.stringify({ schemaVersion: 2, manifests }));
+    image.blobs.set(sha256(index), index);
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const entries = [{ mediaType, digest: sha256(index), size: index.length }];
+    const isLayer = ({ digest }: { digest: string }): boolean =>
+      [image.layers[1]?.digest, other.layers[1]?.digest].includes(digest);
+    const of = async (architecture: string): Promise<string | undefined> => {
+      const from = layout(image, entries).replace(/:t$/, "");
+      const platform = { os: "linux", architecture };
+      return (await readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer, platform }))?.toString();
+    };
+    expect([await of("other"), await of("amd64"), await of("s390x")]).toEqual(["other", "wanted", "wanted"]);
+  });
+});
+
+describe("is refused", () => {
+  test.each([
+    [
+      "a layer that is not its digest",
+      "DigestMismatch",
+      (bytes: Buffer) => bytes.toString("latin1").replace("wanted", "Wanted"),
+    ],
+    ["a layer that is longer than it says", "SizeMismatch", (bytes: Buffer) => `${bytes.toString("latin1")}\0`],
+  ])("%s", async (_, code, change) => {
+    const image = testImage([UNRELATED, LAYER], { pack: (bytes) => bytes });
+    const digest = image.layers[1]?.digest ?? "";
+    image.blobs.set(digest, Buffer.from(change(image.blobs.get(digest) ?? Buffer.alloc(0)), "latin1"));
+    await expect(read(image)).rejects.toMatchObject({ code, image: expect.stringMatching(/^oci:/) });
+  });
+
+  test.each([
+    ["a file that is too large", "TooLarge", tarball([file("package.yaml", "x".repeat(101))])],
+    ["a layer that unpacks to too much", "TooLarge", tarball([file("bomb", Buffer.alloc(70 * 1024 * 1024))])],
+    ["a link", "InvalidConfig", tarball([symlink("package.yaml", "/etc/passwd")])],
+    ["a layer without the file", "NotFound", tarball([file("other")])],
+    ["a layer that is cut off", "UnsafeLayer", LAYER.subarray(0, 700)],
+  ])("%s", async (_, code, archive) => {
+    await expect(read(testImage([UNRELATED, archive]))).rejects.toMatchObject({ code });
+  });
+
+  test("two layers that are the one", async () => {
+    await expect(read(testImage([LAYER, UNRELATED]), { isLayer: () => true })).rejects.toMatchObject({
+      code: "InvalidManifest",
+    });
+  });
+
+  test("an index' manifest that is not as long as it says", async () => {
+    const image = testImage([UNRELATED, LAYER]);
+    const longer = { ...image.manifest, size: image.manifest.size + 1 };
+    const index = Buffer.from(JSON.stringify({ schemaVersion: 2, manifests: [longer] }));
+    image.blobs.set(sha256(index), index);
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const entries = [{ mediaType, digest: sha256(index), size: index.length }];
+    const from = layout(image, entries).replace(/:t$/, "");
+    const isLayer = ({ digest }: { digest: string }): boolean => digest === image.layers[1]?.digest;
+    await expect(readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer })).rejects.toMatchObject({
+      code: "SizeMismatch",
+    });
+  });
+});

@@ -1,0 +1,500 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TEST_CERTIFICATE, TEST_KEY } from "../../testing/certificate.ts";
+import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts";
+import { sha256, type TestImage, testImage, writeLayout } from "../../testing/layout.ts";
+import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { file, tarball } from "../../testing/tarball.ts";
+import type { Progress } from "../base/progress.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { type CopiedImage, type CopyOptions, copyImage } from "./copy-image.ts";
+
+let box: Sandbox;
+let registry: FakeRegistry;
+let store: Store;
+let layout: string;
+let image: TestImage;
+
+beforeEach(async () => {
+  box = sandbox();
+  registry = await fakeRegistry();
+  store = await openStore({ dir: box.store });
+  const noise = Array.from({ length: 60_000 }, (_, i) => ((i * 2_654_435_761) >>> 0).toString(36)).join("");
+  image = testImage([tarball([file("noise", noise)]), tarball([file("b", "2")])]);
+  layout = writeLayout(join(box.dir, "layout"), image);
+});
+afterEach(async () => {
+  await registry[Symbol.asyncDispose]();
+  box[Symbol.dispose]();
+});
+
+const DEFAULTS = { stallTimeoutMs: 2000, retry: { attempts: 3, baseDelayMs: 1 } };
+
+function push(options: Partial<CopyOptions> = {}): Promise<CopiedImage> {
+  return copyImage({
+    from: layout,
+    to: `${registry.host}/org/fn:v1`,
+    store,
+    insecureRegistries: [registry.host],
+    ...DEFAULTS,
+    ...options,
+  });
+}
+
+const lines = (method: string): string[] =>
+  registry.requests.filter(({ line }) => line.startsWith(`${method} `)).map(({ line }) => line);
+const noise = (): { digest: string; size: number } => image.layers[0] as { digest: string; size: number };
+
+function expectWhole(): void {
+  for (const digest of [image.config.digest, ...image.layers.map((layer) => layer.digest)])
+    expect(registry.blobs.get(digest)).toEqual(image.blobs.get(digest));
+  expect(registry.manifests.get("v1")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
+}
+
+describe("push", () => {
+  test("brings all there, and says the digest", async () => {
+    const pushed = await push();
+    expectWhole();
+    expect(pushed).toEqual({
+      name: `${registry.host}/org/fn:v1`,
+      digest: image.manifest.digest,
+      blobs: { written: 3, present: 0, mounted: 0 },
+      bytes: image.config.size + image.layers.reduce((sum, { size }) => sum + size, 0),
+    });
+  });
+
+  test("the manifest comes last: a name never stands for something that is not there", async () => {
+    await push();
+    const writes = registry.requests.filter(({ line }) => /^(PUT|PATCH|POST)/.test(line)).map(({ line }) => line);
+    expect(writes.findIndex((line) => line.includes("/manifests/"))).toBe(writes.length - 1);
+  });
+
+  test("sends only what the registry lacks", async () => {
+    const { digest } = noise();
+    registry.blobs.set(digest, image.blobs.get(digest) as Buffer);
+    expect((await push()).blobs).toEqual({ written: 2, present: 1, mounted: 0 });
+    expect(lines("PUT").some((line) => line.includes(encodeURIComponent(digest)))).toBe(false);
+  });
+
+  test("of an image that is there only moves the name", async () => {
+    await push();
+    registry.requests.length = 0;
+    const { blobs } = await push({ to: `${registry.host}/org/fn:v2` });
+    expect(blobs).toEqual({ written: 0, present: 3, mounted: 0 });
+    expect(registry.requests.map(({ line }) => line)).toEqual([
+      `HEAD /v2/org/fn/manifests/${image.manifest.digest}`,
+      "PUT /v2/org/fn/manifests/v2",
+    ]);
+  });
+
+  test("takes a redirected answer to `is it there` for a yes, and goes nowhere", async () => {
+    registry.fault = (request, response) => {
+      if (request.method !== "HEAD" || request.url?.includes("/blobs/") !== true) return false;
+      return Boolean(response.writeHead(307, { location: "http://169.254.169.254/blob" }).end());
+    };
+    expect((await push()).blobs.present).toBe(3);
+  });
+
+  test("mounts from another repository what is said to be there", async () => {
+    const { digest } = noise();
+    // Not where we push to, but in the registry.
+    registry.fault = (request, response) => {
+      if (request.method === "HEAD") return Boolean(response.writeHead(404).end());
+      return false;
+    };
+    registry.blobs.set(digest, image.blobs.get(digest) as Buffer);
+    expect((await push({ mountFrom: "org/base" })).blobs).toEqual({ written: 2, present: 0, mounted: 1 });
+    expect(lines("POST")).toContain(
+      `POST /v2/org/fn/blobs/uploads/?mount=${encodeURIComponent(digest)}&from=org%2Fbase`,
+    );
+  });
+
+  test("sends what it may not mount", async () => {
+    registry.fault = (request, response) =>
+      request.url?.includes("mount=") === true && Boolean(response.writeHead(403).end());
+    expect((await push({ mountFrom: "org/base" })).blobs).toEqual({ written: 3, present: 0, mounted: 0 });
+    expectWhole();
+  });
+
+  test("mounts what the store knows to be in another repository of the registry", async () => {
+    const base = testImage([tarball([file("noise", "base")])]);
+    registry.add(base);
+    await store.image(`${registry.host}/org/base`, { insecureRegistries: [registry.host], ...DEFAULTS });
+    await copyImage({ from: `store:${registry.host}/org/base`, to: "local", store });
+    registry.requests.length = 0;
+    registry.fault = (request, response) => request.method === "HEAD" && Boolean(response.writeHead(404).end());
+    const { blobs } = await push({ from: "local" });
+    expect(blobs).toEqual({ written: 0, present: 0, mounted: 2 });
+  });
+
+  test("in pieces, where that is asked for", async () => {
+    await push({ chunkBytes: 50_000 });
+    expectWhole();
+    expect(lines("PATCH").length).toBeGreaterThan(Math.floor(noise().size / 50_000));
+  });
+
+  test("of one platform of an index, or of all", async () => {
+    const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
+    for (const [digest, bytes] of other.blobs) image.blobs.set(digest, bytes);
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const manifests = [
+      { ...other.manifest, platform: { os: "linux", architecture: "mips64" } },
+      { ...image.manifest, platform: { os: "linux", architecture: "amd64" } },
+    ];
+    const index = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests }));
+    image.blobs.set(sha256(index), index);
+    rmSync(join(box.dir, "layout"), { recursive: true });
+    const annotations = { "org.opencontainers.image.ref.name": "t" };
+    writeLayout(join(box.dir, "layout"), image, [
+      { mediaType, digest: sha256(index), size: index.length, annotations },
+    ]);
+
+    const one = await push({ platform: { os: "linux", architecture: "mips64" } });
+    expect(one.digest).toBe(other.manifest.digest);
+    expect([...registry.manifests.keys()]).toEqual(["v1", other.manifest.digest]);
+    const all = await push();
+    expect(all.digest).toBe(sha256(index));
+    expect(registry.manifests.get("v1")?.bytes).toEqual(index);
+    expect(registry.manifests.has(image.manifest.digest)).toBe(true);
+  });
+
+  test("tells how far it is, to the end of each blob", async () => {
+    const events: Progress[] = [];
+    await push({ onProgress: (event) => events.push(event) });
+    expect(events.findLast(({ digest }) => digest === noise().digest)).toMatchObject({
+      image: `${registry.host}/org/fn:v1`,
+      bytes: noise().size,
+      totalBytes: noise().size,
+      layers: 3,
+      state: "done",
+    });
+  });
+
+  test("by a digest that the image does not have is refused, and nothing has a new name", async () => {
+    const to = `${registry.host}/org/fn:v1@${sha256("other")}`;
+    await expect(push({ to })).rejects.toMatchObject({ code: "DigestMismatch" });
+    expect(registry.manifests.has("v1")).toBe(false);
+  });
+});
+
+describe("a registry that fails while being pushed to", () => {
+  test.each(["HEAD", "POST", "PUT"])("once, at %s, is tried again", async (method) => {
+    const failed = new Set<string>();
+    registry.fault = (request, response) => {
+      const key = `${request.method}`;
+      if (request.method !== method || failed.has(key)) return false;
+      failed.add(key);
+      return Boolean(response.writeHead(503).end());
+    };
+    await push();
+    expectWhole();
+  });
+
+  test("by resets in the middle of a blob gets the whole blob again", async () => {
+    let resets = 0;
+    registry.fault = (request) => {
+      if (request.method !== "PUT" || request.url?.includes("/uploads/") !== true || resets === 2) return false;
+      resets += 1;
+      request.once("data", () => request.socket.destroy());
+      return true;
+    };
+    await push();
+    expectWhole();
+  });
+
+  test("by losing its answer, having taken the blob, does not get it again", async () => {
+    let lost = false;
+    registry.fault = async (request) => {
+      if (lost || request.method !== "PUT" || request.url?.includes(encodeURIComponent(noise().digest)) !== true)
+        return false;
+      lost = true;
+      registry.blobs.set(noise().digest, Buffer.concat(await request.toArray()));
+      request.socket.destroy();
+      return true;
+    };
+    await push();
+    expectWhole();
+    expect(lines("PUT").filter((line) => line.includes(encodeURIComponent(noise().digest)))).toHaveLength(1);
+  });
+
+  test("between two pieces is asked how much it has, and gets the rest", async () => {
+    let patches = 0;
+    registry.fault = (request, response) => {
+      if (request.method !== "PATCH") return false;
+      patches += 1;
+      return patches === 2 && Boolean(response.writeHead(503).end());
+    };
+    await push({ chunkBytes: 50_000 });
+    expectWhole();
+    expect(lines("GET").some((line) => line.includes("/uploads/"))).toBe(true);
+  });
+
+  test("for good is an error with its own code, and the name stays as it was", async () => {
+    registry.fault = (request, response) =>
+      request.method === "PUT" &&
+      request.url?.includes("/uploads/") === true &&
+      Boolean(response.writeHead(413).end('{"errors":[{"code":"SIZE_INVALID","message":"too large"}]}'));
+    await expect(push()).rejects.toMatchObject({
+      code: "RegistryRefused",
+      retryable: false,
+      registryCode: "SIZE_INVALID",
+    });
+    expect(registry.manifests.size).toBe(0);
+  });
+
+  test("by never reading is given up", async () => {
+    registry.fault = (request) => {
+      if (request.method !== "PUT") return false;
+      request.pause();
+      return true;
+    };
+    const big = Buffer.alloc(64 * 1024 * 1024, 1);
+    const bulky = testImage([big], { pack: (bytes) => bytes, layerType: "application/vnd.oci.image.layer.v1.tar" });
+    rmSync(join(box.dir, "layout"), { recursive: true });
+    writeLayout(join(box.dir, "layout"), bulky);
+    const pushing = push({ stallTimeoutMs: 300, retry: { attempts: 1 } });
+    await expect(pushing).rejects.toMatchObject({ code: "RegistryUnavailable", retryable: true });
+  });
+
+  test("at one blob ends the others, which nobody waits for any more", async () => {
+    registry.fault = (request, response) => {
+      if (request.method !== "PUT") return false;
+      if (request.url?.includes(encodeURIComponent(noise().digest)) !== true) return true; // never answered
+      return Boolean(response.writeHead(403).end());
+    };
+    await expect(push({ stallTimeoutMs: 3_600_000 })).rejects.toMatchObject({ code: "Unauthorized" });
+  });
+
+  test("by filing it under another digest is not believed", async () => {
+    registry.fault = (request, response) => {
+      if (request.method === "PUT") response.setHeader("docker-content-digest", sha256("other"));
+      const { writeHead } = response;
+      response.writeHead = ((status: number, headers?: Record<string, string>) => {
+        delete headers?.["docker-content-digest"];
+        return writeHead.call(response, status, headers);
+      }) as typeof writeHead;
+      return false;
+    };
+    await expect(push()).rejects.toMatchObject({ code: "RegistryRefused" });
+  });
+
+  test.each([
+    ["another host", (host: string) => host.replace("127.0.0.1", "localhost")],
+    ["a link-local address", () => "169.254.169.254"],
+  ])("by sending uploads to %s gets neither content nor credentials", async (_, target) => {
+    await using elsewhere = await fakeRegistry();
+    registry.fault = (request, response) => {
+      if (request.method !== "POST") return false;
+      return Boolean(response.writeHead(202, { location: `http://${target(elsewhere.host)}/upload` }).end());
+    };
+    await expect(push()).rejects.toMatchObject({ code: "UnsafeAddress" });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test("by calling itself http behind a proxy with TLS is spoken to as before", async () => {
+    await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
+    secure.fault = (request, response) => {
+      if (request.method !== "POST") return false;
+      const { writeHead } = response;
+      response.writeHead = ((status: number, headers?: Record<string, string>) =>
+        writeHead.call(response, status, {
+          ...headers,
+          location: `http://${secure.host}${headers?.["location"]}`,
+        })) as typeof writeHead;
+      return false;
+    };
+    await push({ to: `${secure.host}/org/fn:v1`, certificateAuthorities: [TEST_CERTIFICATE] });
+    expect(secure.manifests.get("v1")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
+  });
+
+  test("by redirecting an upload is refused", async () => {
+    await using elsewhere = await fakeRegistry();
+    registry.fault = (request, response) =>
+      request.method === "PUT" && Boolean(response.writeHead(307, { location: `http://${elsewhere.host}/x` }).end());
+    await expect(push({ insecureRegistries: [registry.host, elsewhere.host] })).rejects.toMatchObject({
+      code: "RegistryRefused",
+    });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test("is left at an abort, with nothing half done", async () => {
+    const controller = new AbortController();
+    registry.fault = (request) => {
+      if (request.method === "PUT") controller.abort();
+      return request.method === "PUT";
+    };
+    await expect(push({ signal: controller.signal })).rejects.toMatchObject({ code: "Aborted" });
+    expect(registry.manifests.size).toBe(0);
+  });
+});
+
+describe("content that is not what its digest says", () => {
+  test("is not pushed, not even to a registry that takes anything", async () => {
+    const { digest, size } = noise();
+    let complete = false;
+    registry.fault = (request, response) => {
+      if (request.method !== "PUT" || request.url?.includes(encodeURIComponent(digest)) !== true) return false;
+      request.resume().once("end", () => {
+        complete = true;
+        response.writeHead(201).end();
+      });
+      return true;
+    };
+    writeFileSync(join(box.dir, "layout/blobs/sha256", digest.slice(7)), Buffer.alloc(size, 7));
+    await expect(push()).rejects.toMatchObject({ code: "DigestMismatch" });
+    expect(complete).toBe(false);
+    expect(registry.manifests.size).toBe(0);
+  });
+
+  test.each(["store:copy", "oci:LAYOUT:copy"])("does not get into %s, which stays clean", async (to) => {
+    registry.add(image);
+    const bytes = Buffer.from(image.blobs.get(noise().digest) as Buffer);
+    bytes[100] = (bytes[100] as number) ^ 1;
+    registry.blobs.set(noise().digest, bytes);
+    const copying = copyImage({
+      from: `${registry.host}/fn`,
+      to: to.replace("LAYOUT", join(box.dir, "out")),
+      store,
+      insecureRegistries: [registry.host],
+      ...DEFAULTS,
+    });
+    await expect(copying).rejects.toMatchObject({ code: "DigestMismatch", image: `${registry.host}/fn` });
+    expect(box.leftovers()).toEqual([]);
+    expect(store.list()).toEqual([]);
+  });
+});
+
+describe("copy", () => {
+  test("from a registry to a name of the store, which then runs", async () => {
+    registry.add(image);
+    const copied = await copyImage({
+      from: `${registry.host}/fn`,
+      to: "my-fn:v1",
+      store,
+      insecureRegistries: [registry.host],
+    });
+    expect(copied).toMatchObject({ name: "my-fn:v1", digest: image.manifest.digest });
+    registry.requests.length = 0;
+    expect((await store.image("my-fn:v1", { pullPolicy: "Never" })).layers).toHaveLength(2);
+    expect(registry.requests).toEqual([]);
+  });
+
+  test("between registries gives each its own credentials", async () => {
+    await using other = await fakeRegistry();
+    registry.add(image);
+    const basic = (name: string): string => `Basic ${Buffer.from(`${name}:p`).toString("base64")}`;
+    for (const [server, name] of [
+      [registry, "from"],
+      [other, "to"],
+    ] as const) {
+      server.fault = (request, response) => {
+        if (request.headers.authorization === basic(name)) return false;
+        request.resume();
+        return Boolean(response.writeHead(401, { "www-authenticate": "Basic" }).end());
+      };
+    }
+    await copyImage({
+      from: `${registry.host}/fn`,
+      to: `${other.host}/fn`,
+      fromAuth: { username: "from", password: "p" },
+      toAuth: { username: "to", password: "p" },
+      insecureRegistries: [registry.host, other.host],
+    });
+    const sent = (server: FakeRegistry): Set<string | undefined> =>
+      new Set(server.requests.map(({ authorization }) => authorization));
+    expect(sent(registry)).toEqual(new Set([undefined, basic("from")]));
+    expect(sent(other)).toEqual(new Set([undefined, basic("to")]));
+    expect(other.manifests.get("latest")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
+  });
+
+  test("from a layout to a layout", async () => {
+    const to = `oci:${join(box.dir, "out")}:copy`;
+    expect((await copyImage({ from: layout, to })).digest).toBe(image.manifest.digest);
+    expect((await store.image(to)).digest).toBe(image.manifest.digest);
+  });
+
+  test("of a pulled index takes the platform that is there, and says so", async () => {
+    const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
+    registry.add(image);
+    registry.add(other, "other");
+    const platform = { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch };
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const manifests = [
+      { ...other.manifest, platform: { os: "linux", architecture: "mips64" } },
+      { ...image.manifest, platform },
+    ];
+    const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests }));
+    registry.manifests.set("latest", { bytes, mediaType });
+    await store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host] });
+    const to = `oci:${join(box.dir, "out")}:copy`;
+    const copied = await copyImage({ from: `store:${registry.host}/fn`, to, store });
+    expect(copied).toMatchObject({ digest: image.manifest.digest, onlyPlatform: `linux/${platform.architecture}` });
+  });
+
+  test("of an index within an index is refused", async () => {
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const inner = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [image.manifest] }));
+    const disguised = "application/vnd.oci.image.manifest.v1+json";
+    for (const type of [mediaType, disguised]) {
+      const entry = { mediaType: type, digest: sha256(inner), size: inner.length };
+      const outer = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [entry] }));
+      registry.manifests.set("latest", { bytes: outer, mediaType });
+      registry.manifests.set(sha256(inner), { bytes: inner, mediaType });
+      const copying = copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host] });
+      await expect(copying).rejects.toMatchObject({ code: "InvalidManifest" });
+    }
+  });
+
+  const INDEX = "application/vnd.oci.image.index.v1+json";
+  const serve = (document: object, mediaType: string, name = "latest"): void => {
+    registry.manifests.set(name, { bytes: Buffer.from(JSON.stringify(document)), mediaType });
+  };
+  const copyToStore = (): Promise<CopiedImage> =>
+    copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host], ...DEFAULTS });
+
+  test.each([
+    ["another size", { size: 5 }, "SizeMismatch"],
+    ["a size beyond reason", { size: 2 ** 40 }, "TooLarge"],
+    ["another digest", { digest: sha256("other") }, "DigestMismatch"],
+  ] as const)("of an index whose manifest has %s is refused", async (_, change, code) => {
+    registry.add(image);
+    const { bytes, mediaType } = registry.manifests.get("latest") as { bytes: Buffer; mediaType: string };
+    registry.manifests.set(sha256("other"), { bytes, mediaType });
+    serve({ schemaVersion: 2, mediaType: INDEX, manifests: [{ ...image.manifest, ...change }] }, INDEX);
+    await expect(copyToStore()).rejects.toMatchObject({ code });
+  });
+
+  test("of an index whose manifests do not fit into memory is refused", async () => {
+    // 17 of 4 MiB, each right in itself.
+    const { layers } = image;
+    const manifests = Array.from({ length: 17 }, (_, i) => {
+      const base = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config, layers };
+      const bytes = Buffer.from(JSON.stringify({ ...base, annotations: { i: `${i}`.padEnd(4_193_000, "x") } }));
+      registry.manifests.set(sha256(bytes), { bytes, mediaType: image.manifest.mediaType });
+      return { ...image.manifest, digest: sha256(bytes), size: bytes.length };
+    });
+    serve({ schemaVersion: 2, mediaType: INDEX, manifests }, INDEX);
+    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
+  });
+
+  test.each([
+    ["300 layers", Array.from({ length: 300 }, (_, i) => ({ mediaType: "x", digest: sha256(`${i}`), size: 1 }))],
+    ["a layer of a size beyond reason", [{ mediaType: "x", digest: sha256("x"), size: 2 ** 50 }]],
+  ])("of a manifest with %s is refused", async (_, layers) => {
+    const mediaType = "application/vnd.oci.image.manifest.v1+json";
+    serve({ schemaVersion: 2, mediaType, config: image.config, layers }, mediaType);
+    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
+  });
+
+  test("does not lead out of a layout by a digest", async () => {
+    const before = box.outside();
+    const manifest = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config };
+    const layers = [{ ...image.layers[0], digest: "sha256:../../../sentinel" }];
+    const bytes = Buffer.from(JSON.stringify({ ...manifest, layers }));
+    registry.manifests.set("latest", { bytes, mediaType: image.manifest.mediaType });
+    const copying = copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host] });
+    await expect(copying).rejects.toMatchObject({ code: "Unsupported" });
+    expect(box.outside()).toBe(before);
+  });
+});

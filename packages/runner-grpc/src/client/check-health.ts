@@ -1,0 +1,50 @@
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { Client, status } from "@grpc/grpc-js";
+import { parseEndpoint } from "../setup/endpoint.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { channelCredentials, channelOptions, type RunnerClientOptions } from "./client.ts";
+
+/** What a server says of itself (grpc.health.v1.HealthCheckResponse.ServingStatus). */
+export type HealthState = "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
+
+const STATES: readonly HealthState[] = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
+
+/**
+ * Asks a runner's health service, once. Needs no token.
+ *
+ * @throws RunnerGrpcError `Unavailable` if nobody answers in time, `Unimplemented` if the server has no health service
+ * @throws RunnerSetupError
+ */
+export async function checkHealth(options: RunnerClientOptions, timeoutMs: number): Promise<HealthState> {
+  const endpoint = parseEndpoint(options.endpoint);
+  const client = new Client(endpoint.target, channelCredentials(endpoint, options), channelOptions(endpoint, options));
+  try {
+    return await new Promise((resolve, reject) => {
+      client.makeUnaryRequest(
+        "/grpc.health.v1.Health/Check",
+        () => Buffer.alloc(0),
+        readState,
+        undefined,
+        { deadline: Date.now() + timeoutMs },
+        (cause, state) => {
+          if (cause === null) return resolve(state ?? "UNKNOWN");
+          const code = cause.code === status.UNIMPLEMENTED ? "Unimplemented" : "Unavailable";
+          reject(new RunnerGrpcError(code, `the runner at ${endpoint.text}: ${cause.details}`, { cause }));
+        },
+      );
+    });
+  } finally {
+    client.close();
+  }
+}
+
+// HealthCheckResponse { ServingStatus status = 1; }, which is left out where it is 0.
+function readState(message: Buffer): HealthState {
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 1) return STATES[reader.int32()] ?? "UNKNOWN";
+    reader.skip(wireType);
+  }
+  return "UNKNOWN";
+}

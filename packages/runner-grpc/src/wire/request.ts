@@ -1,0 +1,189 @@
+import {
+  type ImagePullAuth,
+  ImagePullPolicy,
+  NetworkPolicy,
+  type ResourceLimits,
+  type RunFunctionConfig,
+  RunFunctionRequest,
+} from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
+import type { Duration } from "../generated/google/protobuf/duration.ts";
+import { encodeLarge } from "./large-message.ts";
+import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
+import { cpuQuantity, memoryQuantity, parseQuantity } from "./quantity.ts";
+import type { RegistryAuth, RunOptions } from "./run-options.ts";
+import { RunnerGrpcError } from "./runner-grpc-error.ts";
+
+/** What a request asks for. */
+export interface RequestedRun {
+  readonly image: string;
+  readonly input: Uint8Array;
+  readonly options: RunOptions;
+}
+
+/**
+ * A call as a message.
+ *
+ * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
+ */
+export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): Buffer {
+  checkImage(image);
+  checkInput(input.length, image, options.step);
+  const { timeoutMs, network, memoryBytes, cpus, pullPolicy, auth } = options;
+  const config: RunFunctionConfig = {};
+  if (timeoutMs !== undefined) config.timeout = duration(timeoutMs);
+  if (network !== undefined) {
+    const policy =
+      network === "Accessible" ? NetworkPolicy.NETWORK_POLICY_RUNNER : NetworkPolicy.NETWORK_POLICY_ISOLATED;
+    config.network = { policy };
+  }
+  if (memoryBytes !== undefined || cpus !== undefined) {
+    const memory = memoryBytes === undefined ? "" : memoryQuantity(positive("memoryBytes", memoryBytes));
+    const cpu = cpus === undefined ? "" : cpuQuantity(positive("cpus", cpus));
+    config.resources = { limits: { memory, cpu } };
+  }
+  const settings: RunFunctionRequest = { image: "", input: NOTHING, runFunctionConfig: config };
+  if (pullPolicy !== undefined || auth !== undefined) {
+    settings.imagePullConfig = {
+      pullPolicy: pullPolicy === undefined ? ImagePullPolicy.IMAGE_PULL_POLICY_UNSPECIFIED : PULL_POLICIES[pullPolicy],
+      auth: auth === undefined ? undefined : { ...NO_AUTH, ...auth },
+    };
+  }
+  const before = RunFunctionRequest.encode({ image, input: NOTHING }).finish();
+  return encodeLarge(before, INPUT_FIELD, input, RunFunctionRequest.encode(settings).finish());
+}
+
+const INPUT_FIELD = 2;
+const OUTPUT_FIELD = 1;
+const NOTHING: Uint8Array = new Uint8Array();
+
+/** What a function wrote, as a message. */
+export function encodeResponse(output: Uint8Array): Buffer {
+  return encodeLarge(NOTHING, OUTPUT_FIELD, output, NOTHING);
+}
+
+/**
+ * A message as a call, checked: everything that a caller controls is within bounds, or refused by name.
+ *
+ * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
+ */
+export function decodeRequest(bytes: Uint8Array): RequestedRun {
+  const request = decode(bytes);
+  checkImage(request.image);
+  checkInput(request.input.length, request.image);
+  const options: RunOptions = {};
+  const pull = request.imagePullConfig;
+  switch (pull?.pullPolicy) {
+    case undefined:
+    case ImagePullPolicy.IMAGE_PULL_POLICY_UNSPECIFIED:
+      break;
+    case ImagePullPolicy.IMAGE_PULL_POLICY_IF_NOT_PRESENT:
+      options.pullPolicy = "IfNotPresent";
+      break;
+    case ImagePullPolicy.IMAGE_PULL_POLICY_ALWAYS:
+      options.pullPolicy = "Always";
+      break;
+    case ImagePullPolicy.IMAGE_PULL_POLICY_NEVER:
+      options.pullPolicy = "Never";
+      break;
+    default:
+      throw invalid(`image_pull_config.pull_policy has no value ${String(pull?.pullPolicy)}`);
+  }
+  const auth = pull?.auth === undefined ? undefined : authOf(pull.auth);
+  if (auth !== undefined) options.auth = auth;
+  const config = request.runFunctionConfig;
+  if (config?.timeout !== undefined) options.timeoutMs = milliseconds(config.timeout);
+  switch (config?.network?.policy) {
+    case undefined:
+    case NetworkPolicy.NETWORK_POLICY_UNSPECIFIED:
+      break;
+    case NetworkPolicy.NETWORK_POLICY_ISOLATED:
+      options.network = "Isolated";
+      break;
+    case NetworkPolicy.NETWORK_POLICY_RUNNER:
+      options.network = "Accessible";
+      break;
+    default:
+      throw invalid(`run_function_config.network.policy has no value ${String(config?.network?.policy)}`);
+  }
+  if (config?.resources?.limits !== undefined) readLimits(config.resources.limits, options);
+  return { image: request.image, input: request.input, options };
+}
+
+const PULL_POLICIES = {
+  IfNotPresent: ImagePullPolicy.IMAGE_PULL_POLICY_IF_NOT_PRESENT,
+  Always: ImagePullPolicy.IMAGE_PULL_POLICY_ALWAYS,
+  Never: ImagePullPolicy.IMAGE_PULL_POLICY_NEVER,
+} as const;
+
+const NO_AUTH: ImagePullAuth = { username: "", password: "", auth: "", identityToken: "", registryToken: "" };
+
+function decode(bytes: Uint8Array): RunFunctionRequest {
+  try {
+    return RunFunctionRequest.decode(bytes);
+  } catch (cause) {
+    throw new RunnerGrpcError("InvalidRequest", "the request is not a RunFunctionRequest: it cannot be decoded", {
+      cause,
+    });
+  }
+}
+
+function authOf(auth: ImagePullAuth): RegistryAuth | undefined {
+  const given: RegistryAuth = {};
+  for (const key of ["username", "password", "auth", "identityToken", "registryToken"] as const) {
+    if (auth[key] === "") continue;
+    if (auth[key].length > MAX_CREDENTIAL_LENGTH) {
+      throw invalid(`image_pull_config.auth: ${key} has more than ${MAX_CREDENTIAL_LENGTH} characters`);
+    }
+    given[key] = auth[key];
+  }
+  return Object.keys(given).length === 0 ? undefined : given;
+}
+
+function readLimits(limits: ResourceLimits, options: RunOptions): void {
+  if (limits.memory !== "") {
+    const bytes = parseQuantity(limits.memory, 1);
+    if (bytes === undefined) throw invalid('…limits.memory is not a positive quantity of bytes, such as "128Mi"');
+    options.memoryBytes = bytes;
+  }
+  if (limits.cpu !== "") {
+    const thousandths = parseQuantity(limits.cpu, 1000);
+    if (thousandths === undefined) throw invalid('…limits.cpu is not a positive quantity of cores, such as "250m"');
+    options.cpus = thousandths / 1000;
+  }
+}
+
+function duration(ms: number): Duration {
+  if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) throw invalid(`timeoutMs is to be more than 0 and at most ${MAX_TIMEOUT_MS}`);
+  const whole = Math.ceil(ms);
+  return { seconds: BigInt(Math.floor(whole / 1000)), nanos: (whole % 1000) * 1_000_000 };
+}
+
+function milliseconds({ seconds, nanos }: Duration): number {
+  const ms = Math.ceil(Number(seconds) * 1000 + nanos / 1_000_000);
+  if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) {
+    throw invalid(`run_function_config.timeout is to be more than 0 s and at most ${MAX_TIMEOUT_MS / 1000} s`);
+  }
+  return ms;
+}
+
+function positive(name: string, value: number): number {
+  if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) throw invalid(`${name} is to be a positive number`);
+  return value;
+}
+
+function checkImage(image: string): void {
+  if (image === "") throw invalid("image is empty: it is to name an OCI image");
+  if (image.length > MAX_IMAGE_LENGTH) throw invalid(`image has more than ${MAX_IMAGE_LENGTH} characters`);
+  // It goes into messages and logs, where a line break would forge a line. U+FFFD: the bytes were no UTF-8.
+  if (/[\p{Cc}\p{Zl}\p{Zp}\uFFFD]/u.test(image)) throw invalid("image has control characters, or is not UTF-8");
+}
+
+function checkInput(length: number, image: string, step?: string): void {
+  if (length <= MAX_PAYLOAD_BYTES) return;
+  const message = `the input of ${image} has ${length} bytes, and a function may have ${MAX_PAYLOAD_BYTES}`;
+  throw new RunnerGrpcError("InputTooLarge", message, { image, ...(step === undefined ? {} : { step }) });
+}
+
+function invalid(what: string): RunnerGrpcError {
+  return new RunnerGrpcError("InvalidRequest", what);
+}

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { isGone, nextGroupName, ownerOf, startTime } from "./name.ts";
+import { removeGroups } from "./removal.ts";
+import { sweepCgroups } from "./sweep.ts";
+
+// Plain folders stand in for groups; real ones of a runner that was killed are in test/e2e/runner-limits.test.ts.
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "xfn-cgroups-"));
+});
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+const group = (name: string): string => {
+  const path = join(root, "pids", name);
+  mkdirSync(path, { recursive: true });
+  return path;
+};
+const sweep = (): number => sweepCgroups({ root, self: "" });
+const ownName = (): string => nextGroupName();
+const nameOf = (pid: number, start: string, namespace = ownerOf(ownName())?.pidNamespace): string =>
+  `xfn-${pid}-${start}-${namespace}-1`;
+
+test("names of groups differ, and tell who made them", () => {
+  expect(ownName()).not.toBe(ownName());
+  expect(ownerOf(ownName())).toMatchObject({ pid: process.pid, startTime: startTime(process.pid) });
+});
+
+test("groups of a runner that was killed are swept, those of a living one stay", async () => {
+  const other = spawn(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1000)"]);
+  await once(other.stdout, "data");
+  const pid = other.pid as number;
+  const theirs = group(nameOf(pid, startTime(pid) as string));
+  const ours = group(ownName());
+  expect(sweep()).toBe(0);
+  expect([theirs, ours].map((path) => existsSync(path))).toEqual([true, true]);
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  expect(sweep()).toBe(1);
+  expect([theirs, ours].map((path) => existsSync(path))).toEqual([false, true]);
+});
+
+test("a process id that was given out again does not save the groups of who had it before", () => {
+  const before = group(nameOf(process.pid, "1"));
+  expect(sweep()).toBe(1);
+  expect(existsSync(before)).toBe(false);
+});
+
+test("groups of another pid namespace stay: its processes cannot be seen from here", () => {
+  const theirs = group(nameOf(2 ** 22 + 1, "1", "4026531000"));
+  expect(isGone(ownerOf(nameOf(2 ** 22 + 1, "1", "4026531000")) as never)).toBe(false);
+  expect(sweep()).toBe(0);
+  expect(existsSync(theirs)).toBe(true);
+});
+
+test.each(["xfn-supervisor", "xfn-1-2", "system.slice", "xfn-1-2-3-4-5"])("%s is no group of a call", (name) => {
+  const path = group(name);
+  expect(sweep()).toBe(0);
+  expect(existsSync(path)).toBe(true);
+});
+
+test("a group that is busy is taken away once it is empty", async () => {
+  const path = group("xfn-busy");
+  writeFileSync(join(path, "holds"), "");
+  removeGroups([path]);
+  expect(existsSync(path)).toBe(true);
+  rmSync(join(path, "holds"));
+  await vi.waitFor(() => expect(existsSync(path)).toBe(false), { timeout: 10_000 });
+});

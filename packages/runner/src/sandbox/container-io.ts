@@ -1,0 +1,157 @@
+import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { Socket } from "node:net";
+import { MAX_OUTPUT_BYTES, STDERR_TAIL_BYTES } from "../contract/run-options.ts";
+import { OutputBuffer } from "./output-buffer.ts";
+
+/** What a container wrote. */
+export interface ContainerOutput {
+  stdout: Buffer;
+  /** The end of stderr, at most `STDERR_TAIL_BYTES`. */
+  stderr: string;
+}
+
+/** A container's open pipes. */
+export interface ContainerIo {
+  /** Settles when both outputs have ended. */
+  output: Promise<ContainerOutput>;
+  /** Closes everything at once; `output` then settles with what there was. */
+  abandon(): void;
+}
+
+/** Our ends of a container's pipes, as descriptors. */
+export interface Stdio {
+  stdin: number;
+  stdout: number;
+  stderr: number;
+}
+
+/** Opens our ends by their paths. Whoever has them closes them, or hands them to {@link openContainerIo}. */
+export function openStdio(paths: { stdin: string; stdout: string; stderr: string }): Stdio {
+  const opened: number[] = [];
+  // Non-blocking: a pipe whose other end is closed already must not block open(2).
+  const open = (path: string, mode: number): number => {
+    const fd = openSync(path, mode | constants.O_NONBLOCK);
+    opened.push(fd);
+    return fd;
+  };
+  try {
+    return {
+      stdin: open(paths.stdin, constants.O_WRONLY),
+      stdout: open(paths.stdout, constants.O_RDONLY),
+      stderr: open(paths.stderr, constants.O_RDONLY),
+    };
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    throw error;
+  }
+}
+
+export function closeStdio({ stdin, stdout, stderr }: Stdio): void {
+  for (const fd of [stdin, stdout, stderr]) closeSync(fd);
+}
+
+/**
+ * Writes the input of a container and reads both its outputs at the same time, so that a function that floods one of them,
+ * or reads nothing, never blocks the others. Closes the descriptors in the end.
+ *
+ * @param onTooLarge - called once when stdout passes `maxOutputBytes`; reading stops there
+ */
+export function openContainerIo(
+  stdio: Stdio,
+  input: Uint8Array,
+  onTooLarge: () => void,
+  maxOutputBytes: number = MAX_OUTPUT_BYTES,
+): ContainerIo {
+  // First, so that a function that waits for it can go on.
+  const stdin = writeInput(stdio.stdin, input);
+  const answer = new OutputBuffer(maxOutputBytes);
+  let tooLarge = false;
+  const stdout = new Socket({
+    fd: stdio.stdout,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: () => answer.space(),
+      callback: (bytes: number): boolean => {
+        if (tooLarge) return false;
+        answer.add(bytes);
+        if (answer.size <= maxOutputBytes) return true;
+        tooLarge = true;
+        answer.clear();
+        stdout.destroy();
+        onTooLarge();
+        return false;
+      },
+    },
+  });
+  stdout.resume();
+  const stderr = new Socket({ fd: stdio.stderr, readable: true, writable: false });
+  const tail = new Tail(STDERR_TAIL_BYTES);
+  stderr.on("data", (chunk: Buffer) => tail.push(chunk));
+
+  const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
+    // A function may end without having read its input.
+    stdin?.destroy();
+    return { stdout: answer.bytes(), stderr: tail.text() };
+  });
+  return {
+    output,
+    abandon: () => {
+      for (const socket of [stdin, stdout, stderr]) socket?.destroy();
+    },
+  };
+}
+
+/** What a pipe holds, at least, so that a write of it to an empty one does not wait (pipe(7)). */
+const PIPE_BYTES = 64 * 1024;
+
+/** Writes the input and closes the pipe: at once where it fits, else as it is read. */
+function writeInput(fd: number, input: Uint8Array): Socket | undefined {
+  let written = 0;
+  if (input.length <= PIPE_BYTES) {
+    try {
+      written = input.length === 0 ? 0 : writeSync(fd, input);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : "";
+      // EPIPE says that the function stopped reading, which it may. A user with too many pipes is given small ones.
+      if (code !== "EPIPE" && code !== "EAGAIN") throw error;
+      if (code === "EPIPE") written = input.length;
+    }
+    if (written === input.length) {
+      closeSync(fd);
+      return undefined;
+    }
+  }
+  const stdin = new Socket({ fd, readable: false, writable: true });
+  stdin.on("error", () => undefined);
+  stdin.end(input.subarray(written));
+  return stdin;
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve());
+  });
+}
+
+/** Keeps the last bytes of a stream. */
+class Tail {
+  readonly #limit: number;
+  #kept: Buffer = Buffer.alloc(0);
+  #dropped = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(chunk: Buffer): void {
+    const all = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
+    this.#dropped ||= all.length > this.#limit;
+    this.#kept = all.length > this.#limit ? Buffer.from(all.subarray(all.length - this.#limit)) : all;
+  }
+
+  text(): string {
+    return (this.#dropped ? "[...] " : "") + this.#kept.toString("utf8");
+  }
+}

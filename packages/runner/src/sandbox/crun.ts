@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import { RunnerError } from "../contract/runner-error.ts";
+import type { RuntimeFamily } from "../host/runtime-command.ts";
+
+// sudo and cron give short paths; distributions put crun in any of these.
+const usualDirectories = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/** The absolute path of crun. @throws RunnerError `RuntimeMissing`, saying how to install it */
+export function findRuntime(name: string = "crun", path: string = process.env["PATH"] ?? ""): string {
+  const candidates = isAbsolute(name)
+    ? [name]
+    : [...path.split(delimiter).filter(isAbsolute), ...usualDirectories].map((directory) => join(directory, name));
+  for (const candidate of candidates) {
+    try {
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // The next one.
+    }
+  }
+  throw new RunnerError(
+    "RuntimeMissing",
+    `${name} is not installed, and functions run in its containers: install it with your package manager (on Debian and Ubuntu, as root: apt-get install crun); \`xfn doctor\` tells more`,
+    { phase: "start", retryable: false },
+  );
+}
+
+/** An OCI runtime of this machine. */
+export interface OciRuntime {
+  /** Absolute. */
+  path: string;
+  family: RuntimeFamily;
+  /** As it says itself, such as `1.8.1`; empty for one of another family. */
+  version: string;
+}
+
+/**
+ * What a runtime is asked. Newer cruns want a directory for state, even for this: without one that is named, an ordinary user
+ * without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). Nothing is written to it.
+ */
+export const VERSION_ARGUMENTS: readonly string[] = ["--root=/", "--version"];
+
+/** It takes milliseconds. One that takes this long hangs. */
+const VERSION_TIMEOUT_MS = 10_000;
+/** A few lines. */
+const MAX_VERSION_BYTES = 64 * 1024;
+
+/** Asks a runtime what it is. @throws RunnerError `StartFailed` for a program that does not answer */
+export async function identifyRuntime(path: string, timeoutMs: number = VERSION_TIMEOUT_MS): Promise<OciRuntime> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  execFile(
+    path,
+    VERSION_ARGUMENTS,
+    { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: MAX_VERSION_BYTES, encoding: "utf8" },
+    (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      const reason =
+        error.killed === true
+          ? `it did not answer to --version within ${timeoutMs / 1000} s`
+          : `--version failed: ${stderr.trim() || error.message}`;
+      reject(
+        new RunnerError("StartFailed", `the OCI runtime ${path} does not work: ${reason}`, {
+          phase: "start",
+          retryable: false,
+          cause: error,
+        }),
+      );
+    },
+  );
+  return { path, ...parseVersion(await promise) };
+}
+
+function parseVersion(text: string): { family: RuntimeFamily; version: string } {
+  const [, family, version = ""] = /^(crun|runc) version (\S+)/m.exec(text) ?? [];
+  return family === "crun" || family === "runc" ? { family, version } : { family: "other", version: "" };
+}
+
+/** The first crun without CVE-2025-24965: a krun image could write outside its root through .krun_config.json. */
+const FIRST_FIXED_CRUN = [1, 20] as const;
+
+/** What is known against a runtime, as the end of a sentence about it; undefined for nothing. */
+export function knownDefect({ family, version }: Pick<OciRuntime, "family" | "version">): string | undefined {
+  if (family !== "crun") return undefined;
+  const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  const [fixedMajor, fixedMinor] = FIRST_FIXED_CRUN;
+  if (major > fixedMajor || (major === fixedMajor && minor >= fixedMinor)) return undefined;
+  return "lacks security fixes (CVE-2025-24965 is fixed in 1.20; Debian 12 ships 1.8.1)";
+}
+
+/** {@link knownDefect} as a warning. */
+export function runtimeWarning(runtime: OciRuntime): string | undefined {
+  const defect = knownDefect(runtime);
+  return defect === undefined
+    ? undefined
+    : `${runtime.family} ${runtime.version} at ${runtime.path} ${defect}: install crun 1.20 or newer`;
+}

@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { RunnerError } from "../contract/runner-error.ts";
+import type { SandboxHost } from "./sandbox-host.ts";
+import type { RunnableImage } from "./sandbox-spec.ts";
+import { SELF_TEST_BYTES, selfTestProgram } from "./self-test-program.ts";
+
+/** Runs the program with an input that must come back. @throws RunnerError */
+export async function selfTest(run: (program: Buffer, input: Buffer) => Promise<Uint8Array>): Promise<void> {
+  const program = selfTestProgram();
+  if (program === undefined) {
+    throw new RunnerError("StartFailed", `there is no self-test for the processor ${process.arch}`, {
+      phase: "start",
+      retryable: false,
+    });
+  }
+  const input = Buffer.alloc(SELF_TEST_BYTES, "xfn ");
+  let output: Uint8Array;
+  try {
+    output = await run(program, input);
+  } catch (error) {
+    if (!(error instanceof RunnerError)) throw error;
+    throw new RunnerError(error.code, `no container can be run: ${error.message}`, {
+      phase: error.phase,
+      retryable: error.retryable,
+      cause: error,
+    });
+  }
+  if (!input.equals(output)) {
+    const message = "no container can be run: what a program in one wrote was not what it had read";
+    throw new RunnerError("StartFailed", message, { phase: "start", retryable: false });
+  }
+}
+
+/** Writes an image with the program alone into the scratch directory of a sandbox host that is ready. */
+export function writeSelfTestImage(host: SandboxHost, program: Buffer): RunnableImage {
+  const name = "self-test";
+  const directory = `${host.scratchFromOutside}/${name}`;
+  mkdirSync(directory, { recursive: true });
+  // One that is there may be running, and can be kept: it never changes.
+  try {
+    writeFileSync(`${directory}/${name}`, program, { mode: 0o755, flag: "wx" });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+  return {
+    name,
+    digest: name,
+    config: { config: { Entrypoint: [`/${name}`] } },
+    layers: [`${host.scratch}/${name}`],
+    overlay: true,
+  };
+}

@@ -1,0 +1,128 @@
+import { constants } from "node:os";
+import { describe, expect, test } from "vitest";
+import type { Instruction } from "./bpf.ts";
+import { seccompBytes, seccompProgram } from "./bpf.ts";
+import { allowedCalls, conditionalCalls, deniedCalls } from "./policy.ts";
+import { callNumber } from "./system-calls.ts";
+
+const ALLOW = 0x7fff_0000;
+const KILL_PROCESS = 0x8000_0000;
+const errno = (name: keyof typeof constants.errno): number => 0x0005_0000 | constants.errno[name];
+const auditArchitecture = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
+const clone = { thread: 0x3d0f00, user: 0x1000_0000, mount: 0x0002_0000, network: 0x4000_0000 };
+
+/** The kernel's verdict on a call: the instructions that a seccomp filter may have, as far as ours has them. */
+function run(
+  program: readonly Instruction[],
+  architecture: number,
+  number: number,
+  args: readonly number[] = [],
+): number {
+  const words = [number, architecture, 0, 0, ...Array.from({ length: 6 }, (_, index) => [args[index] ?? 0, 0]).flat()];
+  let accumulator = 0;
+  for (let at = 0; ; ) {
+    const instruction = program[at++];
+    if (instruction === undefined) throw new Error("ran off the end");
+    const { code, jt, jf, k } = instruction;
+    const take = (holds: boolean): void => void (at += holds ? jt : jf);
+    if (code === 0x06) return k;
+    else if (code === 0x20) accumulator = (words[k / 4] as number) >>> 0;
+    else if (code === 0x15) take(accumulator === k);
+    else if (code === 0x35) take(accumulator >= k);
+    else if (code === 0x45) take((accumulator & k) !== 0);
+    else throw new Error(`code ${code}`);
+  }
+}
+
+describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
+  const program = seccompProgram(architecture);
+  const verdict = (name: string, ...args: number[]): number =>
+    run(program, auditArchitecture[architecture], callNumber(name, architecture) ?? -1, args);
+  const known = (names: readonly string[]): string[] =>
+    names.filter((name) => callNumber(name, architecture) !== undefined);
+
+  test("decides every call as the policy says", () => {
+    for (const name of known(allowedCalls)) expect([name, verdict(name)]).toEqual([name, ALLOW]);
+    for (const name of known(deniedCalls)) expect([name, verdict(name)]).toEqual([name, errno("EPERM")]);
+  });
+
+  test("a call that nobody listed does not exist", () => {
+    const listed = new Set(
+      [...allowedCalls, ...deniedCalls, ...conditionalCalls.map(({ name }) => name)].map((name) =>
+        callNumber(name, architecture),
+      ),
+    );
+    for (let number = 0; number < 1_000; number++) {
+      if (!listed.has(number)) expect(run(program, auditArchitecture[architecture], number)).toBe(errno("ENOSYS"));
+    }
+    // clone3 and io_uring_setup, which have these numbers everywhere; x32's read.
+    for (const number of [435, 425, 0x4000_0000, 0xffff_ffff])
+      expect(run(program, auditArchitecture[architecture], number)).toBe(errno("ENOSYS"));
+  });
+
+  test("calls of another architecture end the process", () => {
+    for (const other of [0x4000_0003, 0x4000_0028, auditArchitecture[architecture === "x64" ? "arm64" : "x64"]])
+      expect(run(program, other, 1)).toBe(KILL_PROCESS);
+  });
+
+  test("threads and processes can be made, namespaces cannot", () => {
+    expect(verdict("clone", clone.thread)).toBe(ALLOW);
+    expect(verdict("clone", constants.signals.SIGCHLD)).toBe(ALLOW);
+    for (const flag of [clone.user, clone.mount, clone.network])
+      expect(verdict("clone", constants.signals.SIGCHLD | flag)).toBe(errno("EPERM"));
+  });
+
+  test("only sockets of the internet, of the machine and those that list interfaces", () => {
+    const [unix, inet, inet6, netlink, packet, alg, vsock] = [1, 2, 10, 16, 17, 38, 40];
+    const [tcp, udp, sctp, dccp] = [6, 17, 132, 33];
+    for (const allowed of [
+      [unix, 1, 0],
+      [inet, 1, tcp],
+      [inet6, 2, udp],
+      [inet, 1, 0],
+      [netlink, 3, 0],
+    ])
+      expect(verdict("socket", ...(allowed as number[]))).toBe(ALLOW);
+    for (const refused of [
+      [packet, 3, 0],
+      [alg, 5, 0],
+      [vsock, 1, 0],
+      [netlink, 3, 12],
+      [netlink, 3, 4],
+      [inet, 1, sctp],
+      [inet6, 6, dccp],
+    ])
+      expect(verdict("socket", ...(refused as number[]))).toBe(errno("EAFNOSUPPORT"));
+    expect(verdict("socketpair", unix as number, 1, 0)).toBe(ALLOW);
+    expect(verdict("socketpair", alg as number, 1, 0)).toBe(errno("EAFNOSUPPORT"));
+  });
+
+  test("the personality can be asked for and not changed", () => {
+    expect(verdict("personality", 0xffff_ffff)).toBe(ALLOW);
+    expect(verdict("personality", 0x0040_0000)).toBe(errno("EPERM"));
+  });
+
+  test("the kernel takes it: no jump leaves it, and it is far below the bound of 4,096 instructions", () => {
+    expect(program.length).toBeLessThan(1_000);
+    for (const [at, { code, jt, jf }] of program.entries()) {
+      if ((code & 0x07) === 0x05) expect(at + 1 + Math.max(jt, jf)).toBeLessThan(program.length);
+    }
+    expect(program.at(-1)?.code).toBe(0x06);
+    expect(seccompBytes(architecture)?.length).toBe(program.length * 8);
+  });
+});
+
+test("every name in the policy has a number somewhere, and none is there twice", () => {
+  const names = [...allowedCalls, ...deniedCalls, ...conditionalCalls.map(({ name }) => name)];
+  expect(new Set(names).size).toBe(names.length);
+  for (const architecture of ["x64", "arm64"] as const) {
+    const numbers = names.flatMap((name) => callNumber(name, architecture) ?? []);
+    expect(new Set(numbers).size).toBe(numbers.length);
+  }
+  for (const name of names)
+    expect([name, callNumber(name, "x64") ?? callNumber(name, "arm64")]).not.toContain(undefined);
+});
+
+test("an architecture whose numbers are not known has no filter", () => {
+  expect(seccompBytes("s390x")).toBeUndefined();
+});

@@ -1,0 +1,66 @@
+import type { RuntimeFamily } from "../host/runtime-command.ts";
+import { seccompBytes } from "./bpf.ts";
+import type { Condition } from "./policy.ts";
+import { allowedCalls, conditionalCalls, DENIED_CALL_ERRNO, deniedCalls, UNKNOWN_CALL_ERRNO } from "./policy.ts";
+
+/** A rule of {@link SeccompSection}. */
+export interface SeccompRule {
+  names: readonly string[];
+  action: "SCMP_ACT_ALLOW" | "SCMP_ACT_ERRNO";
+  errnoRet?: number;
+  args?: { index: number; value: number; valueTwo?: number; op: "SCMP_CMP_EQ" | "SCMP_CMP_MASKED_EQ" }[];
+}
+
+/** `linux.seccomp` of the runtime specification (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#seccomp). */
+export interface SeccompSection {
+  defaultAction: "SCMP_ACT_ERRNO";
+  defaultErrnoRet: number;
+  syscalls: SeccompRule[];
+}
+
+/**
+ * The system calls that a function may make (docs/security-model.md), for any OCI runtime. No architecture is named: the
+ * machine's own is the only one, and calls of others end the process.
+ */
+export const seccompProfile: SeccompSection = {
+  defaultAction: "SCMP_ACT_ERRNO",
+  defaultErrnoRet: UNKNOWN_CALL_ERRNO,
+  syscalls: [
+    { names: allowedCalls, action: "SCMP_ACT_ALLOW" },
+    { names: deniedCalls, action: "SCMP_ACT_ERRNO", errnoRet: DENIED_CALL_ERRNO },
+    ...conditionalCalls.flatMap(({ name, cases }): SeccompRule[] =>
+      cases.map((all) => ({ names: [name], action: "SCMP_ACT_ALLOW", args: all.map(argument) })),
+    ),
+  ],
+};
+
+function argument(condition: Condition): NonNullable<SeccompRule["args"]>[number] {
+  return "equals" in condition
+    ? { index: condition.argument, value: condition.equals, op: "SCMP_CMP_EQ" }
+    : { index: condition.argument, value: condition.without, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
+}
+
+/** The fields of a runtime configuration that put the profile into force. */
+export interface SeccompFields {
+  seccomp: SeccompSection | { defaultAction: "SCMP_ACT_KILL_PROCESS"; syscalls: never[] };
+  annotations: Record<string, string>;
+}
+
+const sectionAlone: SeccompFields = { seccomp: seccompProfile, annotations: {} };
+// crun takes a program that is ready for the kernel in place of linux.seccomp. It would otherwise compile that for each
+// container, which takes a third of its time. A crun that has forgotten the annotation finds a profile that allows nothing:
+// functions then do not start, rather than start without a profile.
+function withProgram(program: Buffer | undefined): SeccompFields {
+  if (program === undefined) return sectionAlone;
+  return {
+    seccomp: { defaultAction: "SCMP_ACT_KILL_PROCESS", syscalls: [] },
+    annotations: { "run.oci.seccomp_bpf_data": program.toString("base64") },
+  };
+}
+
+const readyForKernel = withProgram(seccompBytes());
+
+/** What puts {@link seccompProfile} into force with a runtime of this family. */
+export function seccompFields(runtime: RuntimeFamily): SeccompFields {
+  return runtime === "crun" ? readyForKernel : sectionAlone;
+}

@@ -1,0 +1,319 @@
+import { expect, test } from "vitest";
+import type { DiscardReason, StartEarly, StartEarlyLimits } from "../contract/warm-pool-limits.ts";
+import { EarlyPool } from "./pool.ts";
+
+interface Recipe {
+  key: string;
+  mayStartEarly: boolean;
+}
+interface Fake {
+  recipe: Recipe;
+  loaded: boolean;
+  started: boolean;
+}
+
+/** A pool whose sandboxes are made at once, on a clock that the test moves. */
+function poolOf(policy: StartEarly, limits: StartEarlyLimits = {}) {
+  const world = { now: 0, idle: true, fails: false, discarded: [] as string[], made: 0 };
+  const pool = new EarlyPool<Recipe, Fake>(
+    {
+      prepare: async (recipe) => {
+        if (world.fails) throw new Error("no room");
+        world.made++;
+        return { recipe, loaded: false, started: false };
+      },
+      load: (sandbox) => {
+        sandbox.loaded = true;
+      },
+      start: (sandbox) => {
+        sandbox.started = true;
+      },
+      discard: (sandbox, reason: DiscardReason) => world.discarded.push(`${sandbox.recipe.key} ${reason}`),
+      isIdle: () => world.idle,
+      now: () => world.now,
+    },
+    policy,
+    limits,
+  );
+  return { pool, world };
+}
+
+const a: Recipe = { key: "a", mayStartEarly: true };
+const b: Recipe = { key: "b", mayStartEarly: true };
+const shy: Recipe = { key: "shy", mayStartEarly: false };
+
+const minute = 60_000;
+
+/** Calls that run at the same time, then end. */
+function call(pool: EarlyPool<Recipe, Fake>, recipe: Recipe, times = 1): (Fake | undefined)[] {
+  const taken = Array.from({ length: times }, () => pool.take(recipe)?.sandbox);
+  for (let time = 0; time < times; time++) pool.ended(recipe);
+  return taken;
+}
+
+const keys = (pool: EarlyPool<Recipe, Fake>): string[] => pool.waiting.map(({ recipe }) => recipe.key);
+
+test("off: nothing waits, whatever is called", async () => {
+  const { pool } = poolOf("off");
+  call(pool, a, 3);
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+});
+
+test("adaptive: as many wait as ran at once lately", async () => {
+  const { pool } = poolOf("adaptive");
+  call(pool, a, 3);
+  call(pool, b);
+  await pool.refill();
+  expect(keys(pool).sort()).toEqual(["a", "a", "a", "b"]);
+});
+
+test("adaptive: what was called once long ago has none", async () => {
+  const { pool, world } = poolOf("adaptive", { idleMs: minute });
+  call(pool, a);
+  await pool.refill();
+  world.now = 2 * minute;
+  pool.review([]);
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+  expect(world.discarded).toEqual(["a age"]);
+});
+
+test("N: so many wait for each image, also when it is called one by one", async () => {
+  const { pool } = poolOf(2);
+  call(pool, a);
+  await pool.refill();
+  expect(keys(pool)).toEqual(["a", "a"]);
+});
+
+test("what was forgotten has none until it is called again", async () => {
+  const { pool } = poolOf(1);
+  call(pool, a);
+  call(pool, b);
+  pool.forget(({ key }) => key === "a");
+  await pool.refill();
+  expect(keys(pool)).toEqual(["b"]);
+  call(pool, a);
+  await pool.refill();
+  expect(keys(pool).sort()).toEqual(["a", "b"]);
+});
+
+test("each is given to one call, the oldest first, started", async () => {
+  const { pool } = poolOf(2);
+  call(pool, a);
+  await pool.refill();
+  const [first, second] = pool.waiting;
+  expect(pool.take(a)).toEqual({ sandbox: first, started: true });
+  expect(pool.take(a)?.sandbox).toBe(second);
+  expect(pool.take(a)?.started).not.toBe(true);
+});
+
+test("a call gets no sandbox of other limits, network or image", async () => {
+  const { pool } = poolOf("adaptive");
+  call(pool, a);
+  await pool.refill();
+  expect(pool.take(b)).toBeUndefined();
+});
+
+test("one that may not be started early is not", async () => {
+  const { pool } = poolOf(4);
+  call(pool, shy, 2);
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+});
+
+test("nothing is made while the machine is busy, and no more once it becomes so", async () => {
+  const { pool, world } = poolOf(3);
+  call(pool, a);
+  world.idle = false;
+  await pool.refill();
+  expect(world.made).toBe(0);
+  world.idle = true;
+  const filling = pool.refill();
+  world.idle = false;
+  await filling;
+  expect(world.made).toBe(1);
+  // It was made already, but is not started: a call goes first.
+  expect(pool.waiting).toEqual([]);
+  expect(pool.take(a)?.started).toBe(false);
+});
+
+test("the bound on their number holds over all images", async () => {
+  const { pool } = poolOf("adaptive", { count: 2 });
+  call(pool, a, 5);
+  await pool.refill();
+  expect(keys(pool)).toEqual(["a", "a"]);
+});
+
+test("the least recently used goes first, unless both are in use", async () => {
+  const { pool, world } = poolOf("adaptive", { count: 1 });
+  call(pool, a);
+  await pool.refill();
+  world.now = 1_000;
+  call(pool, b);
+  await pool.refill();
+  expect(keys(pool)).toEqual(["a"]);
+  world.now = 30_000;
+  call(pool, b);
+  await pool.refill();
+  expect(keys(pool)).toEqual(["b"]);
+  expect(world.discarded).toEqual(["a displaced"]);
+});
+
+test("an old one is thrown away and, if it is still wanted, replaced", async () => {
+  const { pool, world } = poolOf("adaptive", { idleMs: minute });
+  call(pool, a);
+  await pool.refill();
+  const [old] = pool.waiting;
+  world.now = 50_000;
+  call(pool, b);
+  call(pool, a);
+  await pool.refill();
+  // The call of `a` took it; the new one is as old as now.
+  expect(pool.waiting).not.toContain(old);
+  world.now = 55_000;
+  pool.take(a);
+  await pool.refill();
+  world.now = 50_000 + minute;
+  pool.review([]);
+  await pool.refill();
+  expect(world.discarded).toContain("b age");
+  expect(keys(pool)).toContain("a");
+});
+
+test("a call is not given one that is too old", async () => {
+  const { pool, world } = poolOf(1, { idleMs: minute });
+  call(pool, a);
+  await pool.refill();
+  world.now = minute;
+  expect(pool.take(a)).toBeUndefined();
+  expect(world.discarded).toEqual(["a age"]);
+});
+
+test("over the bound on memory, as measured, the least recently used go, and no more are made", async () => {
+  const { pool, world } = poolOf(2, { memoryBytes: 100 });
+  call(pool, a);
+  world.now = 1;
+  call(pool, b);
+  await pool.refill();
+  expect(pool.waiting.length).toBe(4);
+  pool.review(pool.waiting.map((sandbox) => ({ sandbox, bytes: 40, cpuMs: 0 })));
+  await pool.refill();
+  expect(keys(pool)).toEqual(["b", "b"]);
+  expect(world.discarded).toEqual(["a memory", "a memory"]);
+});
+
+test("one that uses the processor while it waits is thrown away, and its image left alone for a while", async () => {
+  const { pool, world } = poolOf(1);
+  call(pool, a);
+  await pool.refill();
+  const [sandbox] = pool.waiting as [Fake];
+  world.now = 6_000;
+  pool.review([{ sandbox, bytes: 1, cpuMs: 900 }]);
+  expect(pool.waiting).toEqual([sandbox]);
+  world.now = 8_000;
+  pool.review([{ sandbox, bytes: 1, cpuMs: 1_900 }]);
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+  expect(world.discarded).toEqual(["a busy"]);
+});
+
+test("one that ends by itself is forgotten, and its image left alone for a while", async () => {
+  const { pool, world } = poolOf(1);
+  call(pool, a);
+  await pool.refill();
+  pool.gone(pool.waiting[0] as Fake);
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+  world.now = minute;
+  await pool.refill();
+  expect(keys(pool)).toEqual(["a"]);
+});
+
+test("where none can be made, none is tried again for a while, and calls are not told", async () => {
+  const { pool, world } = poolOf(1);
+  call(pool, a);
+  world.fails = true;
+  await pool.refill();
+  world.fails = false;
+  await pool.refill();
+  expect(pool.waiting).toEqual([]);
+  world.now = minute;
+  await pool.refill();
+  expect(keys(pool)).toEqual(["a"]);
+});
+
+test("a call after the second of an image finds one whose runtime is loaded, also where nothing is started early", async () => {
+  const { pool, world } = poolOf("off");
+  call(pool, a);
+  await pool.refill();
+  expect(world.made).toBe(0);
+  call(pool, a);
+  await pool.refill();
+  expect(world.made).toBe(1);
+  expect(pool.take(a)).toMatchObject({ sandbox: { loaded: true, started: false }, started: false });
+});
+
+test("one that is loaded is not started but for a call", async () => {
+  const { pool } = poolOf("adaptive");
+  call(pool, a, 2);
+  await pool.refill();
+  const loaded = pool.kept.filter((sandbox) => sandbox.loaded);
+  expect(loaded).toHaveLength(1);
+  pool.take(a);
+  pool.take(a);
+  await pool.refill();
+  expect(pool.waiting.some((sandbox) => sandbox.loaded)).toBe(false);
+  expect(pool.kept).toContain(loaded[0]);
+});
+
+test("one that was made while a call began is loaded later", async () => {
+  const { pool, world } = poolOf("off");
+  call(pool, a, 2);
+  const filling = pool.refill();
+  world.idle = false;
+  await filling;
+  expect(pool.kept).toMatchObject([{ loaded: false }]);
+  world.idle = true;
+  await pool.refill();
+  expect(pool.kept).toMatchObject([{ loaded: true }]);
+  expect(world.made).toBe(1);
+});
+
+test("one whose runtime has ended is thrown away, and no other is made for a while", async () => {
+  const { pool, world } = poolOf("off");
+  call(pool, a, 2);
+  await pool.refill();
+  pool.gone(pool.kept[0] as Fake);
+  expect(world.discarded).toEqual(["a ended"]);
+  await pool.refill();
+  expect(pool.kept).toEqual([]);
+  expect(pool.take(a)).toBeUndefined();
+  world.now = minute;
+  await pool.refill();
+  expect(pool.kept).toHaveLength(1);
+});
+
+test("one call of each of the images that were called last finds one, and of no more", async () => {
+  const { pool, world } = poolOf("off");
+  for (let image = 0; image < 20; image++) {
+    world.now += 1_000;
+    call(pool, { key: `image ${image}`, mayStartEarly: true }, 2);
+    await pool.refill();
+  }
+  pool.review([]);
+  expect(pool.kept.map(({ recipe }) => recipe.key)).toEqual([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `image ${n}`));
+});
+
+test("close throws all away, and what is made meanwhile too", async () => {
+  const { pool, world } = poolOf(2);
+  call(pool, a, 2);
+  await pool.refill();
+  pool.take(a);
+  const filling = pool.refill();
+  pool.close();
+  await filling;
+  expect(pool.waiting).toEqual([]);
+  expect(world.discarded.every((line) => line === "a closed")).toBe(true);
+  expect(world.discarded.length).toBe(world.made - 1);
+});
