@@ -25,6 +25,7 @@ export type { RequestOutcome } from "./client/request.ts";
 export { namingProblem } from "./client/resource-path.ts";
 export { type ElectionOptions, electLeader, type HeldLease } from "./controller/elect-leader.ts";
 export type { EventRecorder } from "./controller/event-recorder.ts";
+export { type FairSlots, fairSlots, type Standing } from "./controller/fair-slots.ts";
 export { type EventRecorderOptions, recordEvents } from "./controller/record-events.ts";
 export {
   DEFAULT_BACKOFF,

@@ -1,12 +1,11 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
-import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import type { FairSlots, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
 import type { ComposedWatches, Context } from "../objects/context.ts";
 import { groupKind, keyOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
-import type { FairSlots } from "./fair-slots.ts";
 import { type KindController, startKindController } from "./kind-controller.ts";
 import { watchRecorded } from "./watch-recorded.ts";
 

@@ -1,4 +1,4 @@
-import type { LiveObject, Reconcile } from "@xfn/kubernetes";
+import { fairSlots, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
@@ -7,7 +7,6 @@ import { textAt } from "../objects/read-objects.ts";
 import { composedWatches } from "./composed-watches.ts";
 import { definitionControllers, type InstanceReconcilers } from "./definition-controllers.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
-import { fairSlots } from "./fair-slots.ts";
 import { startKindController } from "./kind-controller.ts";
 
 /** Everything that reconciles. */

@@ -1,10 +1,19 @@
-import type { Cache, Informer, InformerHandlers, LiveObject, Outcome, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { workQueue } from "@xfn/kubernetes";
+import {
+  type Cache,
+  type FairSlots,
+  type Informer,
+  type InformerHandlers,
+  type LiveObject,
+  type Outcome,
+  type Reconcile,
+  type ResourceKind,
+  type Standing,
+  workQueue,
+} from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { keyOf } from "../objects/owner.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
-import type { FairSlots, Standing } from "./fair-slots.ts";
 import { pollInMs } from "./poll-time.ts";
 
 /** What reconciles the objects of one kind. */
