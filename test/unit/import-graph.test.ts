@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runner: ["runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
   controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
-  cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "kubernetes", "controller"],
+  cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "program"],
 };
 
 // Entries of functionio that run in any JavaScript runtime.

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { escapeControls } from "@xfn/program/terminal-text";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
 import { addCopy } from "./commands/copy.ts";
@@ -14,7 +15,6 @@ import { addValidate } from "./commands/validate.ts";
 import { addXpkg } from "./commands/xpkg.ts";
 import { ExitCode } from "./errors.ts";
 import { describeError } from "./terminal/describe-error.ts";
-import { escapeControls } from "./terminal/escape.ts";
 import type { Output } from "./terminal/output.ts";
 import { processOutput } from "./terminal/output.ts";
 

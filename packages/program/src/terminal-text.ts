@@ -1,12 +1,23 @@
-// Images and functions decide much of what is printed to a terminal, which acts on control characters; and bidirectional overrides
-// make text read differently from what it says (CVE-2021-42574). So none of them pass.
-const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+// Functions, images and files decide much of what is printed to a terminal, which acts on control characters: they can hide
+// lines, retitle the terminal, or make it answer as if the user had typed.
+//
+// C0 (without tab and line feed), DEL, C1, the line separators, and the bidirectional overrides that make text read
+// differently from what it says ("Trojan Source", CVE-2021-42574).
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 // An error's text with a path or two.
 const MAX_LENGTH = 2000;
 
-/** A text for one line of a terminal: control characters are shown as escapes, and the length is bounded. */
-export function oneLine(text: string): string {
-  const line = text.replace(CONTROL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH)}...`;
+/** `text` with control characters shown as `\x1b` or `\u202e`. Tabs and line feeds stay. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Escapes control characters, joins the lines with spaces, and cuts the text after `limit` characters. */
+export function oneLine(text: string, limit: number = MAX_LENGTH): string {
+  const line = escapeControls(text.trim().replace(/\s*\r?\n\s*/g, " "));
+  return line.length <= limit ? line : `${line.slice(0, limit)}...`;
 }

@@ -1,10 +1,10 @@
 import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { oneLine } from "@xfn/program/terminal-text";
 import { ExitCode, usageError } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
-import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { buildFunction, type FunctionTarget } from "./build.ts";

@@ -1,7 +1,7 @@
+import { escapeControls } from "@xfn/program/terminal-text";
 import { cacheDir } from "@xfn/runner/cache-dir";
 import { ExitCode } from "../errors.ts";
 import { colours } from "../terminal/colours.ts";
-import { escapeControls } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Check, CheckStatus, DoctorReport } from "./check.ts";
 import { diagnose } from "./diagnose.ts";

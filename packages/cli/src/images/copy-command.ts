@@ -1,12 +1,12 @@
 import { parseReference } from "@xfn/oci-rootfs";
 import type { CopiedImage } from "@xfn/oci-rootfs/registry";
+import { oneLine } from "@xfn/program/terminal-text";
 import { memoryOption } from "../commands/parse-value.ts";
 import { ExitCode, usageError } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
-import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 

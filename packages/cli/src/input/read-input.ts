@@ -1,8 +1,8 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { MAX_TEXT_BYTES } from "@xfn/functionio";
+import { oneLine } from "@xfn/program/terminal-text";
 import { inputError } from "../errors.ts";
-import { oneLine } from "../terminal/escape.ts";
 
 /** stdin, as an argument. */
 export const STDIN = "-";

@@ -8,9 +8,9 @@ import {
   render,
   type StepResult,
 } from "@xfn/pipeline";
+import { oneLine } from "@xfn/program/terminal-text";
 import { CliError, inputError } from "../errors.ts";
 import { colours } from "../terminal/colours.ts";
-import { oneLine } from "../terminal/escape.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 import type { RenderOptions } from "./render.ts";
 import type { RenderInputs } from "./render-inputs.ts";

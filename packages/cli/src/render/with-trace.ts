@@ -1,5 +1,5 @@
 import type { StepRecord } from "@xfn/pipeline";
-import { oneLine } from "../terminal/escape.ts";
+import { oneLine } from "@xfn/program/terminal-text";
 import type { Output } from "../terminal/output.ts";
 import type { TraceForm } from "../trace/write-trace.ts";
 import type { RenderInputs } from "./render-inputs.ts";

@@ -1,11 +1,11 @@
 import { type FunctionIO, parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
+import { oneLine } from "@xfn/program/terminal-text";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { CliError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 import { asInputError } from "../input/documents.ts";
 import { readInput, STDIN, sourceName } from "../input/read-input.ts";
-import { oneLine } from "../terminal/escape.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 
 /** What a function returned, ready to be printed. */

@@ -1,6 +1,6 @@
+import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { CliError, ExitCode } from "../errors.ts";
 import { Interrupted } from "../interrupt.ts";
-import { escapeControls, oneLine } from "./escape.ts";
 import { functionStderr } from "./function-stderr.ts";
 
 /** What to tell about an error, ready for a terminal, and the exit code that goes with it. */

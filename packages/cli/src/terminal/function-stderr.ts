@@ -1,4 +1,4 @@
-import { escapeControls } from "./escape.ts";
+import { escapeControls } from "@xfn/program/terminal-text";
 
 // The end tells why; a function that logs a lot must not scroll the message itself away.
 const MAX_LINES = 20;

@@ -1,5 +1,5 @@
 import type { OnProgress, Progress } from "@xfn/oci-rootfs";
-import { oneLine } from "./escape.ts";
+import { oneLine } from "@xfn/program/terminal-text";
 import type { Output } from "./output.ts";
 
 interface Layer {

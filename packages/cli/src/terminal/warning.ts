@@ -1,4 +1,4 @@
-import { oneLine } from "./escape.ts";
+import { oneLine } from "@xfn/program/terminal-text";
 
 /** A warning as one line of stderr. */
 export function warning(message: string): string {

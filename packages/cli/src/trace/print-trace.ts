@@ -1,6 +1,6 @@
 import type { Trace, TraceChange, TraceEntryChange, TraceStep } from "@xfn/pipeline/trace";
+import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import type { colours } from "../terminal/colours.ts";
-import { escapeControls, oneLine } from "../terminal/escape.ts";
 import {
   count,
   entryTitle,

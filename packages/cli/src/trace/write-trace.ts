@@ -2,10 +2,10 @@ import { writeFile } from "node:fs/promises";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { Trace } from "@xfn/pipeline/trace";
+import { oneLine } from "@xfn/program/terminal-text";
 import pico from "picocolors";
 import { CliError, usageError } from "../errors.ts";
 import { colours } from "../terminal/colours.ts";
-import { oneLine } from "../terminal/escape.ts";
 import type { Output } from "../terminal/output.ts";
 import { printTrace } from "./print-trace.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { printJson, printYaml } from "@xfn/functionio/document";
-import { oneLine } from "../terminal/escape.ts";
+import { oneLine } from "@xfn/program/terminal-text";
 import type { FieldError, ResourceResult } from "./result.ts";
 
 /** The forms in which results can be printed. */

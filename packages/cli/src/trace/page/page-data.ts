@@ -1,6 +1,6 @@
 import { parseFieldPath } from "@xfn/composition";
 import type { Trace, TraceChange, TraceField, TraceOrigin, TraceStep } from "@xfn/pipeline/trace";
-import { escapeControls } from "../../terminal/escape.ts";
+import { escapeControls } from "@xfn/program/terminal-text";
 import { entryTitle, fieldTitle, objectTitle, sizeText, timeText, valueText } from "../trace-words.ts";
 
 // What the page shows, in words: the script on it only arranges them. Everything that others wrote is escaped, since text

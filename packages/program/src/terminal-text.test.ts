@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escapeControls, oneLine } from "./escape.ts";
+import { escapeControls, oneLine } from "./terminal-text.ts";
 
 test("shows terminal escapes instead of sending them", () => {
   expect(escapeControls("\u001b[2J\u001b]0;owned\u0007")).toBe("\\x1b[2J\\x1b]0;owned\\x07");
