@@ -23,7 +23,7 @@ function wordsOf(file: string, type: string): string[] {
 
 test("docs/conditions.md has each reason that a composite is not composed for, and no other", () => {
   const words = [
-    ...wordsOf("controller/src/composite/composite-error.ts", "CompositeErrorCode"),
+    ...wordsOf("controller/src/objects/composite-error.ts", "CompositeErrorCode"),
     ...wordsOf("controller/src/revision/selection-error.ts", "SelectionErrorCode"),
     ...wordsOf("pipeline/src/pipeline-error.ts", "PipelineErrorCode"),
     "InternalError",
@@ -34,6 +34,6 @@ test("docs/conditions.md has each reason that a composite is not composed for, a
 });
 
 test("docs/conditions.md has each reason that a claim cannot go on for, and no other", () => {
-  const words = wordsOf("controller/src/claim/claim-problem.ts", "ClaimProblemReason");
+  const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimProblemReason");
   expect(rowsOf("Claims")).toEqual([...words, "ReconcileError", "ReconcilePaused"].toSorted());
 });

@@ -1,15 +1,15 @@
 // The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
 
 export { claimReconciler } from "./claim/reconcile-claim.ts";
-export { CompositeError, type CompositeErrorCode } from "./composite/composite-error.ts";
-export { compositeReconciler } from "./composite/composite-reconciler.ts";
+export { compositeReconciler } from "./composite/reconcile-composite.ts";
 export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
 export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
+export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
 export type { ComposedWatches, Context } from "./objects/context.ts";
-export type { Logger } from "./objects/log.ts";
+export type { Logger } from "./objects/logger.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";

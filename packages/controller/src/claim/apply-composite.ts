@@ -2,9 +2,9 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt, textsAt } from "../objects/read-objects.ts";
 import { claimReference } from "./bind-composite.ts";
+import { type ClaimWork, compositeReference } from "./claim-context.ts";
 import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
 import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
-import { type ClaimWork, compositeReference } from "./claim-work.ts";
 import { yieldFields } from "./yield-fields.ts";
 
 /**

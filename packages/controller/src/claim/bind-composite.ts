@@ -4,8 +4,8 @@ import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM } from "../objects/labels.ts";
 import { groupKind } from "../objects/owner.ts";
 import { apiVersionOf, objectAt, textAt } from "../objects/read-objects.ts";
-import { ClaimProblem } from "./claim-problem.ts";
-import { type ClaimWork, findComposite, patchClaim } from "./claim-work.ts";
+import { type ClaimWork, findComposite, patchClaim } from "./claim-context.ts";
+import { ClaimProblem } from "./claim-error.ts";
 
 /**
  * The name of the composite that is made for a claim: always the same for the same claim, so that no crash makes a second one,

@@ -3,7 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, withConditions } from "../objects/conditions.ts";
 import { mergePatch } from "../objects/merge-patch.ts";
 import { objectAt } from "../objects/read-objects.ts";
-import { type ClaimWork, patchClaim } from "./claim-work.ts";
+import { type ClaimWork, patchClaim } from "./claim-context.ts";
 
 /** Fields of the status that each side has of its own. */
 const OWN_FIELDS: readonly string[] = ["conditions", "connectionDetails"];

@@ -4,9 +4,9 @@ import { SECRET_TYPE_CONNECTION } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { apiVersionOf, findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
+import type { ClaimWork } from "./claim-context.ts";
+import { ClaimProblem } from "./claim-error.ts";
 import { CLAIM_MANAGER } from "./claim-fields.ts";
-import { ClaimProblem } from "./claim-problem.ts";
-import type { ClaimWork } from "./claim-work.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 

@@ -3,9 +3,9 @@ import { deleteConnectionSecret } from "../objects/connection-secrets.ts";
 import { FINALIZER_CLAIM } from "../objects/labels.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { claimOf, compositeName, provisionedName } from "./bind-composite.ts";
-import { ClaimProblem } from "./claim-problem.ts";
+import { type ClaimWork, compositeReference, findCompositeLive, patchClaim } from "./claim-context.ts";
+import { ClaimProblem } from "./claim-error.ts";
 import { setClaimConditions } from "./claim-status.ts";
-import { type ClaimWork, compositeReference, findCompositeLive, patchClaim } from "./claim-work.ts";
 
 /** Its composite's end reconciles the claim; this is for when nobody watches. */
 const WAIT_MS = 2_000;

@@ -1,11 +1,11 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
 import { type ComposedResource, composedName } from "@xfn/pipeline";
+import { CompositeError, refused } from "../objects/composite-error.ts";
 import { FIELD_MANAGER } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
-import { CompositeError, refused } from "./composite-error.ts";
-import { applyChanged, readLive, tell, type Work } from "./work.ts";
+import { applyChanged, readLive, tell, type Work } from "./reconcile-context.ts";
 
 /** A composed resource that can be applied: its kind is served, and it is where its kind can be. */
 export interface Applicable {

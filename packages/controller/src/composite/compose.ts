@@ -2,6 +2,7 @@ import type { Composition } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { ApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, type StepResult, secretDetails } from "@xfn/pipeline";
+import { CompositeError } from "../objects/composite-error.ts";
 import { COMPOSITE_MANAGER, compositeIntent } from "../objects/composite-intent.ts";
 import {
   isControlledBy,
@@ -14,11 +15,10 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, objectKey, referenceTo } from "../objects/references.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { type Applicable, applicable, applyComposed } from "./apply-composed.ts";
-import { CompositeError } from "./composite-error.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { type ObservedComposed, observeComposed, observedEntries, withoutManagedFields } from "./observe-composed.ts";
 import { pullAuth } from "./pull-auth.ts";
-import { applyChanged, readLive, tell, type Work } from "./work.ts";
+import { applyChanged, readLive, tell, type Work } from "./reconcile-context.ts";
 
 /** What came of composing an XR. */
 export interface Outcome {

@@ -3,7 +3,7 @@ import { isObject } from "@xfn/functionio";
 import { COMPOSITE_MANAGER, statusIntent } from "../objects/composite-intent.ts";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import { objectAt } from "../objects/read-objects.ts";
-import { applyChanged, type Work } from "./work.ts";
+import { applyChanged, type Work } from "./reconcile-context.ts";
 
 /** What {@link writeStatus} writes. */
 export interface StatusUpdate {

@@ -1,8 +1,8 @@
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
+import { emptyMemory } from "./composite-memory.ts";
 import { deleteComposed } from "./delete-composed.ts";
-import { emptyMemory } from "./memory.ts";
-import type { Work } from "./work.ts";
+import type { Work } from "./reconcile-context.ts";
 
 const object = (kind: string, metadata: object): LiveObject => ({
   apiVersion: "example.org/v1",

@@ -1,8 +1,8 @@
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { refused } from "../objects/composite-error.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
-import { refused } from "./composite-error.ts";
-import { readLive, tell, type Work } from "./work.ts";
+import { readLive, tell, type Work } from "./reconcile-context.ts";
 
 /** What became of a deletion: it is under way, there is nothing (any more), or the object is not ours to delete. */
 export type Deletion = "going" | "gone" | "kept";

@@ -1,5 +1,6 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome } from "@xfn/kubernetes";
+import { CompositeError, refused, together } from "../objects/composite-error.ts";
 import { conditionOf } from "../objects/conditions.ts";
 import { deleteConnectionSecret, secretPlaceOf } from "../objects/connection-secrets.ts";
 import { CRDS } from "../objects/kinds.ts";
@@ -7,11 +8,10 @@ import { FINALIZER_COMPOSITE } from "../objects/labels.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { servedVersions } from "../objects/served-versions.ts";
-import { CompositeError, refused, together } from "./composite-error.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { readRecorded } from "./read-recorded.ts";
-import type { Work } from "./work.ts";
+import type { Work } from "./reconcile-context.ts";
 
 /** Somebody may take the last finalizer off a composed resource without our being told, where its kind cannot be watched. */
 const LOOK_AGAIN_MS = 10_000;

@@ -6,7 +6,7 @@ import { controllerOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { readRecorded } from "./read-recorded.ts";
-import { tell, type Work } from "./work.ts";
+import { tell, type Work } from "./reconcile-context.ts";
 
 /** What exists of an XR. */
 export interface ObservedComposed {

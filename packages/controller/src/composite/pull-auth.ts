@@ -2,11 +2,11 @@ import type { CompositionFunction, ImagePullSecret } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/pipeline";
+import { CompositeError } from "../objects/composite-error.ts";
 import { findLive, objectAt } from "../objects/read-objects.ts";
 import { objectKey } from "../objects/references.ts";
-import { CompositeError } from "./composite-error.ts";
 import { dockerAuths } from "./docker-auths.ts";
-import { tell, type Work } from "./work.ts";
+import { tell, type Work } from "./reconcile-context.ts";
 
 /** Kubernetes, "Pull an Image from a Private Registry": the types of pull secrets, each with its key. */
 const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([

@@ -1,7 +1,7 @@
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import { LABEL_COMPOSITE } from "@xfn/pipeline";
 import { controllerOf } from "../objects/owner.ts";
-import { readKnown, type Work } from "./work.ts";
+import { readKnown, type Work } from "./reconcile-context.ts";
 
 /**
  * The object that an XR has recorded, as it is known to be; undefined if there is none.

@@ -14,7 +14,7 @@ import type { Context } from "../objects/context.ts";
 import { keyOf } from "../objects/owner.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
-import { pollInMs } from "./poll-time.ts";
+import { pollInMs } from "./poll-policy.ts";
 
 /** What reconciles the objects of one kind. */
 export interface KindController {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
-import { CompositeError, refused } from "../composite/composite-error.ts";
 import { AppliedMemory } from "./apply-changed.ts";
+import { CompositeError, refused } from "./composite-error.ts";
 import type { Context } from "./context.ts";
 import { SECRET_TYPE_CONNECTION } from "./labels.ts";
 import { controllerOf } from "./owner.ts";

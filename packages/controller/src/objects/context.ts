@@ -1,6 +1,6 @@
 import type { Cache, Client, EventRecorder, Informers, ResourceKind } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
-import type { Logger } from "./log.ts";
+import type { Logger } from "./logger.ts";
 
 /** What every controller here works with. */
 export interface Context {

@@ -1,5 +1,5 @@
 import { claimReconciler } from "../claim/reconcile-claim.ts";
-import { compositeReconciler } from "../composite/composite-reconciler.ts";
+import { compositeReconciler } from "../composite/reconcile-composite.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";
 import type { Reconcilers } from "../engine/engine.ts";

@@ -7,17 +7,17 @@ import {
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
+import { type CompositeError, explain, type Failure, together } from "../objects/composite-error.ts";
 import type { Condition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { apiVersionOf, findLive } from "../objects/read-objects.ts";
 import { composeResources } from "./compose.ts";
-import { type CompositeError, explain, type Failure, together } from "./composite-error.ts";
+import { type CompositeMemory, emptyMemory } from "./composite-memory.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposite } from "./delete-composite.ts";
-import { type CompositeMemory, emptyMemory } from "./memory.ts";
 import { pullSecretReader } from "./pull-auth.ts";
-import { readLive, tell, type Work } from "./work.ts";
+import { readLive, tell, type Work } from "./reconcile-context.ts";
 
 /** Polls are spread over this part of the interval, so that XRs that were made at once do not stay together. */
 const JITTER = 0.2;

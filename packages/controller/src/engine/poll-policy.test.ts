@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pollInMs } from "./poll-time.ts";
+import { pollInMs } from "./poll-policy.ts";
 
 const INTERVAL_MS = 60_000;
 const SECOND_MS = 1_000;

@@ -4,7 +4,7 @@ import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes"
 import { type Applied, type ApplyChangedOptions } from "../objects/apply-changed.ts";
 import type { Context } from "../objects/context.ts";
 import { findLive } from "../objects/read-objects.ts";
-import type { CompositeMemory } from "./memory.ts";
+import type { CompositeMemory } from "./composite-memory.ts";
 import type { PullSecretReader } from "./pull-auth.ts";
 
 /** One reconcile of one XR: what it works with, and what it has to tell. */
