@@ -15,8 +15,9 @@ import {
 
 // Which of our packages each may import: the way that data flows (docs/architecture.md).
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  units: [],
   functionio: [],
-  composition: ["functionio"],
+  composition: ["units", "functionio"],
   pipeline: ["functionio", "composition"],
   "oci-rootfs": [],
   "runner-grpc": [],
@@ -24,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runner: ["runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
   controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
-  cli: ["functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "program"],
+  cli: ["units", "functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "program"],
 };
 
 // Entries of functionio that run in any JavaScript runtime.

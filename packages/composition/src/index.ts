@@ -100,6 +100,4 @@ export { compileTransforms } from "./transform/compile-transforms.ts";
 export type { CompiledTransform } from "./transform/compiled.ts";
 export { compileFormat } from "./transform/text/compile-format.ts";
 export { TransformError, type TransformErrorCode } from "./transform/text/transform-error.ts";
-export { DurationError, parseDuration } from "./values/duration.ts";
 export { Float64, float64, type GoKind, type GoValue, goKind } from "./values/go-value.ts";
-export { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "./values/quantity.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseDuration, parseQuantity, quantityToBytes, quantityToCores } from "@xfn/composition";
+import { parseDuration, parseQuantity, quantityToBytes, quantityToCores } from "@xfn/units";
 import fc, { type Arbitrary } from "fast-check";
 import { text } from "../generators.ts";
 import { mutatedText } from "../mutate.ts";

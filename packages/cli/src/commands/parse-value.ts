@@ -1,4 +1,4 @@
-import { parseDuration, parseQuantity, quantityToBytes, quantityToCores } from "@xfn/composition";
+import { parseDuration, parseQuantity, quantityToBytes, quantityToCores } from "@xfn/units";
 import { usageError } from "../errors.ts";
 
 // Node's timers hold no more.

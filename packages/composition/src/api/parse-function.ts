@@ -1,9 +1,16 @@
 import type { JsonValue } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
+import {
+  DurationError,
+  parseDuration,
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  quantityToBytes,
+  quantityToCores,
+} from "@xfn/units";
 import type { FieldReader } from "../reader/field-reader.ts";
-import { DurationError, parseDuration } from "../values/duration.ts";
 import { kindOf } from "../values/json.ts";
-import { parseQuantity, type Quantity, QuantityError, quantityToBytes, quantityToCores } from "../values/quantity.ts";
 import {
   type CompositionFunction,
   type ContainerFunction,

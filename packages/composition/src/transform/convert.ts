@@ -1,9 +1,9 @@
 import type { JsonValue } from "@xfn/functionio";
 import { nativeJson } from "@xfn/functionio/document";
+import { quantityToFloat64 } from "@xfn/units";
 import type { ConvertTransform } from "../api/template.ts";
 import { asDouble, float64, type GoKind, type GoValue, goKind } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
-import { quantityToFloat64 } from "../values/quantity.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import { asFloats } from "./json-values.ts";
 import { truncateToInt64 } from "./math.ts";

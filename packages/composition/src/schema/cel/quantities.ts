@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { parseQuantity, QuantityError } from "../../values/quantity.ts";
+import { parseQuantity, QuantityError } from "@xfn/units";
 import { CelFunctionError } from "./failure.ts";
 
 const NANOS = 1_000_000_000n;

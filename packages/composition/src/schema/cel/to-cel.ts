@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { parseDuration } from "../../values/duration.ts";
+import { parseDuration } from "@xfn/units";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { isDate, isDateTime, isDuration } from "../structural/formats.ts";
 import type { SchemaNode } from "../structural/node.ts";

@@ -1,4 +1,4 @@
-import { DurationError, parseDuration } from "../../values/duration.ts";
+import { DurationError, parseDuration } from "@xfn/units";
 import { parseCidr, parseIp } from "./ip-address.ts";
 
 // The formats that Kubernetes checks; it ignores all others.
