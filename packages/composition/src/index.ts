@@ -35,7 +35,6 @@ export type {
   MatchPattern,
   MatchTransform,
   MathTransform,
-  MergeOptions,
   Patch,
   PatchPolicy,
   PatchSet,
@@ -58,7 +57,7 @@ export {
   MAX_INDEX,
   parseFieldPath,
 } from "./field-path/field-path.ts";
-export { mergeFieldPath } from "./field-path/merge.ts";
+export { type MergeOptions, mergeFieldPath } from "./field-path/merge.ts";
 export { deleteFieldPath, setFieldPath } from "./field-path/set.ts";
 export {
   getBool,
@@ -85,16 +84,15 @@ export {
 } from "./observed/readiness.ts";
 export { closest } from "./reader/closest.ts";
 export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./reader/composition-error.ts";
-export {
-  type CompiledTemplates,
-  compileTemplates,
-  type RenderedTemplate,
-  type RenderedTemplates,
-  type TemplatesInput,
-  type TemplatesSpec,
-} from "./templates/compile-templates.ts";
+export type { TemplatesSpec } from "./templates/compile-spec.ts";
+export { type CompiledTemplates, compileTemplates } from "./templates/compile-templates.ts";
+export type {
+  RenderedTemplate,
+  RenderedTemplates,
+  TemplatesInput,
+  TemplateWrite,
+} from "./templates/rendering.ts";
 export { TemplateError, type TemplateErrorCode } from "./templates/template-error.ts";
-export type { TemplateWrite } from "./templates/template-write.ts";
 export { compileCombine } from "./transform/combine.ts";
 export { compileTransforms } from "./transform/compile-transforms.ts";
 export type { CompiledTransform } from "./transform/compiled.ts";

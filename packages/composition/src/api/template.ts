@@ -1,4 +1,5 @@
 import type { ConnectionDetail, JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
+import type { MergeOptions } from "../field-path/merge.ts";
 
 // The patch-and-transform part of the Composition API (seed 004, "Composition"; field names of Crossplane v1.13), in the
 // shape in which it is written: what an API server or a file gives is of these types once it has been checked.
@@ -56,14 +57,6 @@ export interface PatchPolicy {
   fromFieldPath?: "Optional" | "Required";
   /** Absent: the value replaces what is there. */
   mergeOptions?: MergeOptions;
-}
-
-/** How a value is merged into what is there. */
-export interface MergeOptions {
-  /** Keep what the destination's maps have. */
-  keepMapValues?: boolean;
-  /** Append to lists what they do not have yet. */
-  appendSlice?: boolean;
 }
 
 /** Several values made one. */

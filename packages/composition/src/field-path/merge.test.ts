@@ -1,9 +1,8 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import type { MergeOptions } from "../api/template.ts";
 import { Float64, type GoValue } from "../values/go-value.ts";
 import { parseFieldPath } from "./field-path.ts";
-import { mergeFieldPath } from "./merge.ts";
+import { type MergeOptions, mergeFieldPath } from "./merge.ts";
 
 const keep: MergeOptions = { keepMapValues: true };
 const append: MergeOptions = { appendSlice: true };

@@ -1,9 +1,16 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { MergeOptions } from "../api/template.ts";
 import { Float64, type GoValue } from "../values/go-value.ts";
 import { emptyObject, isObject, kindOf, MAX_VALUE_DEPTH } from "../values/json.ts";
 import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath } from "./field-path.ts";
 import { setFieldPath } from "./set.ts";
+
+/** How a value is merged into what is there. */
+export interface MergeOptions {
+  /** Keep what the destination's maps have. */
+  keepMapValues?: boolean;
+  /** Append to lists what they do not have yet. */
+  appendSlice?: boolean;
+}
 
 /**
  * Sets the value that a path leads to, merged into what is there as the options say. Without options it is replaced.

@@ -1,5 +1,6 @@
-import type { MergeOptions, Patch } from "../api/template.ts";
+import type { Patch } from "../api/template.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path/field-path.ts";
+import type { MergeOptions } from "../field-path/merge.ts";
 import { compileCombine } from "../transform/combine.ts";
 import { compileTransforms } from "../transform/compile-transforms.ts";
 import type { GoValue } from "../values/go-value.ts";

@@ -1,14 +1,10 @@
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import type { Combine, Patch, ResourceTemplate } from "../api/template.ts";
-import {
-  compileTemplates,
-  type RenderedTemplates,
-  type TemplatesInput,
-  type TemplatesSpec,
-} from "./compile-templates.ts";
+import type { TemplatesSpec } from "./compile-spec.ts";
+import { compileTemplates } from "./compile-templates.ts";
+import type { RenderedTemplates, TemplatesInput, TemplateWrite } from "./rendering.ts";
 import { TemplateError } from "./template-error.ts";
-import type { TemplateWrite } from "./template-write.ts";
 
 const xr: KubernetesObject = {
   apiVersion: "example.org/v1",

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { MergeOptions } from "../api/template.ts";
 import type { FieldPath, FieldPathSegment } from "../field-path/field-path.ts";
+import type { MergeOptions } from "../field-path/merge.ts";
 import type { GoValue } from "../values/go-value.ts";
 import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json.ts";
 import { field } from "../values/object-fields.ts";

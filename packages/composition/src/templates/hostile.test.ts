@@ -2,7 +2,9 @@ import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Patch, ResourceTemplate } from "../api/template.ts";
-import { compileTemplates, type RenderedTemplates, type TemplatesSpec } from "./compile-templates.ts";
+import type { TemplatesSpec } from "./compile-spec.ts";
+import { compileTemplates } from "./compile-templates.ts";
+import type { RenderedTemplates } from "./rendering.ts";
 import { TemplateError } from "./template-error.ts";
 
 const composite: KubernetesObject = {

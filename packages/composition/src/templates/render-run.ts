@@ -6,19 +6,13 @@ import { emptyObject, isObject } from "../values/json.ts";
 import { field, setText, textOf } from "../values/object-fields.ts";
 import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
-import type {
-  CompiledSpec,
-  CompiledTemplate,
-  RenderedTemplate,
-  RenderedTemplates,
-  TemplatesInput,
-} from "./compile-templates.ts";
+import type { CompiledSpec, CompiledTemplate } from "./compile-spec.ts";
 import { type CompositeIdentity, compositeIdentity, setComposedMetadata } from "./composed-metadata.ts";
 import { CompositeOverlay } from "./composite-overlay.ts";
 import { copyBase } from "./copy-base.ts";
 import { kindOfObject } from "./object-kind.ts";
+import type { RenderedTemplate, RenderedTemplates, TemplatesInput, TemplateWrite } from "./rendering.ts";
 import { TemplateError } from "./template-error.ts";
-import type { TemplateWrite } from "./template-write.ts";
 import { WriteBudget } from "./write-budget.ts";
 
 /** One run of all templates for one XR: the state that later patches see. */
@@ -147,7 +141,7 @@ export class RenderRun {
       wrote: (path, patch, value) => {
         this.#identity = undefined;
         this.#overlay.note(path, value, patch.merge, this.#composite.value);
-        this.#tell(null, template, path, patch);
+        this.#reportWrite(null, template, path, patch);
       },
     };
   }
@@ -155,14 +149,14 @@ export class RenderRun {
   #composedTarget(name: string, resource: JsonObject): PatchTarget {
     const target = { budget: this.#budget, writable: () => resource };
     if (this.#input.onWrite === undefined) return target;
-    return { ...target, wrote: (path, patch) => this.#tell(name, name, path, patch) };
+    return { ...target, wrote: (path, patch) => this.#reportWrite(name, name, path, patch) };
   }
 
   #environmentTarget(environment: SharedObject): PatchTarget {
     return { budget: this.#budget, writable: () => environment.writable() };
   }
 
-  #tell(resource: string | null, template: string | undefined, path: FieldPath, patch: CompiledPatch): void {
+  #reportWrite(resource: string | null, template: string | undefined, path: FieldPath, patch: CompiledPatch): void {
     const { onWrite } = this.#input;
     if (onWrite === undefined) return;
     const text = patch.wildcards ? formatFieldPath(path) : patch.toText;

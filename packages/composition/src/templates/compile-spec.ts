@@ -1,0 +1,91 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "../api/template.ts";
+import { FieldPathError } from "../field-path/field-path.ts";
+import { documentValue } from "../field-path/value.ts";
+import { emptyObject, isObject } from "../values/json.ts";
+import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
+import { inlinePatchSets } from "./inline-patch-sets.ts";
+import { itemsOf, textOrNone } from "./items-of.ts";
+import { hasKind } from "./object-kind.ts";
+import { TemplateError } from "./template-error.ts";
+
+/** The patch-and-transform part of a Composition's spec. */
+export interface TemplatesSpec {
+  resources?: readonly ResourceTemplate[];
+  /** What the author wrote the templates under, where that is not `resources`: errors and traces name their place. */
+  resourcesField?: "to";
+  patchSets?: readonly PatchSet[];
+  environment?: EnvironmentConfiguration;
+}
+
+/** A template, ready to be rendered. */
+export interface CompiledTemplate {
+  name: string;
+  index: number;
+  /** Its place as the author wrote it. */
+  source: string;
+  /** Without name, namespace and generateName, which are not the template's to give. */
+  base: JsonObject | TemplateError;
+  /** From the XR and from and to the environment. */
+  patches: readonly CompiledPatch[];
+  /** To the XR. */
+  toComposite: readonly CompiledPatch[];
+}
+
+/** What {@link compileTemplates} makes of a spec. */
+export interface CompiledSpec {
+  templates: readonly CompiledTemplate[];
+  environment: readonly CompiledPatch[];
+}
+
+/** Reads paths, transforms and formats once. Returns the error that fails every render of the spec. */
+export function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
+  try {
+    const resources = itemsOf(spec.resources);
+    const field = `spec.${spec.resourcesField ?? "resources"}`;
+    const inlined = inlinePatchSets(
+      resources.map(([, template]) => template),
+      spec.patchSets,
+      field,
+    );
+    const templates = resources.map(([index, template], position): CompiledTemplate => {
+      const source = `${field}[${index}]`;
+      const name = textOrNone(template.name);
+      if (name === undefined) throw new TemplateError("Unnamed", source, "the template has no name");
+      const patches = inlined[position] ?? [];
+      return {
+        name,
+        index,
+        source,
+        base: compileBase(template.base, source),
+        patches: patches.filter((patch) => patch.direction !== "toComposite"),
+        toComposite: patches.filter((patch) => patch.direction === "toComposite"),
+      };
+    });
+    const environment = itemsOf(spec.environment?.patches)
+      .map(([index, patch]) => compilePatch(patch, `spec.environment.patches[${index}]`))
+      // Between the XR and the environment only: other types are passed over, as in Crossplane.
+      .filter((patch) => patch?.direction === "toComposed" || patch?.direction === "toComposite")
+      .filter((patch) => patch !== undefined);
+    return { templates, environment };
+  } catch (error) {
+    if (error instanceof TemplateError) return error;
+    throw error;
+  }
+}
+
+function compileBase(given: JsonObject, source: string): JsonObject | TemplateError {
+  const place = `${source}.base`;
+  if (!isObject(given)) return new TemplateError("InvalidBase", place, "is not an object");
+  if (!hasKind(given)) return new TemplateError("InvalidBase", place, "has no kind, or an apiVersion that is none");
+  try {
+    const base = documentValue(given) as JsonObject;
+    const metadata = base["metadata"] ?? (base["metadata"] = emptyObject());
+    if (!isObject(metadata)) return new TemplateError("InvalidBase", `${place}.metadata`, "is not an object");
+    for (const field of ["name", "namespace", "generateName"]) delete metadata[field];
+    return base;
+  } catch (error) {
+    if (error instanceof FieldPathError) return new TemplateError("TooLarge", place, error.message, { cause: error });
+    throw error;
+  }
+}
