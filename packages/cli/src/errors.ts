@@ -7,13 +7,10 @@ export const ExitCode = {
   usage: 2,
 } as const;
 
-/** What a {@link CliError} is about: the command line itself, a file that it names, or the run. */
-export type CliErrorCode = "Usage" | "Input" | "Failed";
+/** What a {@link CliError} is about: the command line itself, or the run. */
+export type CliErrorCode = "Usage" | "Failed";
 
-/**
- * An error with a message that is meant for the person at the terminal. `details` are further lines, such as one
- * `file:line:column: message` per fault in a file.
- */
+/** An error with a message that is meant for the person at the terminal. `details` are further lines, such as hints. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;
@@ -32,9 +29,4 @@ export class CliError extends Error {
 /** The command line is wrong: an unknown value, or options that do not go together. Exit code 2. */
 export function usageError(message: string, details: readonly string[] = []): CliError {
   return new CliError("Usage", message, { details });
-}
-
-/** A file or stdin cannot be used as it is. Exit code 2. */
-export function inputError(message: string, details: readonly string[] = [], cause?: unknown): CliError {
-  return new CliError("Input", message, { details, cause });
 }

@@ -20,7 +20,7 @@ test.each(["registry.example.org/f:v1", "oci:/layout", "localhost:5000/f"])("%s 
 
 test("a name that cannot be read is wrong input", () => {
   expect(explainImageError(wrapped(new ImageError("InvalidReference", "no", { image: "A/B" })))).toMatchObject({
-    exitCode: 2,
+    code: "Input",
   });
 });
 

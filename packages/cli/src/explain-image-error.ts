@@ -1,5 +1,6 @@
 import { ImageError, parseReference } from "@xfn/oci-rootfs";
-import { CliError, inputError } from "./errors.ts";
+import { CliError } from "./errors.ts";
+import { InputError } from "./input/input-error.ts";
 
 /**
  * Adds what to do to an error about an image: a name that cannot be read is wrong input, one that was not found is most
@@ -8,7 +9,7 @@ import { CliError, inputError } from "./errors.ts";
 export function explainImageError(error: unknown): unknown {
   const imageError = causeOf(error);
   if (!(error instanceof Error) || imageError === undefined) return error;
-  if (imageError.code === "InvalidReference") return inputError(error.message, [], error);
+  if (imageError.code === "InvalidReference") return new InputError(error.message, { cause: error });
   const { image, code } = imageError;
   const way = wayToRegistry(imageError, image);
   if (way !== undefined) return new CliError("Failed", error.message, { details: [way], cause: error });

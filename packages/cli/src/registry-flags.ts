@@ -8,7 +8,8 @@ import {
   parseReference,
   type RegistryOptions,
 } from "@xfn/oci-rootfs";
-import { inputError, usageError } from "./errors.ts";
+import { usageError } from "./errors.ts";
+import { InputError } from "./input/input-error.ts";
 import { registryHosts } from "./registry-hosts.ts";
 
 /** How registries are talked to: the options of every command that pulls or pushes. */
@@ -77,10 +78,9 @@ function readCertificates(file: string): string {
     // What is no certificate would be ignored, and the registry be called untrusted.
     return new X509Certificate(pem).raw.length > 0 ? pem : "";
   } catch (error) {
-    throw inputError(
+    throw new InputError(
       `--registry-ca: cannot read certificates (PEM) from ${file}: ${error instanceof Error ? error.message : String(error)}`,
-      [],
-      error,
+      { cause: error },
     );
   }
 }

@@ -12,7 +12,7 @@ import {
   printPlatform,
   type Store,
 } from "@xfn/oci-rootfs";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { BUNDLE_FILE, bundle } from "./bundle.ts";
 import type { BundledPackage } from "./bundled-packages.ts";
 import { type FunctionFolder, inspectFolder } from "./function-folder.ts";
@@ -74,7 +74,7 @@ const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
  * The same input gives the same digest. What changes seldom lies below what changes often, each in a layer of its own: base,
  * dependencies, code, metadata.
  *
- * @throws CliError `Input` when the folder cannot become a function
+ * @throws InputError when the folder cannot become a function
  * @throws ImageError
  */
 export async function buildFunction(options: BuildFunctionOptions): Promise<BuiltFunction> {
@@ -133,7 +133,7 @@ function metadataLayers(
   ];
   if (options.sbom !== true) return layers;
   if (packages === undefined)
-    throw inputError("--sbom lists the packages of a bundle; a folder with a program of its own has none");
+    throw new InputError("--sbom lists the packages of a bundle; a folder with a program of its own has none");
   const own = options.targets?.some((target) => target.base === base) === true;
   const content = sbom({ dir, name: metadata.name, packages, ...(own ? { base } : {}) });
   return [...layers, { entries: [{ path: SBOM_PATH, content }] }];
@@ -144,7 +144,7 @@ function checkTarget(folder: FunctionFolder, parts: ImageParts, { base }: Functi
   if (base !== undefined || parts.needs.kind === "static") return;
   const { os, architecture } = hostPlatform();
   if (platform.os !== os || platform.architecture !== architecture)
-    throw inputError(
+    throw new InputError(
       `an image for ${printPlatform(platform)} cannot stand on files of this machine: give one with --base`,
     );
 }

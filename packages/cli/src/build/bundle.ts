@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { BuildFailure, BuildOptions, Message, Metafile, OnResolveResult } from "esbuild";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { type BundledPackage, bundledPackages } from "./bundled-packages.ts";
 import { MAPPED_STACKS, mappedStacks } from "./mapped-stacks.ts";
 import {
@@ -34,7 +34,7 @@ export const BUNDLE_FILE = "index.cjs";
  *
  * @param dir - the function's folder, absolute
  * @param entry - its file with the default export, relative to `dir`
- * @throws CliError `Input` with `file:line:column` lines
+ * @throws InputError with `file:line:column` lines
  */
 export async function bundle(dir: string, entry: string): Promise<Bundle> {
   const { build } = await import("esbuild");
@@ -89,7 +89,7 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     if (errors.length === 0) throw error;
-    throw inputError(`${join(dir, entry)} cannot be bundled`, errors.map(describe), error);
+    throw new InputError(`${join(dir, entry)} cannot be bundled`, { details: errors.map(describe), cause: error });
   }
 }
 

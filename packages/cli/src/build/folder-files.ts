@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 
 /** A file or link of a function's folder. */
 export interface FolderFile {
@@ -29,7 +29,7 @@ const MAX_FILES = 20_000;
 /**
  * The files of a folder that go into an image, sorted by path.
  *
- * @throws CliError `Input` for a link out of the folder, a socket or a device
+ * @throws InputError for a link out of the folder, a socket or a device
  */
 export function folderFiles(dir: string): readonly FolderFile[] {
   const files: FolderFile[] = [];
@@ -50,13 +50,13 @@ function collect(dir: string, inside: string, files: FolderFile[]): void {
         stat.isSymbolicLink() ? { path, executable: false, link: linkTarget(dir, full) } : regular(full, path, stat),
       );
       if (files.length > MAX_FILES)
-        throw inputError(`${dir} holds more than ${MAX_FILES} files; is it the function's folder?`);
+        throw new InputError(`${dir} holds more than ${MAX_FILES} files; is it the function's folder?`);
     }
   }
 }
 
 function regular(full: string, path: string, stat: { isFile(): boolean; readonly mode: number }): FolderFile {
-  if (!stat.isFile()) throw inputError(`${full} is neither a file nor a folder and cannot be part of an image`);
+  if (!stat.isFile()) throw new InputError(`${full} is neither a file nor a folder and cannot be part of an image`);
   return { path, executable: (stat.mode & 0o111) !== 0 };
 }
 
@@ -64,6 +64,6 @@ function linkTarget(dir: string, link: string): string {
   const target = readlinkSync(link);
   const inside = relative(dir, resolve(dirname(link), target));
   // In the image it would point at something else, or at nothing.
-  if (inside.startsWith("..")) throw inputError(`${link} is a link out of the function's folder, to ${target}`);
+  if (inside.startsWith("..")) throw new InputError(`${link} is a link out of the function's folder, to ${target}`);
   return relative(dirname(link), join(dir, inside));
 }

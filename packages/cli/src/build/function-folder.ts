@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { statInput, unreadable } from "../input/read-input.ts";
 import { type FolderFile, folderFiles } from "./folder-files.ts";
 
@@ -26,7 +26,7 @@ const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
  * of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`, `src/index.ts`,
  * `function.js`, `index.js`; the only executable file.
  *
- * @throws CliError `Input` that says what was looked for
+ * @throws InputError that says what was looked for
  */
 export function inspectFolder(path: string, entrypoint?: string): FunctionFolder {
   const stat = statInput(path);
@@ -40,13 +40,13 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
   const programs = files.filter((file) => file.executable && !file.path.includes("/"));
   const [only, second] = programs;
   if (only === undefined) {
-    throw inputError(
+    throw new InputError(
       `${path} holds no function: there is no executable file in it, and no ${ENTRIES.join(", ")} or package.json with a "main"; --entrypoint names another file`,
     );
   }
   if (second !== undefined) {
     const names = programs.map((file) => file.path).join(", ");
-    throw inputError(
+    throw new InputError(
       `${path} holds ${programs.length} executable files (${names}): name the function's own \`function\`, or give --entrypoint`,
     );
   }
@@ -56,12 +56,12 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
 function chosenEntry(dir: string, chosen: string): FunctionFolder {
   const entry = relative(dir, resolve(dir, chosen)).split(sep).join("/");
   if (entry.startsWith("../") || entry === ".." || entry === "")
-    throw inputError(`the entrypoint ${chosen} is not in the folder ${dir}`);
+    throw new InputError(`the entrypoint ${chosen} is not in the folder ${dir}`);
   const path = join(dir, entry);
-  if (!statInput(path).isFile()) throw inputError(`the entrypoint ${path} is not a file`);
+  if (!statInput(path).isFile()) throw new InputError(`the entrypoint ${path} is not a file`);
   // A script with a first line of its own is run as it is; a module is bundled.
   if (SOURCE.test(entry) && !isExecutableFile(path)) return { kind: "script", dir, entry };
-  if (!isExecutableFile(path)) throw inputError(`the entrypoint ${path} is not executable: chmod +x ${path}`);
+  if (!isExecutableFile(path)) throw new InputError(`the entrypoint ${path} is not executable: chmod +x ${path}`);
   return executable(dir, entry);
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { addPython } from "./python-files.ts";
 import { RootTree } from "./root-tree.ts";
 import { sharedLibraries } from "./shared-libraries.ts";
@@ -32,11 +32,11 @@ const SHELLS: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "ksh",
 /**
  * The files of a base image made of this machine: an interpreter or loader with what it needs, and nothing of anybody's.
  *
- * @throws CliError `Input` for an interpreter that cannot be taken along
+ * @throws InputError for an interpreter that cannot be taken along
  */
 export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
   if (process.platform !== "linux") {
-    throw inputError("a base can be made of this machine on Linux only; give one with --base IMAGE");
+    throw new InputError("a base can be made of this machine on Linux only; give one with --base IMAGE");
   }
   const tree = new RootTree();
   addSkeleton(tree);
@@ -87,12 +87,14 @@ async function addInterpreter(tree: RootTree, interpreter: string, path: string 
     for (const tool of ["sh", interpreter, ...SHELL_TOOLS]) addTool(tree, tool);
     const shell = path !== undefined && existsSync(path) ? path : findTool(interpreter);
     if (shell === undefined)
-      throw inputError(`the interpreter ${interpreter} is not on this machine; give an image that has it with --base`);
+      throw new InputError(
+        `the interpreter ${interpreter} is not on this machine; give an image that has it with --base`,
+      );
     tree.program(shell);
     addLibraries(tree, [realpathSync(shell)]);
     provide(tree, path, shell);
   } else {
-    throw inputError(
+    throw new InputError(
       `a base for scripts of ${interpreter} cannot be made of this machine (node, python3 and shells can); give an image that has it with --base`,
     );
   }

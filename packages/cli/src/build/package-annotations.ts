@@ -15,7 +15,7 @@ const KEY = "org.opencontainers.image.";
  * What registries and their pages show of an image (image-spec, "Pre-Defined Annotation Keys"), as far as the folder says it: the
  * package's own annotations, else its `package.json`. No time and no revision: the same folder gives the same image.
  *
- * @throws CliError `Input` when `package.json` is not JSON
+ * @throws InputError when `package.json` is not JSON
  */
 export function packageAnnotations(dir: string, metadata: PackageMetadata): Record<string, string> {
   const json = readPackageJson(join(dir, "package.json"));

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import { inputError } from "../errors.ts";
 import { documentsOf, place } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 import { readInput } from "../input/read-input.ts";
 
 /** What is written: the version of seed 000. */
@@ -33,7 +33,7 @@ export interface PackageMetadata {
  * The `package.yaml` of an image (seed 000, "Packaging Containerized Functions"): the folder's own `package.yaml` or
  * `crossplane.yaml`, if it has one, else one with the folder's name.
  *
- * @throws CliError `Input` when the folder's own is not what the format asks for
+ * @throws InputError when the folder's own is not what the format asks for
  */
 export async function packageMetadata(dir: string): Promise<PackageMetadata> {
   const path = FILES.map((file) => join(dir, file)).find((file) => statSync(file, { throwIfNoEntry: false }));
@@ -43,8 +43,8 @@ export async function packageMetadata(dir: string): Promise<PackageMetadata> {
     return { name, annotations: {}, content: Buffer.from(printYaml(document)) };
   }
   const [document, second] = await documentsOf(path);
-  if (document === undefined) throw inputError(`${path} is empty`);
-  if (second !== undefined) throw inputError(`${path} must hold one document`, [place(second)]);
+  if (document === undefined) throw new InputError(`${path} is empty`);
+  if (second !== undefined) throw new InputError(`${path} must hold one document`, { details: [place(second)] });
   const { value } = document;
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
   const { name } = metadata;
@@ -56,10 +56,9 @@ export async function packageMetadata(dir: string): Promise<PackageMetadata> {
     isPackageName(name) ? undefined : "metadata.name must be a Kubernetes name",
   ].filter((fault) => fault !== undefined);
   if (faults.length > 0)
-    throw inputError(
-      `${path} is not the metadata of a function`,
-      faults.map((fault) => `${path}: ${fault}`),
-    );
+    throw new InputError(`${path} is not the metadata of a function`, {
+      details: faults.map((fault) => `${path}: ${fault}`),
+    });
   return { name: name as string, annotations: textsOf(metadata["annotations"]), content: await readInput(path) };
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { type Platform, printPlatform } from "@xfn/oci-rootfs";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { readElf } from "./elf.ts";
 
 /** What an executable file needs in order to run. */
@@ -19,14 +19,14 @@ const FIRST_LINE_BYTES = 256;
 /**
  * Looks at an executable file without running it.
  *
- * @throws CliError `Input` for a file that Linux cannot execute
+ * @throws InputError for a file that Linux cannot execute
  */
 export function inspectProgram(path: string): ProgramFile {
   const start = firstBytes(path);
   if (start.startsWith("#!")) return script(path, start);
   const elf = readElf(path);
   if (elf === undefined) {
-    throw inputError(`${path} is neither a Linux program nor a script that begins with #!${foreign(start)}`);
+    throw new InputError(`${path} is neither a Linux program nor a script that begins with #!${foreign(start)}`);
   }
   return { kind: elf.interpreter === undefined ? "static" : "dynamic", architecture: elf.architecture };
 }
@@ -43,12 +43,12 @@ const PROCESSORS: Readonly<Record<string, string>> = {
   s390x: "2:22",
 };
 
-/** @throws CliError `Input` for a program of another processor than the platform's */
+/** @throws InputError for a program of another processor than the platform's */
 export function checkProcessor(path: string, program: ProgramFile, platform: Platform): void {
   const wanted = PROCESSORS[platform.architecture];
   if (program.kind === "script" || wanted === undefined || program.architecture === wanted) return;
   const built = Object.entries(PROCESSORS).find(([, architecture]) => architecture === program.architecture)?.[0];
-  throw inputError(
+  throw new InputError(
     `${path} is built for ${built ?? "another processor"} and not for ${printPlatform(platform)}: build it for that, or name its platform with --platform`,
   );
 }
@@ -73,14 +73,15 @@ function foreign(start: string): string {
 function script(file: string, start: string): ProgramFile {
   const line = start.slice(2).split("\n", 1)[0] ?? "";
   if (line.endsWith("\r"))
-    throw inputError(
+    throw new InputError(
       `${file}: its first line ends in a carriage return, which Linux takes as part of the interpreter's name; save it with Unix line ends`,
     );
   const [program = "", ...rest] = line.trim().split(/\s+/);
-  if (!program.startsWith("/")) throw inputError(`${file}: its first line names no interpreter by its absolute path`);
+  if (!program.startsWith("/"))
+    throw new InputError(`${file}: its first line names no interpreter by its absolute path`);
   if (basename(program) !== "env") return { kind: "script", interpreter: basename(program), path: program };
   // `env -S node --flag` splits what follows; other options of env do not matter here.
   const name = rest.find((word) => !word.startsWith("-") && !word.includes("="));
-  if (name === undefined) throw inputError(`${file}: its first line names no interpreter after env`);
+  if (name === undefined) throw new InputError(`${file}: its first line names no interpreter after env`);
   return { kind: "script", interpreter: basename(name), path: name.startsWith("/") ? name : undefined };
 }

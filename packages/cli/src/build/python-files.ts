@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import type { RootTree } from "./root-tree.ts";
 
 /** What of Python is in the image. */
@@ -34,7 +34,7 @@ interface PythonInstallation {
  *
  * @param interpreter - `python3`, or a versioned name
  * @param path - where a script's first line expects it; looked up on PATH otherwise
- * @throws CliError `Input` when there is none
+ * @throws InputError when there is none
  */
 export async function addPython(tree: RootTree, interpreter: string, path: string | undefined): Promise<PythonFiles> {
   const python = ask(path !== undefined && existsSync(path) ? path : interpreter);
@@ -58,10 +58,9 @@ function ask(program: string): PythonInstallation {
     });
     return JSON.parse(answer) as PythonInstallation;
   } catch (error) {
-    throw inputError(
+    throw new InputError(
       `${program} is not on this machine, or does not start; give an image that has it with --base`,
-      [],
-      error,
+      { cause: error },
     );
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Image } from "@xfn/oci-rootfs";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { unreadable } from "../input/read-input.ts";
 import type { BundledPackage } from "./bundled-packages.ts";
 
@@ -32,7 +32,7 @@ const CREATED = "1970-01-01T00:00:00Z";
  * (https://spdx.github.io/spdx-spec/v2.3/): with what the lock file says of each, so that scanners can look them up. The same
  * packages give the same bytes.
  *
- * @throws CliError `Input` without a lock file, and for a package that it does not name and that did not come with xfn
+ * @throws InputError without a lock file, and for a package that it does not name and that did not come with xfn
  */
 export function sbom({ dir, name, packages, base }: SbomContents): string {
   const lock = packages.some(({ ofSdk }) => !ofSdk) ? readLock(dir) : undefined;
@@ -74,7 +74,7 @@ export function sbom({ dir, name, packages, base }: SbomContents): string {
 function describe({ name, version, ofSdk }: BundledPackage, at: number, lock: Lock | undefined) {
   const entry = lock?.find(name, version);
   if (entry === undefined && !ofSdk)
-    throw inputError(`${name} ${version} is in the bundle, and ${lock?.path} does not name it: run npm install`);
+    throw new InputError(`${name} ${version} is in the bundle, and ${lock?.path} does not name it: run npm install`);
   const { resolved, license, integrity } = entry ?? {};
   const checksum = typeof integrity === "string" ? sha512(integrity) : undefined;
   // A lock file may name a mirror with a password in its address.
@@ -120,11 +120,12 @@ function readLock(dir: string): Lock {
     const path = join(folder, "package-lock.json");
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isFile()) {
-      if (stat.size > MAX_LOCK_BYTES) throw inputError(`${path} is larger than ${MAX_LOCK_BYTES / 1024 / 1024} MiB`);
+      if (stat.size > MAX_LOCK_BYTES)
+        throw new InputError(`${path} is larger than ${MAX_LOCK_BYTES / 1024 / 1024} MiB`);
       return parseLock(path);
     }
     if (dirname(folder) === folder)
-      throw inputError(
+      throw new InputError(
         `--sbom needs a package-lock.json in ${dir} or above: npm install --package-lock-only makes one`,
       );
   }
@@ -139,7 +140,9 @@ function parseLock(path: string): Lock {
   }
   const packages = isObject(lock) ? lock["packages"] : undefined;
   if (!isObject(packages))
-    throw inputError(`${path} is of a form that npm 7 left behind (it has no "packages"): npm install writes it anew`);
+    throw new InputError(
+      `${path} is of a form that npm 7 left behind (it has no "packages"): npm install writes it anew`,
+    );
   const known = new Map<string, JsonObject>();
   for (const [place, entry] of Object.entries(packages)) {
     if (!isObject(entry)) continue;

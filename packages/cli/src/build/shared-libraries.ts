@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import type { ElfFile } from "./elf.ts";
 import { readElf } from "./elf.ts";
 
@@ -21,7 +21,7 @@ const LOADED_BY_LIBC = ["libnss_files.so.2", "libnss_dns.so.2"] as const;
  *
  * A library outside the trusted folders is given a target beside the C library: an image has no `ld.so.cache`.
  *
- * @throws CliError `Input` naming the program and the library that is missing
+ * @throws InputError naming the program and the library that is missing
  */
 export function sharedLibraries(programs: readonly string[]): readonly SharedLibrary[] {
   const found = new Map<string, SharedLibrary>();
@@ -41,7 +41,7 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
       if (libraries.has(name)) continue;
       const path = search.find(name, object, rpath);
       if (path === undefined) {
-        throw inputError(
+        throw new InputError(
           `${object.path} needs the shared library ${name}, which is not on this machine: install it, link statically, or give an image that has it with --base`,
         );
       }

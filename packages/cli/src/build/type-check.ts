@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inputError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 
 // What the compiler prints about a function; a damaged type package can make it print without end.
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
@@ -14,7 +14,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
  * counts; without one, the check is `strict`.
  *
  * @returns false when no TypeScript is installed
- * @throws CliError `Input` with `file:line:column` lines
+ * @throws InputError with `file:line:column` lines
  */
 export async function typeCheck(dir: string, entry: string, signal: AbortSignal): Promise<boolean> {
   const compiler = findCompiler(dir);
@@ -29,7 +29,8 @@ export async function typeCheck(dir: string, entry: string, signal: AbortSignal)
       .split("\n")
       .map((line) => relocate(line.trimEnd(), dir))
       .filter((line) => line !== "");
-    if (code !== 0) throw inputError("the function has type errors (--no-check builds it anyway)", lines);
+    if (code !== 0)
+      throw new InputError("the function has type errors (--no-check builds it anyway)", { details: lines });
     return true;
   } finally {
     rmSync(scratch, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { Interrupted, interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { ApiServerError, startApiServer } from "./api-server.ts";
 import { BuildServerError, buildBinaries } from "./build-binaries.ts";
-import { lockFolder } from "./lock-folder.ts";
+import { DataFolderError, lockFolder } from "./lock-folder.ts";
 import { quote } from "./quote.ts";
 import { explainMissing, findBinaries, type ServerBinaries } from "./server-binaries.ts";
 import { writeEnvironment } from "./write-environment.ts";
@@ -48,6 +48,7 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
   } catch (error) {
     // It was asked to run until then.
     if (error instanceof Interrupted && error.signalName === "SIGINT") return ExitCode.ok;
+    if (error instanceof DataFolderError) throw usageError(`--data-dir: ${error.message}`);
     if (error instanceof ApiServerError || error instanceof BuildServerError)
       throw new CliError("Failed", error.message, { cause: error });
     throw error;

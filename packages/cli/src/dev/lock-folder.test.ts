@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 test("a folder is one process's at a time", () => {
   const lock = lockFolder(folder);
-  expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "Usage" }));
+  expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "InUse" }));
   lock[Symbol.dispose]();
   expect(existsSync(join(folder, "lock"))).toBe(false);
   lockFolder(folder)[Symbol.dispose]();

@@ -1,35 +1,50 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { usageError } from "../errors.ts";
+
+/** A data folder that a cluster cannot use. */
+export class DataFolderError extends Error {
+  override readonly name = "DataFolderError";
+  readonly code: "InUse" | "Unwritable";
+  /** The process that uses the folder may end. */
+  readonly retryable: boolean;
+
+  constructor(code: "InUse" | "Unwritable", message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+    this.retryable = code === "InUse";
+  }
+}
 
 /**
- * Keeps a second cluster out of a data folder: its etcd would wait for the first one's without a word. The lock of a process that
- * is no more is taken over.
+ * Locks a data folder, because the etcd of a second cluster would wait for the first one's without a message. Replaces the lock of
+ * a process that has exited.
  *
- * @throws CliError `Usage` where a living process has it, or the folder cannot be written to
+ * @throws DataFolderError if a running process has the lock, or the folder cannot be written to
  */
 export function lockFolder(folder: string): Disposable {
   const path = join(folder, "lock");
-  const take = (): boolean => {
-    try {
-      writeFileSync(path, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-      throw usageError(`--data-dir: cannot write to ${folder}: ${(error as Error).message}`);
-    }
-  };
-  if (!take()) {
-    const holder = Number(readFileSync(path, "utf8"));
-    if (isAlive(holder))
-      throw usageError(
-        `--data-dir: ${folder} is in use by process ${holder}; if that is another program, remove ${path}`,
+  if (!writeLock(folder, path)) {
+    const owner = Number(readFileSync(path, "utf8"));
+    if (isAlive(owner))
+      throw new DataFolderError(
+        "InUse",
+        `${folder} is in use by process ${owner}; if that is another program, remove ${path}`,
       );
     rmSync(path, { force: true });
-    if (!take()) throw usageError(`--data-dir: ${folder} is in use`);
+    if (!writeLock(folder, path)) throw new DataFolderError("InUse", `${folder} is in use`);
   }
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
+}
+
+function writeLock(folder: string, path: string): boolean {
+  try {
+    writeFileSync(path, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw new DataFolderError("Unwritable", `cannot write to ${folder}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -38,7 +53,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's.
+    // The process belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

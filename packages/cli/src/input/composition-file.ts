@@ -2,8 +2,8 @@ import { dirname, resolve } from "node:path";
 import { type Composition, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { inputError } from "../errors.ts";
 import { asInputError, documentsOf, place } from "./documents.ts";
+import { InputError } from "./input-error.ts";
 import { STDIN, sourceName } from "./read-input.ts";
 
 /**
@@ -11,7 +11,7 @@ import { STDIN, sourceName } from "./read-input.ts";
  * are made absolute, as seen from the file.
  *
  * @param check - what else to hold it against; its findings are warnings
- * @throws CliError `Input`
+ * @throws InputError
  */
 export async function readComposition(
   path: string,
@@ -22,12 +22,11 @@ export async function readComposition(
   const compositions = documents.filter(({ value }) => isObject(value) && value["kind"] === "Composition");
   const [first, second] = compositions;
   const document = first ?? (documents.length === 1 ? documents[0] : undefined);
-  if (document === undefined) throw inputError(`${sourceName(path)} holds no document of kind Composition`);
+  if (document === undefined) throw new InputError(`${sourceName(path)} holds no document of kind Composition`);
   if (second !== undefined) {
-    throw inputError(
-      `${sourceName(path)} holds ${compositions.length} Compositions; render needs to know which`,
-      compositions.map(place),
-    );
+    throw new InputError(`${sourceName(path)} holds ${compositions.length} Compositions; render needs to know which`, {
+      details: compositions.map(place),
+    });
   }
   const warn = ({ message, path: field, line, column }: Finding): void => {
     const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");

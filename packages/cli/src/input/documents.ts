@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { extname, join } from "node:path";
 import { DocumentError, isObject, type JsonObject } from "@xfn/functionio";
 import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
-import { inputError } from "../errors.ts";
+import { InputError } from "./input-error.ts";
 import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
 
 // A folder with more files than this is the wrong folder, such as / or a checkout.
@@ -11,7 +11,7 @@ const MAX_FILES = 1000;
 /**
  * All documents of a YAML or JSON file, or of `-` for stdin.
  *
- * @throws CliError `Input` with `file:line:column` lines
+ * @throws InputError with `file:line:column` lines
  */
 export async function documentsOf(path: string): Promise<readonly ParsedDocument[]> {
   const bytes = await readInput(path);
@@ -40,9 +40,10 @@ function yamlFiles(folder: string): readonly string[] {
   } catch (error) {
     throw unreadable(folder, error);
   }
-  if (names.length === 0) throw inputError(`no YAML files in the folder ${sourceName(folder)} (.yaml, .yml or .json)`);
+  if (names.length === 0)
+    throw new InputError(`no YAML files in the folder ${sourceName(folder)} (.yaml, .yml or .json)`);
   if (names.length > MAX_FILES)
-    throw inputError(`${names.length} files in the folder ${sourceName(folder)}; at most ${MAX_FILES} are read`);
+    throw new InputError(`${names.length} files in the folder ${sourceName(folder)}; at most ${MAX_FILES} are read`);
   return names
     .toSorted()
     .map((name) => join(folder, name))
@@ -56,7 +57,7 @@ export function asInputError<T>(path: string, parse: () => T): T {
   } catch (error) {
     if (error instanceof DocumentError || isCompositionError(error)) {
       const subject = `${sourceName(path)} cannot be used`;
-      throw inputError(subject, error.message.split("\n"), error);
+      throw new InputError(subject, { details: error.message.split("\n"), cause: error });
     }
     throw error;
   }
@@ -70,12 +71,14 @@ function isCompositionError(error: unknown): error is Error {
 export async function singleObject(path: string, what: string): Promise<JsonObject> {
   const documents = await documentsOf(path);
   const [first, second] = documents;
-  if (first === undefined) throw inputError(`${sourceName(path)} is empty; ${what} is needed`);
+  if (first === undefined) throw new InputError(`${sourceName(path)} is empty; ${what} is needed`);
   if (second !== undefined) {
-    throw inputError(`${sourceName(path)} holds ${documents.length} documents; ${what} is one`, [place(second)]);
+    throw new InputError(`${sourceName(path)} holds ${documents.length} documents; ${what} is one`, {
+      details: [place(second)],
+    });
   }
   if (!isObject(first.value))
-    throw inputError(`${sourceName(path)} does not hold an object; ${what} is needed`, [place(first)]);
+    throw new InputError(`${sourceName(path)} does not hold an object; ${what} is needed`, { details: [place(first)] });
   return first.value;
 }
 

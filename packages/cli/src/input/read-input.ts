@@ -2,7 +2,7 @@ import { createReadStream, type Stats, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { MAX_TEXT_BYTES } from "@xfn/functionio";
 import { oneLine } from "@xfn/program/terminal-text";
-import { inputError } from "../errors.ts";
+import { InputError, isInputError } from "./input-error.ts";
 
 /** stdin, as an argument. */
 export const STDIN = "-";
@@ -16,11 +16,11 @@ export function sourceName(path: string): string {
  * Reads a file, or stdin for `-`, up to the size that any document may have. What is no regular file is read like a pipe
  * (`<(command)`).
  *
- * @throws CliError `Input` that names the file
+ * @throws InputError that names the file
  */
 export async function readInput(path: string): Promise<Uint8Array> {
   if (path === STDIN) return readAll(process.stdin, path);
-  if (statInput(path).isDirectory()) throw inputError(`${sourceName(path)} is a folder; a file is needed here`);
+  if (statInput(path).isDirectory()) throw new InputError(`${sourceName(path)} is a folder; a file is needed here`);
   return readAll(createReadStream(path), path);
 }
 
@@ -41,14 +41,14 @@ async function readAll(stream: Readable, path: string): Promise<Uint8Array> {
       size += chunk.length;
       // The reader would refuse it too, but only after all of it was in memory; /dev/zero has no end.
       if (size > MAX_TEXT_BYTES) {
-        throw inputError(
+        throw new InputError(
           `${sourceName(path)} is larger than ${MAX_TEXT_BYTES / 1024 / 1024} MiB, the most that is read`,
         );
       }
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof Error && "exitCode" in error ? error : unreadable(path, error);
+    throw isInputError(error) ? error : unreadable(path, error);
   }
   return Buffer.concat(chunks, size);
 }
@@ -64,5 +64,5 @@ export function unreadable(path: string, error: unknown): Error {
     ENOTDIR: "a part of its path is not a folder",
   };
   const reason = reasons[code ?? ""] ?? (error instanceof Error ? error.message : String(error));
-  return inputError(`cannot read ${sourceName(path)}: ${reason}`, [], error);
+  return new InputError(`cannot read ${sourceName(path)}: ${reason}`, { cause: error });
 }

@@ -1,8 +1,8 @@
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { inputError } from "../errors.ts";
 import { documentsOfAll, place } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 import { sourceName } from "../input/read-input.ts";
 
 /** What `--xrd` adds to a render. */
@@ -19,19 +19,18 @@ const KIND = "CompositeResourceDefinition";
  * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may hold other documents,
  * and the definitions of other kinds, too.
  *
- * @throws CliError `Input` where there is no definition, none of the XR's kind, or one that is wrong
+ * @throws InputError where there is no definition, none of the XR's kind, or one that is wrong
  */
 export async function applyDefinition(path: string, composite: JsonObject): Promise<DefinedComposite> {
   const documents = await documentsOfAll(path);
   const definitions = documents.filter(({ value }) => isObject(value) && value["kind"] === KIND);
   const [only, ...others] = definitions;
-  if (only === undefined) throw inputError(`${sourceName(path)} holds no document of kind ${KIND} (--xrd)`);
+  if (only === undefined) throw new InputError(`${sourceName(path)} holds no document of kind ${KIND} (--xrd)`);
   const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
   if (definition === undefined) {
-    throw inputError(
-      `${sourceName(path)} holds no ${KIND} of the composite resource's kind (--xrd)`,
-      definitions.map(place),
-    );
+    throw new InputError(`${sourceName(path)} holds no ${KIND} of the composite resource's kind (--xrd)`, {
+      details: definitions.map(place),
+    });
   }
   const xrd = definition.value as JsonObject;
   const keys = specOf(xrd)["connectionSecretKeys"];
@@ -51,11 +50,10 @@ function withDefaults(
     return applyDefaults(xrd, composite);
   } catch (error) {
     if (!(error instanceof Error && error.name === "DefinitionError")) throw error;
-    throw inputError(
-      `${sourceName(path)} cannot be used for the composite resource (--xrd)`,
-      [...error.message.split("\n"), place(document)],
-      error,
-    );
+    throw new InputError(`${sourceName(path)} cannot be used for the composite resource (--xrd)`, {
+      details: [...error.message.split("\n"), place(document)],
+      cause: error,
+    });
   }
 }
 

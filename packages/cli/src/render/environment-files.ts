@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { inputError } from "../errors.ts";
 import { documentsByFile, place } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 import { sourceName } from "../input/read-input.ts";
 
 const KIND = "EnvironmentConfig";
@@ -8,7 +8,7 @@ const KIND = "EnvironmentConfig";
 /**
  * The EnvironmentConfigs of `--environment`: files or folders.
  *
- * @throws CliError `Input` for a document of another kind, or two of one name
+ * @throws InputError for a document of another kind, or two of one name
  */
 export async function readEnvironment(paths: readonly string[]): Promise<readonly JsonObject[]> {
   const configs = new Map<string, JsonObject>();
@@ -17,16 +17,20 @@ export async function readEnvironment(paths: readonly string[]): Promise<readonl
       for (const document of documents) {
         const { value } = document;
         if (!isObject(value) || value["kind"] !== KIND) {
-          throw inputError(`${sourceName(file)} holds something else than ${KIND} objects (--environment)`, [
-            place(document),
-          ]);
+          throw new InputError(`${sourceName(file)} holds something else than ${KIND} objects (--environment)`, {
+            details: [place(document)],
+          });
         }
         const name = isObject(value["metadata"]) ? value["metadata"]["name"] : undefined;
         if (typeof name !== "string" || name === "") {
-          throw inputError(`an ${KIND} in ${sourceName(file)} has no metadata.name`, [place(document)]);
+          throw new InputError(`an ${KIND} in ${sourceName(file)} has no metadata.name`, {
+            details: [place(document)],
+          });
         }
         if (configs.has(name)) {
-          throw inputError(`there are two ${KIND}s of the name ${JSON.stringify(name)}`, [place(document)]);
+          throw new InputError(`there are two ${KIND}s of the name ${JSON.stringify(name)}`, {
+            details: [place(document)],
+          });
         }
         configs.set(name, value);
       }

@@ -2,9 +2,10 @@ import type { CompositionFunction, PullPolicy } from "@xfn/composition";
 import type { JsonValue } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { inputError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 import { documentsByFile, place } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 
 /** What a `Function` document says about the step of its name. */
 export interface FunctionOverride {
@@ -22,7 +23,7 @@ const PULL_POLICIES: readonly PullPolicy[] = ["IfNotPresent", "Always", "Never"]
  * Reads FUNCTIONS: a file or folder of `Function` documents (pkg.crossplane.io), as `crossplane render` takes it.
  *
  * @param annotations - `KEY=VALUE` of `-a`, put on every function
- * @throws CliError `Input`, or `Usage` for a runtime that FunctionIO has no use for
+ * @throws InputError, or `Usage` for a runtime that FunctionIO has no use for
  */
 export async function readFunctions(
   path: string,
@@ -34,7 +35,7 @@ export async function readFunctions(
   );
   const names = overrides.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw inputError(`${path} holds two Functions of the name ${twice}`);
+  if (twice !== undefined) throw new InputError(`${path} holds two Functions of the name ${twice}`);
   return overrides;
 }
 
@@ -53,12 +54,13 @@ function readFunction(
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : undefined;
   const apiVersion = isObject(value) ? text(value["apiVersion"]) : undefined;
   if (!isObject(value) || value["kind"] !== "Function" || !API_VERSION.test(apiVersion ?? "")) {
-    throw inputError(`${document.source} must hold only documents of kind Function, apiVersion pkg.crossplane.io/v1`, [
-      place(document),
-    ]);
+    throw new InputError(
+      `${document.source} must hold only documents of kind Function, apiVersion pkg.crossplane.io/v1`,
+      { details: [place(document)] },
+    );
   }
   const name = text(metadata?.["name"]);
-  if (name === undefined) throw inputError("a Function has no metadata.name", [place(document)]);
+  if (name === undefined) throw new InputError("a Function has no metadata.name", { details: [place(document)] });
   const annotations = new Map([...entries(metadata?.["annotations"]), ...overrides]);
   checkRuntime(annotations.get(RUNTIME), name);
   const spec = isObject(value["spec"]) ? value["spec"] : undefined;
@@ -88,7 +90,7 @@ function policy(value: string | undefined, name: string): PullPolicy | undefined
   if (value === undefined) return undefined;
   const found = PULL_POLICIES.find((each) => each === value);
   if (found === undefined)
-    throw inputError(
+    throw new InputError(
       `Function ${name}: the pull policy ${JSON.stringify(value)} is none of ${PULL_POLICIES.join(", ")}`,
     );
   return found;

@@ -1,6 +1,7 @@
 import type { Composition } from "@xfn/composition";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
-import { type CliError, inputError, usageError } from "../errors.ts";
+import { type CliError, usageError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import type { ClosableRunner } from "./late-runner.ts";
 
 /** Which runner is to run the functions, and how it is reached. */
@@ -69,7 +70,7 @@ function connect(endpoint: string, flags: RemoteRunnerFlags, step: string): Runn
 }
 
 // The library speaks of its options, which are not what was given here.
-function inFlags(error: RunnerSetupError, flags: RemoteRunnerFlags, step: string): CliError {
+function inFlags(error: RunnerSetupError, flags: RemoteRunnerFlags, step: string): CliError | InputError {
   switch (error.code) {
     case "TokenUnusable":
       return usageError(`--runner-token-file: ${error.message}`);
@@ -79,7 +80,7 @@ function inFlags(error: RunnerSetupError, flags: RemoteRunnerFlags, step: string
       return usageError(`--runner-ca, --runner-cert, --runner-key: ${error.message}`);
     default:
       return flags.runner === OF_COMPOSITION
-        ? inputError(`step "${step}": ${error.message}`, [], error)
+        ? new InputError(`step "${step}": ${error.message}`, { cause: error })
         : usageError(`--runner: ${error.message}`);
   }
 }

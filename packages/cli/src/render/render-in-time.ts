@@ -9,7 +9,8 @@ import {
   type StepResult,
 } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
-import { CliError, inputError } from "../errors.ts";
+import { CliError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 import type { RenderOptions } from "./render.ts";
@@ -47,7 +48,7 @@ export async function renderInTime(
     if (timeout.aborted && !interrupt.aborted) throw tookTooLong(options.timeout, error);
     if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) {
       const hint = error.code === "InvalidEnvironment" ? ["EnvironmentConfigs are given by --environment"] : [];
-      throw inputError(error.message, hint, error);
+      throw new InputError(error.message, { details: hint, cause: error });
     }
     throw error;
   }

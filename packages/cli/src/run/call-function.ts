@@ -21,7 +21,7 @@ export interface Returned {
  * Calls a function with the FunctionIO of a file.
  *
  * @param image - as on the command line: an `oci:` folder is relative to the working directory
- * @throws CliError `Input` when the file holds no FunctionIO, `Failed` when the function returns none
+ * @throws InputError when the file holds no FunctionIO, `Failed` when the function returns none
  * @throws RunnerError
  */
 export async function callFunction(

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { inputError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { Interrupted } from "../interrupt.ts";
 import { describeError } from "./describe-error.ts";
 
 test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt with 128 + the signal", () => {
   expect(describeError(usageError("no"), false).exitCode).toBe(2);
-  expect(describeError(inputError("no"), false).exitCode).toBe(2);
+  expect(describeError(new InputError("no"), false).exitCode).toBe(2);
   expect(describeError(new Error("no"), false).exitCode).toBe(1);
   expect(describeError(new Interrupted("SIGTERM"), false).exitCode).toBe(143);
 });
@@ -40,7 +41,9 @@ test("what a function wrote to stderr is shown, line by line and escaped", () =>
 });
 
 test("the faults of a file keep their file:line:column in the first column", () => {
-  const error = inputError("c.yaml cannot be used", ["c.yaml:7:5: spec: is required", "c.yaml:9:1: kind: is missing"]);
+  const error = new InputError("c.yaml cannot be used", {
+    details: ["c.yaml:7:5: spec: is required", "c.yaml:9:1: kind: is missing"],
+  });
   expect(describeError(error, false).lines).toEqual([
     "xfn: c.yaml cannot be used",
     "c.yaml:7:5: spec: is required",
@@ -50,7 +53,7 @@ test("the faults of a file keep their file:line:column in the first column", () 
 
 test("a thousand faults do not scroll the first ones away", () => {
   const details = Array.from({ length: 1000 }, (_, line) => `f:${line}:1: bad`);
-  const { lines } = describeError(inputError("f cannot be used", details), false);
+  const { lines } = describeError(new InputError("f cannot be used", { details }), false);
   expect(lines).toHaveLength(22);
   expect(lines.at(-1)).toBe("... and 980 more");
 });

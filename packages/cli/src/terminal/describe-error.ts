@@ -1,5 +1,6 @@
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { CliError, ExitCode } from "../errors.ts";
+import { isInputError } from "../input/input-error.ts";
 import { Interrupted } from "../interrupt.ts";
 import { functionStderr } from "./function-stderr.ts";
 
@@ -26,7 +27,7 @@ export function describeError(error: unknown, debug: boolean): ErrorReport {
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CliError || error instanceof Interrupted) return error.exitCode;
-  return ExitCode.failed;
+  return isInputError(error) ? ExitCode.usage : ExitCode.failed;
 }
 
 function messageLines(error: unknown): string[] {
@@ -43,7 +44,7 @@ function bounded(lines: readonly string[]): string[] {
 }
 
 function details(error: unknown): string[] {
-  if (error instanceof CliError) return bounded(error.details);
+  if (error instanceof CliError || isInputError(error)) return bounded(error.details);
   if (typeof error !== "object" || error === null) return [];
   return "stderr" in error && typeof error.stderr === "string" ? functionStderr(error.stderr) : [];
 }

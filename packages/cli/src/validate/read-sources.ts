@@ -1,8 +1,9 @@
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { inputError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { documentsOf } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 import { STDIN, sourceName, statInput, unreadable } from "../input/read-input.ts";
 
 // More files than this is the wrong folder, such as / or a checkout.
@@ -14,7 +15,7 @@ const MAX_FOLDERS = 1000;
  * All documents of a comma-separated list of files, folders (with their subfolders: the `.yaml`, `.yml` and `.json` files,
  * by name) and `-` for stdin.
  *
- * @throws CliError `Input` with `file:line:column` lines
+ * @throws InputError with `file:line:column` lines
  */
 export async function readSources(list: string): Promise<readonly ParsedDocument[]> {
   const sources = list.split(",").filter((source) => source !== "");
@@ -50,7 +51,8 @@ function filesOf(root: string): string[] {
     }
     if (files.length > MAX_FILES) throw tooMany(root);
   }
-  if (files.length === 0) throw inputError(`no YAML files in the folder ${sourceName(root)} (.yaml, .yml or .json)`);
+  if (files.length === 0)
+    throw new InputError(`no YAML files in the folder ${sourceName(root)} (.yaml, .yml or .json)`);
   return files.toSorted();
 }
 
@@ -85,5 +87,7 @@ function folderBehind(path: string): boolean {
 }
 
 function tooMany(source: string): Error {
-  return inputError(`more than ${MAX_FILES} files or folders in ${sourceName(source)}; that looks like the wrong one`);
+  return new InputError(
+    `more than ${MAX_FILES} files or folders in ${sourceName(source)}; that looks like the wrong one`,
+  );
 }

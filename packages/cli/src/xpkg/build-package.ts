@@ -5,8 +5,8 @@ import type { JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { printYaml } from "@xfn/functionio/document";
 import { type BuildLayer, buildImage, type Image, type Store, writeArchive } from "@xfn/oci-rootfs";
-import { inputError } from "../errors.ts";
 import { documentsOf } from "../input/documents.ts";
+import { InputError } from "../input/input-error.ts";
 import { statInput } from "../input/read-input.ts";
 import { packageFiles } from "./package-files.ts";
 import { type CheckedPackage, checkPackage } from "./package-kinds.ts";
@@ -42,13 +42,13 @@ const NO_PLATFORM = { os: "", architecture: "" };
  * Builds a Crossplane package's file: the runtime image's layers, and over them one with all objects and one with examples. The
  * same input gives the same bytes.
  *
- * @throws CliError `Input` for a folder that is no package
+ * @throws InputError for a folder that is no package
  * @throws ImageError
  */
 export async function buildPackage(options: BuildPackageOptions): Promise<BuiltPackage> {
   const { store, runtime, signal } = options;
   const root = resolve(options.root);
-  if (!statInput(root).isDirectory()) throw inputError(`${options.root} is not a folder`);
+  if (!statInput(root).isDirectory()) throw new InputError(`${options.root} is not a folder`);
   // Before anything is built: a typing error should not cost a minute.
   if (options.file !== undefined) checkFile(options.file);
   const { checked, examples } = await readPackage(root, options);
@@ -82,9 +82,9 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
 }
 
 function checkFile(file: string): void {
-  if (!statInput(dirname(file)).isDirectory()) throw inputError(`${dirname(file)} is not a folder`);
+  if (!statInput(dirname(file)).isDirectory()) throw new InputError(`${dirname(file)} is not a folder`);
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw inputError(`${file} is a folder: -o takes the file to write`);
+    throw new InputError(`${file} is a folder: -o takes the file to write`);
 }
 
 async function readPackage(
@@ -93,13 +93,13 @@ async function readPackage(
 ): Promise<{ checked: CheckedPackage; examples: readonly ParsedDocument[] | undefined }> {
   const folder = resolve(examples);
   const files = packageFiles(root, { without: folder, ...(ignore !== undefined && { ignore }) });
-  if (files.length === 0) throw inputError(`no YAML files in the folder ${root}: a package has a crossplane.yaml`);
+  if (files.length === 0) throw new InputError(`no YAML files in the folder ${root}: a package has a crossplane.yaml`);
   const checked = checkPackage(await documentsIn(files));
-  if ("faults" in checked) throw inputError(`${root} is no package`, checked.faults);
+  if ("faults" in checked) throw new InputError(`${root} is no package`, { details: checked.faults });
   if (!existsSync(folder)) return { checked, examples: undefined };
   // Where the examples are the package's own folder, or hold it, there is nothing to tell them apart.
   if (root === folder || `${root}${sep}`.startsWith(`${folder}${sep}`))
-    throw inputError(`the examples' folder ${relative(process.cwd(), folder) || "."} holds the package itself`);
+    throw new InputError(`the examples' folder ${relative(process.cwd(), folder) || "."} holds the package itself`);
   return { checked, examples: await documentsIn(packageFiles(folder)) };
 }
 

@@ -11,13 +11,15 @@ import {
   type RegistryOptions,
   type Store,
 } from "@xfn/oci-rootfs";
-import { ExitCode, inputError, usageError } from "../errors.ts";
+import { ExitCode, usageError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { archivePlatform, onlyPackageIn, readPackageArchive } from "./package-archive.ts";
+import { archivePlatform, readPackageArchive } from "./package-archive.ts";
+import { onlyPackageIn } from "./package-arguments.ts";
 import { packageStream } from "./package-stream.ts";
 import { inScratch } from "./scratch-folder.ts";
 
@@ -99,6 +101,8 @@ function writeWhole(file: string, content: Uint8Array): void {
     renameSync(aside, file);
   } catch (error) {
     rmSync(aside, { force: true });
-    throw inputError(`cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, [], error);
+    throw new InputError(`cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }

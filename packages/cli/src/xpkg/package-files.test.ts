@@ -47,8 +47,8 @@ test.each([
   expect(found({ ignore: [pattern] })).toEqual(expected);
 });
 
-test("a pattern that is none is wrong usage", () => {
-  expect(() => found({ ignore: ["[z-a]"] })).toThrow(expect.objectContaining({ code: "Usage" }));
+test("an invalid pattern is refused", () => {
+  expect(() => found({ ignore: ["[z-a]"] })).toThrow(expect.objectContaining({ code: "Input" }));
 });
 
 test("a link within the folder is followed, one out of it would publish what it shows", () => {

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { extname, join, relative, resolve, sep } from "node:path";
-import { inputError, usageError } from "../errors.ts";
+import { InputError } from "../input/input-error.ts";
 import { unreadable } from "../input/read-input.ts";
 
 // History, and packages with YAML files of their own.
@@ -20,7 +20,7 @@ export interface PackageFilesOptions {
 /**
  * The YAML files of a folder and its subfolders that are not empty, by path.
  *
- * @throws CliError `Input` for a folder that cannot be read, and for a link out of it
+ * @throws InputError for a folder that cannot be read, and for a link out of it
  */
 export function packageFiles(root: string, options: PackageFilesOptions = {}): readonly string[] {
   const files: string[] = [];
@@ -28,7 +28,7 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
   const ignored = (options.ignore ?? []).map(patternOf);
   const collect = (folder: string, depth: number): void => {
     if (depth > MAX_DEPTH)
-      throw inputError(`${folder} lies deeper than ${MAX_DEPTH} folders: is ${root} the package's?`);
+      throw new InputError(`${folder} lies deeper than ${MAX_DEPTH} folders: is ${root} the package's?`);
     for (const name of namesIn(folder)) {
       const path = join(folder, name);
       const stat = lstatSync(path);
@@ -41,12 +41,12 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
       // What a link shows would be published with the package: a folder that was fetched could link to any file of its user.
       const target = stat.isSymbolicLink() ? realpathOf(path) : path;
       if (stat.isSymbolicLink() && !target.startsWith(`${real}${sep}`))
-        throw inputError(`${path} is a link out of the package's folder`);
+        throw new InputError(`${path} is a link out of the package's folder`);
       const { size } = statSync(target);
-      if (!statSync(target).isFile()) throw inputError(`${path} is no regular file`);
+      if (!statSync(target).isFile()) throw new InputError(`${path} is no regular file`);
       if (size > 0) files.push(path);
       if (files.length > MAX_FILES)
-        throw inputError(`${root} holds more than ${MAX_FILES} YAML files; is it the package's folder?`);
+        throw new InputError(`${root} holds more than ${MAX_FILES} YAML files; is it the package's folder?`);
     }
   };
   collect(resolve(root), 0);
@@ -80,6 +80,6 @@ function patternOf(pattern: string): RegExp {
   try {
     return new RegExp(`^${source.join("")}$`);
   } catch {
-    throw usageError(`--ignore takes patterns such as ./test/*, not ${JSON.stringify(pattern)}`);
+    throw new InputError(`--ignore: expected a pattern such as ./test/*, not ${JSON.stringify(pattern)}`);
   }
 }

@@ -5,7 +5,8 @@ import { interruptible } from "../interrupt.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { packageFilesOf, readPackageArchive } from "./package-archive.ts";
+import { readPackageArchive } from "./package-archive.ts";
+import { packageFilesOf } from "./package-arguments.ts";
 import { inScratch } from "./scratch-folder.ts";
 
 /** Flags of `xfn xpkg push`, as the declaration parsed them. */
