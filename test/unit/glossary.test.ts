@@ -9,6 +9,11 @@ const terms = [...page.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, term = ""]) => te
 test("docs/glossary.md lists each term once, in alphabetical order", () => {
   expect(terms.length).toBeGreaterThan(100);
   // Letters alone count, so that "back-off" follows "back" and backquotes do not move a name.
-  const letters = terms.map((term) => term.toLowerCase().replaceAll("-", " ").replaceAll(/[^a-z ]/g, ""));
+  const letters = terms.map((term) =>
+    term
+      .toLowerCase()
+      .replaceAll("-", " ")
+      .replaceAll(/[^a-z ]/g, ""),
+  );
   expect(letters).toEqual([...new Set(letters)].toSorted());
 });
