@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readlinkSync } from "node:fs";
 import process from "node:process";
 import type { Runner, RunOptions } from "@xfn/runner";
-import { MAX_OUTPUT_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
+import { MAX_PAYLOAD_BYTES, RunnerError, STDERR_TAIL_BYTES } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DESCRIPTORS_OF_A_SANDBOX, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
@@ -73,11 +73,11 @@ describe("runner", needs("crun"), () => {
     });
 
     test("more stdout than the bound is an error, never a cut answer", async () => {
-      expect(await failure(`head -c ${MAX_OUTPUT_BYTES + 1} /dev/zero`)).toMatchObject({
+      expect(await failure(`head -c ${MAX_PAYLOAD_BYTES + 1} /dev/zero`)).toMatchObject({
         code: "OutputTooLarge",
         phase: "output",
       });
-      expect((await sh(`head -c ${MAX_OUTPUT_BYTES} /dev/zero`)).length).toBe(MAX_OUTPUT_BYTES);
+      expect((await sh(`head -c ${MAX_PAYLOAD_BYTES} /dev/zero`)).length).toBe(MAX_PAYLOAD_BYTES);
     });
 
     test("an exit code is told, with the image, the step and the end of stderr", async () => {

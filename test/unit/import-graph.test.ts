@@ -18,14 +18,25 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   units: [],
   functionio: [],
   composition: ["units", "functionio"],
-  pipeline: ["functionio", "composition"],
+  "runner-contract": [],
+  pipeline: ["functionio", "composition", "runner-contract"],
   "oci-rootfs": [],
-  "runner-grpc": [],
+  "runner-grpc": ["runner-contract"],
   program: [],
-  runner: ["runner-grpc", "oci-rootfs", "program"],
+  runner: ["runner-contract", "runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
   controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
-  cli: ["units", "functionio", "composition", "pipeline", "runner-grpc", "oci-rootfs", "runner", "program"],
+  cli: [
+    "units",
+    "functionio",
+    "composition",
+    "pipeline",
+    "runner-contract",
+    "runner-grpc",
+    "oci-rootfs",
+    "runner",
+    "program",
+  ],
 };
 
 // Entries of functionio that run in any JavaScript runtime.
@@ -102,7 +113,7 @@ test("who runs functions in its own process loads nothing of the server's: neith
   const entries = entrySources("runner", () => true);
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/oci-rootfs", "koffi"]);
+  expect(loaded).toEqual(["@xfn/oci-rootfs", "@xfn/runner-contract", "koffi"]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

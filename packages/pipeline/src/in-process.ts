@@ -1,4 +1,4 @@
-import type { FunctionRunner, RunOptions } from "./function-runner.ts";
+import type { FunctionRunner, RunOptions } from "@xfn/runner-contract";
 
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;

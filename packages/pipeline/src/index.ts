@@ -1,7 +1,8 @@
 // Running a Composition: functions in order, desired state accumulated; and what that looks like when rendered.
+
+export type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
 export type { ComposedResource } from "./compose.ts";
 export { connectionSecretOf, secretDetails } from "./connection-secrets.ts";
-export type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "./function-runner.ts";
 export {
   ANNOTATION_RESOURCE_NAME,
   composedName,

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { type FunctionIO, parseFunctionIO } from "@xfn/functionio";
+import type { RunOptions } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, desires, prints, runOf, xr } from "../test/fixtures.ts";
-import type { RunOptions } from "./function-runner.ts";
 import { runPipeline, type StepResult } from "./pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
 

@@ -8,8 +8,8 @@ import type {
   ObservedResource,
   Severity,
 } from "@xfn/functionio";
+import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
 import { type ComposedResource, compose } from "./compose.ts";
-import type { FunctionRunner, RegistryAuth, RunPhase } from "./function-runner.ts";
 import { asComposite, type CompositeResource, describe } from "./observed.ts";
 import { PipelineError } from "./pipeline-error.ts";
 import { runFunctions } from "./run-functions.ts";

@@ -1,5 +1,5 @@
 import type { Desired } from "@xfn/functionio";
-import type { RunPhase } from "./function-runner.ts";
+import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
 import type { StepRecord, TemplateWrite } from "./step-record.ts";

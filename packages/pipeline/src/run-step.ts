@@ -1,6 +1,6 @@
 import type { CompositionFunction } from "@xfn/composition";
 import { type FunctionIO, FunctionIOError, type Issue, parseFunctionIO } from "@xfn/functionio";
-import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "./function-runner.ts";
+import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
 
 /** What a step is run with, besides its input. */

@@ -1,6 +1,6 @@
 import type { TemplateWrite } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
-import type { RunPhase } from "./function-runner.ts";
+import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./pipeline.ts";
 
 /** What one step did, as it is told to `onRecord` of a run: the raw material of a trace. Nothing in it is copied: do not change it. */

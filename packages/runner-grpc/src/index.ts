@@ -1,5 +1,7 @@
 // @xfn/runner-grpc: the runner contract (design section 3.2), both ends of it. Nothing here knows what the bytes mean.
 
+export type { RegistryAuth, RunnerPhase, RunOptions } from "@xfn/runner-contract";
+export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 export { checkHealth, type HealthState } from "./client/check-health.ts";
 export type { RunnerClient, RunnerClientOptions } from "./client/client.ts";
 export { createRunnerClient } from "./client/client.ts";
@@ -10,14 +12,11 @@ export type { RunnerSetupErrorCode } from "./setup/setup-error.ts";
 export { RunnerSetupError } from "./setup/setup-error.ts";
 export {
   DEFAULT_MARGIN_MS,
-  DEFAULT_TIMEOUT_MS,
   MAX_MESSAGE_BYTES,
-  MAX_PAYLOAD_BYTES,
   MAX_TIMEOUT_MS,
 } from "./wire/limits.ts";
 export { parseQuantity } from "./wire/quantity.ts";
-export type { RegistryAuth, RunOptions } from "./wire/run-options.ts";
-export type { RunnerGrpcErrorDetails, RunnerPhase, StatusName } from "./wire/runner-grpc-error.ts";
+export type { RunnerGrpcErrorDetails, StatusName } from "./wire/runner-grpc-error.ts";
 export { RunnerGrpcError, statusOf } from "./wire/runner-grpc-error.ts";
 
 // --- for programs that serve the contract ---

@@ -1,23 +1,15 @@
 // @xfn/runner: one call of a function = one fresh rootless crun container (design section 4, seed 000).
 
-export type { RunOptions } from "./contract/run-options.ts";
-export {
-  DEFAULT_TIMEOUT_MS,
-  MAX_OPEN_FILES,
-  MAX_OUTPUT_BYTES,
-  MAX_PROCESSES,
-  READ_ONLY_TMP_BYTES,
-  STDERR_TAIL_BYTES,
-  WRITABLE_BYTES,
-} from "./contract/run-options.ts";
-export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "./contract/runner-error.ts";
-export { RunnerError } from "./contract/runner-error.ts";
-export type { RunnerEvent } from "./contract/runner-event.ts";
-export type { DiscardReason, StartEarly, StartEarlyLimits } from "./contract/warm-pool-limits.ts";
-export { DEFAULT_START_EARLY_LIMITS } from "./contract/warm-pool-limits.ts";
+export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase, RunOptions } from "@xfn/runner-contract";
+export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES, RunnerError } from "@xfn/runner-contract";
+export { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
 export type { Runner, RunnerOptions } from "./runner.ts";
 export { createRunner } from "./runner.ts";
+export { MAX_OPEN_FILES, READ_ONLY_TMP_BYTES, STDERR_TAIL_BYTES, WRITABLE_BYTES } from "./sandbox/limits.ts";
 export { START_EARLY_LABEL } from "./sandbox/sandbox-spec.ts";
+export type { DiscardReason, StartEarly, StartEarlyLimits } from "./warm-pool/limits.ts";
+export { DEFAULT_START_EARLY_LIMITS } from "./warm-pool/limits.ts";
+export type { RunnerEvent } from "./warm-pool/runner-event.ts";
 
 // --- for programs that open a store or look at a host ---
 

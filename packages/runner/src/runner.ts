@@ -1,11 +1,8 @@
 import type { ImageOptions, Store } from "@xfn/oci-rootfs";
+import { type FunctionRunner, type ResourceLimits, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import { limitCall } from "./cgroup/call-limits.ts";
+import { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
-import type { RunOptions } from "./contract/run-options.ts";
-import { MAX_PROCESSES } from "./contract/run-options.ts";
-import { RunnerError } from "./contract/runner-error.ts";
-import type { RunnerEvent } from "./contract/runner-event.ts";
-import type { StartEarly, StartEarlyLimits } from "./contract/warm-pool-limits.ts";
 import { describeFailure } from "./sandbox/call-outcome.ts";
 import type { OciRuntime } from "./sandbox/crun.ts";
 import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
@@ -16,6 +13,8 @@ import { sandboxOwner } from "./sandbox/sandbox-owner.ts";
 import type { Recipe, RunnableImage } from "./sandbox/sandbox-spec.ts";
 import { Recipes } from "./sandbox/sandbox-spec.ts";
 import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
+import type { StartEarly, StartEarlyLimits } from "./warm-pool/limits.ts";
+import type { RunnerEvent } from "./warm-pool/runner-event.ts";
 import { EarlySandboxes } from "./warm-pool/warm-pool.ts";
 
 /** Options of {@link createRunner}; only `store` is required. */
@@ -56,15 +55,11 @@ export interface RunnerOptions {
   onEvent?: (event: RunnerEvent) => void;
 }
 
-/** Runs functions, each call in one fresh container. Satisfies `FunctionRunner` of @xfn/pipeline. */
-export interface Runner {
-  /**
-   * Runs the entrypoint of an image with `input` on stdin and gives its stdout, at most `MAX_OUTPUT_BYTES`.
-   * When the promise settles, every process of the container is gone, and its files and mounts go with it.
-   *
-   * @throws RunnerError
-   */
-  run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
+/**
+ * Runs functions, each call in one fresh container. `run` rejects with a `RunnerError`. When it settles, every process of the
+ * container is gone; its files and mounts follow at once.
+ */
+export interface Runner extends FunctionRunner {
   /** Starts what the first call would otherwise wait for. */
   prepare(): void;
   /**
@@ -73,7 +68,7 @@ export interface Runner {
    * @param limits that calls will have, to see whether they can be enforced
    * @throws RunnerError saying why not
    */
-  check(limits?: Pick<RunOptions, "memoryBytes" | "cpus" | "pids">): Promise<void>;
+  check(limits?: ResourceLimits): Promise<void>;
   /** Calls that have a sandbox or are about to, and sandboxes that were started early and wait. */
   counts(): { running: number; waiting: number };
   /** Ends running calls with `Closed`, and the process that holds the namespaces. */
@@ -135,7 +130,7 @@ class CrunRunner implements Runner {
     return { running: this.#early.running, waiting: this.#early.waiting };
   }
 
-  async check(limits: Pick<RunOptions, "memoryBytes" | "cpus" | "pids"> = {}): Promise<void> {
+  async check(limits: ResourceLimits = {}): Promise<void> {
     this.#refuseIfEnded(undefined);
     this.prepare();
     const host = this.#liveHost();

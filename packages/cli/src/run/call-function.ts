@@ -1,7 +1,8 @@
 import { type FunctionIO, parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
-import type { Runner, RunOptions } from "@xfn/runner";
+import type { Runner } from "@xfn/runner";
+import type { RunOptions } from "@xfn/runner-contract";
 import { CliError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 import { asInputError } from "../input/documents.ts";

@@ -1,4 +1,4 @@
-import type { RunOptions } from "@xfn/runner";
+import type { RunOptions } from "@xfn/runner-contract";
 import { ExitCode } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";

@@ -1,7 +1,7 @@
 import { type Composition, checkConnectionKeys, type Finding, parseComposition } from "@xfn/composition";
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import type { FunctionRunner } from "../function-runner.ts";
+import type { FunctionRunner } from "@xfn/runner-contract";
 import { ANNOTATION_RESOURCE_NAME } from "../names.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
 import { runnerFor, type TestFunction } from "./test-functions.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { compose, fatal } from "@xfn/functionio/sdk";
+import type { FunctionRunner } from "@xfn/runner-contract";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import type { FunctionRunner } from "../function-runner.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { beside, converge, render, TestingError } from "./index.ts";
 

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { type Composition, type CompositionFunction, closest } from "@xfn/composition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import type { FunctionRunner } from "../function-runner.ts";
+import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import { TestingError } from "./testing-error.ts";
 

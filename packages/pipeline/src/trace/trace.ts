@@ -1,5 +1,5 @@
 import type { JsonValue, Severity } from "@xfn/functionio";
-import type { RunPhase } from "../function-runner.ts";
+import type { RunPhase } from "@xfn/runner-contract";
 
 /** The version of {@link Trace}'s shape. It is raised when a field goes or changes its meaning, not when one is added. */
 export const TRACE_VERSION = 1;

@@ -8,6 +8,8 @@ import {
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";
+import type { RunOptions } from "@xfn/runner-contract";
+import { DEFAULT_TIMEOUT_MS, type FunctionRunner } from "@xfn/runner-contract";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-files.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
@@ -18,13 +20,11 @@ import { RUN_FUNCTION } from "../wire/contract.ts";
 import {
   DEADLINE_SLACK_MS,
   DEFAULT_MARGIN_MS,
-  DEFAULT_TIMEOUT_MS,
   MAX_MESSAGE_BYTES,
   MAX_STEP_BYTES,
   MAX_TIMEOUT_MS,
 } from "../wire/limits.ts";
 import { encodeRequest } from "../wire/request.ts";
-import type { RunOptions } from "../wire/run-options.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { errorOfCall } from "./error-of-call.ts";
 
@@ -47,15 +47,8 @@ export interface RunnerClientOptions {
   refreshMs?: number;
 }
 
-/** One connection to one runner. It is made when it is needed, and again when it is lost. */
-export interface RunnerClient {
-  /**
-   * Has the runner run one function to its end.
-   *
-   * @returns what the function wrote to stdout
-   * @throws RunnerGrpcError
-   */
-  run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
+/** A connection to a runner, made on demand and again after it is lost. `run` rejects with a `RunnerGrpcError`. */
+export interface RunnerClient extends FunctionRunner {
   /** Connects. @throws RunnerGrpcError `Unavailable` if that takes longer */
   ready(timeoutMs: number): Promise<void>;
   /** Ends calls that are under way (`Closed`), then the connection. */

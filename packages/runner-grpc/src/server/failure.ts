@@ -1,7 +1,8 @@
 import { Metadata, type ServerErrorResponse, type status } from "@grpc/grpc-js";
+import { isRunnerPhase } from "@xfn/runner-contract";
 import { firstBytes } from "../wire/bounded-text.ts";
 import { MAX_STATUS_TEXT_BYTES } from "../wire/limits.ts";
-import { RunnerGrpcError, type RunnerGrpcErrorDetails, type RunnerPhase, statusOf } from "../wire/runner-grpc-error.ts";
+import { RunnerGrpcError, type RunnerGrpcErrorDetails, statusOf } from "../wire/runner-grpc-error.ts";
 import { statusNumber } from "../wire/status-codes.ts";
 import { encodeStatusDetails, STATUS_DETAILS_KEY } from "../wire/status-details.ts";
 
@@ -25,8 +26,6 @@ export function failureOf(error: RunnerGrpcError): Failure & Partial<ServerError
   };
 }
 
-const PHASES: ReadonlySet<unknown> = new Set<RunnerPhase>(["pull", "unpack", "start", "run", "timeout", "output"]);
-
 /**
  * What `run` threw as an error of the contract. Errors with a `code` that the contract knows keep it, with what else they have.
  * Of any other error the caller learns nothing: its text may have anything in it, and is the operator's to read.
@@ -40,7 +39,7 @@ export function errorOfRun(thrown: unknown, image: string, step: string | undefi
   const { message, code, phase, stderr, exitCode, retryable } = thrown as Error & Readonly<Record<string, unknown>>;
   const expected = typeof code === "string" && statusOf(code) !== undefined;
   if (!expected) return unknown(known);
-  if (PHASES.has(phase)) known.phase = phase as RunnerPhase;
+  if (isRunnerPhase(phase)) known.phase = phase;
   if (typeof stderr === "string") known.stderr = stderr;
   if (typeof exitCode === "number") known.exitCode = exitCode;
   if (typeof retryable === "boolean") known.retryable = retryable;

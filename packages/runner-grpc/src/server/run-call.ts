@@ -1,9 +1,10 @@
 import { Metadata, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import type { RunOptions, RunPhase } from "@xfn/runner-contract";
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { type CallReport, STEP_KEY, writeReport } from "../wire/call-trailers.ts";
-import { MAX_PAYLOAD_BYTES, MAX_STEP_BYTES } from "../wire/limits.ts";
+import { MAX_STEP_BYTES } from "../wire/limits.ts";
 import { decodeRequest, encodeResponse, type RequestedRun } from "../wire/request.ts";
-import type { RunOptions } from "../wire/run-options.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
 import type { Admitted } from "./gate.ts";
@@ -39,7 +40,7 @@ export interface CallOutcome {
   /** Milliseconds from request to answer, those in the queue included. */
   readonly totalMs: number;
   /** Milliseconds of each phase that `run` reported. */
-  readonly phases: ReadonlyMap<"pull" | "start" | "run", number>;
+  readonly phases: ReadonlyMap<RunPhase, number>;
   /** 0 where the request could not be read. */
   readonly inputBytes: number;
   /** 0 where there is none. */

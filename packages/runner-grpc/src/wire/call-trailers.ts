@@ -1,18 +1,18 @@
 import type { Metadata } from "@grpc/grpc-js";
+import type { RunOptions, RunPhase } from "@xfn/runner-contract";
 import { lastBytes } from "./bounded-text.ts";
 import { MAX_STDERR_TRAILER_BYTES } from "./limits.ts";
-import type { RunOptions } from "./run-options.ts";
 
 /** The request header with the pipeline step, in UTF-8. */
 export const STEP_KEY = "xfn-step-bin";
 
 const PHASES_KEY = "xfn-phases";
 const STDERR_KEY = "xfn-stderr-bin";
-const PHASE_NAMES = ["pull", "start", "run"] as const;
+const PHASES: readonly RunPhase[] = ["pull", "start", "run"];
 
 /** What is reported of a call beside its output. */
 export interface CallReport {
-  readonly phases: Map<(typeof PHASE_NAMES)[number], number>;
+  readonly phases: Map<RunPhase, number>;
   stderr: string;
 }
 
@@ -30,7 +30,7 @@ export function readReport(trailers: Metadata, options: Pick<RunOptions, "onPhas
     const found = new Map(
       [...text.matchAll(/(?:^|,)([a-z]+)=(\d{1,12}(?:\.\d{1,6})?)(?=,|$)/g)].map((m) => [m[1], m[2]]),
     );
-    for (const phase of PHASE_NAMES) {
+    for (const phase of PHASES) {
       const ms = found.get(phase);
       if (ms !== undefined) options.onPhase(phase, Number(ms));
     }

@@ -1,14 +1,10 @@
-/** The largest input and the largest output of a call, in bytes, both ways (design section 3.2). */
-export const MAX_PAYLOAD_BYTES: number = 100 * 1024 * 1024;
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 
 /** What a message may have besides its payload: an image reference, credentials (tokens of some registries have several KiB). */
 export const MAX_ENVELOPE_BYTES: number = 256 * 1024;
 
 /** The largest message on the wire, in bytes. Both ends refuse a larger one when they see its length, before reading it. */
 export const MAX_MESSAGE_BYTES: number = MAX_PAYLOAD_BYTES + MAX_ENVELOPE_BYTES;
-
-/** Seed 000: "How long the function may run before it's killed. Defaults to 10s." Used by a client for its deadline. */
-export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** What a call may take besides the run itself, in milliseconds: waiting in the runner's queue, pulling the image. */
 export const DEFAULT_MARGIN_MS = 60_000;

@@ -1,8 +1,8 @@
+import type { RunOptions } from "@xfn/runner-contract";
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
 import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
-import { MAX_PAYLOAD_BYTES } from "./limits.ts";
 import { decodeRequest, encodeRequest, encodeResponse } from "./request.ts";
-import type { RunOptions } from "./run-options.ts";
 
 const INPUT = Buffer.from("input");
 const invalid = (code = "InvalidRequest"): unknown => expect.objectContaining({ code, retryable: false });

@@ -1,3 +1,5 @@
+import type { RegistryAuth, RunOptions } from "@xfn/runner-contract";
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import {
   type ImagePullAuth,
   ImagePullPolicy,
@@ -8,9 +10,8 @@ import {
 } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import type { Duration } from "../generated/google/protobuf/duration.ts";
 import { encodeLarge } from "./large-message.ts";
-import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
+import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
 import { cpuQuantity, memoryQuantity, parseQuantity } from "./quantity.ts";
-import type { RegistryAuth, RunOptions } from "./run-options.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /** What a request asks for. */
@@ -28,7 +29,8 @@ export interface RequestedRun {
 export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): Buffer {
   checkImage(image);
   checkInput(input.length, image, options.step);
-  const { timeoutMs, network, memoryBytes, cpus, pullPolicy, auth } = options;
+  const { timeoutMs, network, memoryBytes, cpus, pids, pullPolicy, auth } = options;
+  if (pids !== undefined) throw invalid("pids cannot be sent to a runner: set --max-pids of xfn-runner instead");
   const config: RunFunctionConfig = {};
   if (timeoutMs !== undefined) config.timeout = duration(timeoutMs);
   if (network !== undefined) {

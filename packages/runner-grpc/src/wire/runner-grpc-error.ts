@@ -1,5 +1,10 @@
-/** A phase of a call in which it can fail (design section 3.2). */
-export type RunnerPhase = "pull" | "unpack" | "start" | "run" | "timeout" | "output";
+import {
+  isRetryable,
+  type RunnerErrorCode,
+  type RunnerErrorDetails,
+  type RunnerPhase,
+  type ServiceErrorCode,
+} from "@xfn/runner-contract";
 
 /** The name of a gRPC status code (google.golang.org/grpc/codes). */
 export type StatusName =
@@ -21,67 +26,49 @@ export type StatusName =
   | "UNAUTHENTICATED";
 
 /** What is known about a failed call besides its code and message. */
-export interface RunnerGrpcErrorDetails {
-  /** The status that the call ended with, or is to end with; that of the code by default (see `statusOf`). */
+export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
+  /** The status of the call; default: by the code (see `statusOf`). */
   status?: StatusName;
-  phase?: RunnerPhase;
-  image?: string;
-  step?: string;
-  /** The end of what the function wrote to stderr. */
-  stderr?: string;
-  /** The function's exit code. */
-  exitCode?: number;
-  /** Whether the same call may succeed later; that of the code by default. */
-  retryable?: boolean;
   /** A retry before so many milliseconds have passed is not worth it. */
   retryAfterMs?: number;
-  cause?: unknown;
 }
 
-interface CodeMeaning {
-  readonly status: StatusName;
-  readonly retryable: boolean;
-}
-
-// Codes that have a meaning on both sides, and the status that each travels as. Statuses are chosen by what a caller that knows
-// only gRPC should do: UNAVAILABLE says "try again", FAILED_PRECONDITION "not before something has been mended".
-const MEANINGS: ReadonlyMap<string, CodeMeaning> = new Map<string, CodeMeaning>([
-  // The request.
-  ["InvalidRequest", { status: "INVALID_ARGUMENT", retryable: false }],
-  ["InputTooLarge", { status: "RESOURCE_EXHAUSTED", retryable: false }],
-  ["Unauthenticated", { status: "UNAUTHENTICATED", retryable: false }],
-  ["PermissionDenied", { status: "PERMISSION_DENIED", retryable: false }],
-  ["Unimplemented", { status: "UNIMPLEMENTED", retryable: false }],
-  // The runner as it is now.
-  ["QueueFull", { status: "RESOURCE_EXHAUSTED", retryable: true }],
-  ["ResourceExhausted", { status: "RESOURCE_EXHAUSTED", retryable: true }],
-  ["Unavailable", { status: "UNAVAILABLE", retryable: true }],
-  ["Closed", { status: "UNAVAILABLE", retryable: true }],
-  ["Internal", { status: "INTERNAL", retryable: false }],
-  // The caller's own doing.
-  ["Aborted", { status: "CANCELLED", retryable: false }],
-  // The run: the codes of a runner's errors. A pull that no retry mends travels as FAILED_PRECONDITION (see statusOf).
-  ["PullFailed", { status: "UNAVAILABLE", retryable: true }],
-  ["ImageInvalid", { status: "FAILED_PRECONDITION", retryable: false }],
-  ["RuntimeMissing", { status: "FAILED_PRECONDITION", retryable: false }],
-  ["NamespaceUnavailable", { status: "FAILED_PRECONDITION", retryable: false }],
-  ["LimitUnavailable", { status: "FAILED_PRECONDITION", retryable: false }],
-  ["RootFilesystemFailed", { status: "INTERNAL", retryable: false }],
-  ["StartFailed", { status: "INTERNAL", retryable: false }],
-  ["Timeout", { status: "DEADLINE_EXCEEDED", retryable: true }],
-  ["Killed", { status: "ABORTED", retryable: true }],
-  ["OutOfMemory", { status: "RESOURCE_EXHAUSTED", retryable: true }],
-  ["TooManyProcesses", { status: "RESOURCE_EXHAUSTED", retryable: false }],
-  ["DiskFull", { status: "RESOURCE_EXHAUSTED", retryable: false }],
-  ["OutputTooLarge", { status: "RESOURCE_EXHAUSTED", retryable: false }],
-  // As the Go runner answers: a function's own failure has no status of gRPC.
-  ["NonZeroExit", { status: "UNKNOWN", retryable: false }],
-]);
+// Chosen by what a caller that knows only gRPC should do: retry after UNAVAILABLE, fix something first after FAILED_PRECONDITION.
+const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>> = {
+  InvalidRequest: "INVALID_ARGUMENT",
+  InputTooLarge: "RESOURCE_EXHAUSTED",
+  Unauthenticated: "UNAUTHENTICATED",
+  PermissionDenied: "PERMISSION_DENIED",
+  Unimplemented: "UNIMPLEMENTED",
+  QueueFull: "RESOURCE_EXHAUSTED",
+  ResourceExhausted: "RESOURCE_EXHAUSTED",
+  Unavailable: "UNAVAILABLE",
+  Closed: "UNAVAILABLE",
+  Internal: "INTERNAL",
+  Aborted: "CANCELLED",
+  // FAILED_PRECONDITION where a retry cannot help: see statusOf.
+  PullFailed: "UNAVAILABLE",
+  ImageInvalid: "FAILED_PRECONDITION",
+  RuntimeMissing: "FAILED_PRECONDITION",
+  NamespaceUnavailable: "FAILED_PRECONDITION",
+  LimitUnavailable: "FAILED_PRECONDITION",
+  RootFilesystemFailed: "INTERNAL",
+  StartFailed: "INTERNAL",
+  Timeout: "DEADLINE_EXCEEDED",
+  Killed: "ABORTED",
+  OutOfMemory: "RESOURCE_EXHAUSTED",
+  TooManyProcesses: "RESOURCE_EXHAUSTED",
+  DiskFull: "RESOURCE_EXHAUSTED",
+  OutputTooLarge: "RESOURCE_EXHAUSTED",
+  // Like Crossplane's Go runner: gRPC has no status for a failure of the function itself.
+  NonZeroExit: "UNKNOWN",
+};
+const STATUS_BY_CODE: ReadonlyMap<string, StatusName> = new Map(Object.entries(STATUSES));
 
 /** The status that an error with this code travels as; undefined for a code that has no meaning in the contract. */
 export function statusOf(code: string, retryable?: boolean): StatusName | undefined {
   if (code === "PullFailed" && retryable === false) return "FAILED_PRECONDITION";
-  return MEANINGS.get(code)?.status;
+  return STATUS_BY_CODE.get(code);
 }
 
 /**
@@ -112,7 +99,7 @@ export class RunnerGrpcError extends Error {
     this.step = details.step;
     this.stderr = details.stderr;
     this.exitCode = details.exitCode;
-    this.retryable = details.retryable ?? MEANINGS.get(code)?.retryable ?? false;
+    this.retryable = details.retryable ?? isRetryable(code);
     this.retryAfterMs = details.retryAfterMs;
   }
 }

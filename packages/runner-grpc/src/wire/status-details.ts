@@ -1,3 +1,4 @@
+import { isRunnerPhase } from "@xfn/runner-contract";
 import { DebugInfo, ErrorInfo, RetryInfo } from "../generated/google/rpc/error_details.ts";
 import { Status } from "../generated/google/rpc/status.ts";
 import { firstBytes, lastBytes } from "./bounded-text.ts";
@@ -8,7 +9,7 @@ import {
   MAX_STDERR_DETAIL_BYTES,
   MAX_STEP_BYTES,
 } from "./limits.ts";
-import type { RunnerGrpcError, RunnerGrpcErrorDetails, RunnerPhase } from "./runner-grpc-error.ts";
+import type { RunnerGrpcError, RunnerGrpcErrorDetails } from "./runner-grpc-error.ts";
 import { statusNumber } from "./status-codes.ts";
 
 /** The trailer with a google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model). */
@@ -18,7 +19,6 @@ export const STATUS_DETAILS_KEY = "grpc-status-details-bin";
 export const ERROR_DOMAIN = "runner.xfn";
 
 const TYPE_PREFIX = "type.googleapis.com/google.rpc.";
-const PHASES: ReadonlySet<string> = new Set<RunnerPhase>(["pull", "unpack", "start", "run", "timeout", "output"]);
 
 /** A failed call as a program on the other side reads it. Bounded, so that it fits into trailers. */
 export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
@@ -86,7 +86,7 @@ function read(status: Status): StatusDetails | undefined {
 
 function readMetadata(metadata: ReadonlyMap<string, string>, details: RunnerGrpcErrorDetails): void {
   const phase = metadata.get("phase");
-  if (phase !== undefined && PHASES.has(phase)) details.phase = phase as RunnerPhase;
+  if (isRunnerPhase(phase)) details.phase = phase;
   const image = metadata.get("image");
   if (image !== undefined) details.image = image;
   const step = metadata.get("step");

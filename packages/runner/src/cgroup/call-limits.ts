@@ -1,11 +1,9 @@
-import type { RunOptions } from "../contract/run-options.ts";
-import { MAX_PROCESSES } from "../contract/run-options.ts";
-import { RunnerError } from "../contract/runner-error.ts";
+import { type ResourceLimits, RunnerError } from "@xfn/runner-contract";
 import type { LimitCgroup } from "./cgroups.ts";
 import { createLimitCgroup, ownCgroups } from "./cgroups.ts";
 import { LimitUnavailableError } from "./files.ts";
 import { nextGroupName } from "./name.ts";
-import { RUNTIME_TASKS } from "./process-rlimit.ts";
+import { MAX_PROCESSES, RUNTIME_TASKS } from "./process-rlimit.ts";
 import { processTree } from "./process-tree.ts";
 
 /** Where the kernel shows cgroups. */
@@ -19,7 +17,7 @@ export const CGROUP_ROOT = "/sys/fs/cgroup";
  * @throws RunnerError `LimitUnavailable`, unless limits may be left out (`allowUnlimited`), of which `onWarning` is told
  */
 export function limitCall(
-  options: Pick<RunOptions, "memoryBytes" | "cpus" | "pids">,
+  options: ResourceLimits,
   { allowUnlimited, onWarning }: { allowUnlimited: boolean; onWarning: (message: string) => void },
 ): LimitCgroup | undefined {
   const { memoryBytes, cpus, pids = MAX_PROCESSES } = options;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_PROCESSES } from "../contract/run-options.ts";
-import { hardLimitOf, processRlimit, RUNTIME_TASKS } from "./process-rlimit.ts";
+import { hardLimitOf, MAX_PROCESSES, processRlimit, RUNTIME_TASKS } from "./process-rlimit.ts";
 
 const counted = { countsProcesses: true };
 const root = { isRoot: true, hardLimit: 2 ** 22 };

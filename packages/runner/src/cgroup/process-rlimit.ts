@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
-import { MAX_PROCESSES } from "../contract/run-options.ts";
 
 /**
  * What of the OCI runtime is in a container's cgroup too: crun is at most three processes while it starts a container and
  * one afterwards; runc, a Go program, has about a dozen threads.
  */
 export const RUNTIME_TASKS = 16;
+
+/** Processes and threads that one function may have; Node and Go need a few dozen, a fork bomb needs more. */
+export const MAX_PROCESSES = 1024;
 
 /** More processes than any Linux can have (PID_MAX_LIMIT). */
 const NO_BOUND = 2 ** 22;

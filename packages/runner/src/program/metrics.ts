@@ -1,7 +1,7 @@
 import { PROCESS_METRICS } from "@xfn/program";
 import { type CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { RunnerEvent } from "../contract/runner-event.ts";
+import type { RunnerEvent } from "../warm-pool/runner-event.ts";
 
 /** What can be counted at any time. */
 export interface Levels {

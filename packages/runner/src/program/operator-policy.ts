@@ -1,6 +1,6 @@
 import { printDuration } from "@xfn/program";
+import { DEFAULT_TIMEOUT_MS, type ResourceLimits, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
-import { DEFAULT_TIMEOUT_MS, type RunOptions } from "../contract/run-options.ts";
 import { type ImagePattern, normalImage } from "./image-patterns.ts";
 
 /** What an operator lets callers ask for (design section 4). */
@@ -59,7 +59,7 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
 }
 
 /** The limits of a call that asks for none. */
-export function usualLimits(policy: OperatorPolicy): Pick<RunOptions, "memoryBytes" | "cpus" | "pids"> {
+export function usualLimits(policy: OperatorPolicy): ResourceLimits {
   const { defaultMemory, maxMemory, defaultCpu, maxCpu, maxPids: pids } = policy;
   const memoryBytes = defaultMemory ?? maxMemory;
   const cpus = defaultCpu ?? maxCpu;

@@ -1,5 +1,5 @@
 import { choice, duration, type HelpGroups, one, optional, type Reader, type SettingsOf } from "@xfn/program";
-import type { RunOptions } from "../contract/run-options.ts";
+import type { RunOptions } from "@xfn/runner-contract";
 import { cpu, memory } from "./quantity-settings.ts";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 

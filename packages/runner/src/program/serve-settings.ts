@@ -21,7 +21,7 @@ import {
   toggle,
 } from "@xfn/program";
 import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
-import { MAX_PROCESSES } from "../contract/run-options.ts";
+import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { cpu, memory } from "./quantity-settings.ts";
 
 /** Settings of `xfn-runner serve`, read but not yet held against each other. */

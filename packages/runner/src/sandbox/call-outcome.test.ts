@@ -1,8 +1,8 @@
 import { ImageError } from "@xfn/oci-rootfs";
+import type { RunnerError } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
 import type { LimitHits } from "../cgroup/cgroups.ts";
 import { NO_HITS } from "../cgroup/cgroups.ts";
-import type { RunnerError } from "../contract/runner-error.ts";
 import type { Ending } from "./call-outcome.ts";
 import { describeFailure, judge } from "./call-outcome.ts";
 import type { Exit } from "./sandbox-host.ts";

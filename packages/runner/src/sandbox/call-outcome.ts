@@ -1,9 +1,15 @@
 import { ImageError } from "@xfn/oci-rootfs";
+import {
+  MAX_PAYLOAD_BYTES,
+  RunnerError,
+  type RunnerErrorCode,
+  type RunnerErrorDetails,
+  type RunnerPhase,
+  type RunOptions,
+} from "@xfn/runner-contract";
 import type { LimitHits } from "../cgroup/cgroups.ts";
-import type { RunOptions } from "../contract/run-options.ts";
-import { MAX_OUTPUT_BYTES, MAX_PROCESSES, WRITABLE_BYTES } from "../contract/run-options.ts";
-import type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase } from "../contract/runner-error.ts";
-import { RunnerError } from "../contract/runner-error.ts";
+import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
+import { WRITABLE_BYTES } from "./limits.ts";
 import type { Exit } from "./sandbox-host.ts";
 
 /** Why we killed a container; the first reason counts. */
@@ -43,7 +49,7 @@ export function judge(
       return failure(
         "OutputTooLarge",
         "output",
-        `it wrote more than ${mebibytes(MAX_OUTPUT_BYTES)} to stdout and was killed`,
+        `it wrote more than ${mebibytes(MAX_PAYLOAD_BYTES)} to stdout and was killed`,
       );
     case undefined:
       break;

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { MAX_OUTPUT_BYTES, STDERR_TAIL_BYTES } from "../contract/run-options.ts";
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import { STDERR_TAIL_BYTES } from "./limits.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 
 /** What a container wrote. */
@@ -60,7 +61,7 @@ export function openContainerIo(
   stdio: Stdio,
   input: Uint8Array,
   onTooLarge: () => void,
-  maxOutputBytes: number = MAX_OUTPUT_BYTES,
+  maxOutputBytes: number = MAX_PAYLOAD_BYTES,
 ): ContainerIo {
   // First, so that a function that waits for it can go on.
   const stdin = writeInput(stdio.stdin, input);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
-import { RunnerError } from "../contract/runner-error.ts";
+import { RunnerError } from "@xfn/runner-contract";
 import type { RuntimeFamily } from "../host/runtime-command.ts";
 
 // sudo and cron give short paths; distributions put crun in any of these.

@@ -1,6 +1,7 @@
-import { MAX_OPEN_FILES, MAX_PROCESSES } from "../contract/run-options.ts";
+import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import type { RuntimeFamily } from "../host/runtime-command.ts";
 import { seccompFields } from "../seccomp/seccomp.ts";
+import { MAX_OPEN_FILES } from "./limits.ts";
 import type { HostId } from "./sandbox-owner.ts";
 
 /** What the image asks for, resolved: the input of {@link runtimeSpec}. */

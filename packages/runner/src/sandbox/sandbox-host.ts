@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RunnerError } from "../contract/runner-error.ts";
+import { RunnerError } from "@xfn/runner-contract";
 import type { HostRequest, HostResponse, LoadRequest, PrepareRequest, StartRequest, Usage } from "../host/protocol.ts";
 import { MAX_SPECS } from "../host/protocol.ts";
 

@@ -1,12 +1,12 @@
 import type { Image } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
+import type { ResourceLimits, RunOptions } from "@xfn/runner-contract";
 import type { LimitCgroup } from "../cgroup/cgroups.ts";
-import { processRlimit } from "../cgroup/process-rlimit.ts";
-import type { RunOptions } from "../contract/run-options.ts";
-import { MAX_PROCESSES, READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "../contract/run-options.ts";
+import { MAX_PROCESSES, processRlimit } from "../cgroup/process-rlimit.ts";
 import type { PrepareRequest } from "../host/protocol.ts";
 import { bundlePaths, networkFiles, sharedRootfs } from "../host/protocol.ts";
 import type { OciRuntime } from "./crun.ts";
+import { READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "./limits.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
 import type { HostId } from "./sandbox-owner.ts";
 
@@ -21,15 +21,12 @@ export interface RecipeSettings {
   runtime: Pick<OciRuntime, "path" | "family">;
 }
 
-/** The limits of a sandbox. */
-export type SandboxLimits = Pick<RunOptions, "memoryBytes" | "cpus" | "pids">;
-
 /** Everything that a sandbox is made of. Two calls with the same key may use each other's sandbox, if nobody has used it yet. */
 export interface Recipe {
   readonly key: string;
   readonly digest: string;
   readonly runtime: Pick<OciRuntime, "path" | "family">;
-  readonly limits: SandboxLimits;
+  readonly limits: ResourceLimits;
   /** Whether its sandboxes may be started before their call. */
   readonly mayStartEarly: boolean;
   /** What it may write, in bytes. */
@@ -72,7 +69,7 @@ async function recipeOf(
 ): Promise<Recipe> {
   const process = await processConfig(image);
   const network = options.network ?? "Isolated";
-  const limits: SandboxLimits = {
+  const limits: ResourceLimits = {
     ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
     ...(options.cpus === undefined ? {} : { cpus: options.cpus }),
     ...(options.pids === undefined ? {} : { pids: options.pids }),

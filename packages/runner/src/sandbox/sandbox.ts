@@ -1,8 +1,6 @@
+import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import type { LimitCgroup } from "../cgroup/cgroups.ts";
 import { NO_HITS } from "../cgroup/cgroups.ts";
-import type { RunOptions } from "../contract/run-options.ts";
-import { DEFAULT_TIMEOUT_MS } from "../contract/run-options.ts";
-import { RunnerError } from "../contract/runner-error.ts";
 import { monotonicMs } from "../host/protocol.ts";
 import { Ending, judge } from "./call-outcome.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";

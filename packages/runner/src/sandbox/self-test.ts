@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { RunnerError } from "../contract/runner-error.ts";
+import { RunnerError } from "@xfn/runner-contract";
 import type { SandboxHost } from "./sandbox-host.ts";
 import type { RunnableImage } from "./sandbox-spec.ts";
 import { SELF_TEST_BYTES, selfTestProgram } from "./self-test-program.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DiscardReason, StartEarly, StartEarlyLimits } from "../contract/warm-pool-limits.ts";
+import type { DiscardReason, StartEarly, StartEarlyLimits } from "./limits.ts";
 import { EarlyPool } from "./pool.ts";
 
 interface Recipe {

@@ -1,5 +1,4 @@
-import type { DiscardReason, StartEarly, StartEarlyLimits } from "../contract/warm-pool-limits.ts";
-import { DEFAULT_START_EARLY_LIMITS } from "../contract/warm-pool-limits.ts";
+import { DEFAULT_START_EARLY_LIMITS, type DiscardReason, type StartEarly, type StartEarlyLimits } from "./limits.ts";
 import type { Kept } from "./shelf.ts";
 import { Shelf } from "./shelf.ts";
 

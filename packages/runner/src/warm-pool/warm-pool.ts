@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
-import type { RunnerEvent } from "../contract/runner-event.ts";
-import type { DiscardReason, StartEarly, StartEarlyLimits } from "../contract/warm-pool-limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxHost } from "../sandbox/sandbox-host.ts";
 import type { Recipe } from "../sandbox/sandbox-spec.ts";
+import type { DiscardReason, StartEarly, StartEarlyLimits } from "./limits.ts";
 import type { Measured } from "./pool.ts";
 import { EarlyPool } from "./pool.ts";
+import type { RunnerEvent } from "./runner-event.ts";
 
 /** What early sandboxes need from the runner. */
 export interface EarlyOptions {

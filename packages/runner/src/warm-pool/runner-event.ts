@@ -1,4 +1,4 @@
-import type { DiscardReason } from "./warm-pool-limits.ts";
+import type { DiscardReason } from "./limits.ts";
 
 /** What happens in a runner, for metrics. `digest` is the image's. */
 export type RunnerEvent =

@@ -1,0 +1,68 @@
+/**
+ * Runs functions: crun containers in this process (@xfn/runner), a gRPC client (@xfn/runner-grpc), or plain functions in a
+ * test (@xfn/pipeline/in-process).
+ */
+export interface FunctionRunner {
+  /**
+   * Runs one function to its end.
+   *
+   * @param image the OCI image, as the Composition names it
+   * @param input the FunctionIO for the function's stdin, at most {@link MAX_PAYLOAD_BYTES}
+   * @returns what the function wrote to stdout, at most {@link MAX_PAYLOAD_BYTES}
+   * @throws an error with a string `code`, `retryable` and, where known, `phase` and `stderr` (bounded)
+   */
+  run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
+}
+
+/** The phases of a call whose duration a runner reports. */
+export type RunPhase = "pull" | "start" | "run";
+
+/** Options of one call. Every field has a safe default. */
+export interface RunOptions {
+  /** Name of the pipeline step, for messages. */
+  step?: string;
+  /**
+   * Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts when the
+   * input is delivered.
+   */
+  timeoutMs?: number;
+  /** `Isolated` (default): a new network namespace without interfaces. `Accessible`: the runner's network. */
+  network?: "Isolated" | "Accessible";
+  /** Memory limit in bytes. Fails with `LimitUnavailable` where the host cannot enforce it. */
+  memoryBytes?: number;
+  /** CPU limit in cores, such as 0.25. Fails with `LimitUnavailable` where the host cannot enforce it. */
+  cpus?: number;
+  /**
+   * Limit of processes and threads; the OCI runtime's own few count too. Fails with `LimitUnavailable` where the host cannot
+   * enforce it. The gRPC messages have no field for it: a gRPC client rejects it, and xfn-runner has `--max-pids`.
+   */
+  pids?: number;
+  /** When to ask the registry; default `IfNotPresent`. */
+  pullPolicy?: "IfNotPresent" | "Always" | "Never";
+  /** Credentials for the image's registry. */
+  auth?: RegistryAuth;
+  /** Cancels the call: the container is killed and reaped, then the promise rejects with `Aborted`. */
+  signal?: AbortSignal;
+  /** Receives the duration of each phase, in milliseconds. */
+  onPhase?: (phase: RunPhase, ms: number) => void;
+  /** Receives the end of stderr if the function wrote any, also when the call fails. */
+  onStderr?: (tail: string) => void;
+}
+
+/** The limits that a host must enforce. */
+export type ResourceLimits = Pick<RunOptions, "memoryBytes" | "cpus" | "pids">;
+
+/** Credentials in the form of go-containerregistry's AuthConfig, which the gRPC messages use too. */
+export interface RegistryAuth {
+  username?: string;
+  password?: string;
+  auth?: string;
+  identityToken?: string;
+  registryToken?: string;
+}
+
+/** Crossplane's default for `container.timeout` (design document "Composition Functions"). */
+export const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** The largest input and the largest output of a function, in bytes. */
+export const MAX_PAYLOAD_BYTES: number = 100 * 1024 * 1024;

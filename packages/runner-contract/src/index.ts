@@ -1,0 +1,8 @@
+// @xfn/runner-contract: what a runner accepts, returns and reports.
+
+export type { RunnerErrorCode, RunnerPhase, ServiceErrorCode } from "./error-codes.ts";
+export { isRetryable, isRunnerPhase } from "./error-codes.ts";
+export type { FunctionRunner, RegistryAuth, ResourceLimits, RunOptions, RunPhase } from "./function-runner.ts";
+export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "./function-runner.ts";
+export type { RunnerErrorDetails } from "./runner-error.ts";
+export { RunnerError } from "./runner-error.ts";

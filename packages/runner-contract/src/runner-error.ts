@@ -1,0 +1,41 @@
+import { isRetryable, type RunnerErrorCode, type RunnerPhase } from "./error-codes.ts";
+
+/** What is known about a failed run besides its code and message. */
+export interface RunnerErrorDetails {
+  phase: RunnerPhase;
+  /** The image reference as the caller gave it. */
+  image?: string;
+  /** The pipeline step, if the caller named one. */
+  step?: string;
+  /** The end of the function's stderr; the runner bounds its length. */
+  stderr?: string;
+  /** The function's exit code, for `NonZeroExit`. */
+  exitCode?: number;
+  /** Whether the same call may succeed later; default: by the code. */
+  retryable?: boolean;
+  cause?: unknown;
+}
+
+/** A run without output. `code` is for programs; the message names the image and the way out. */
+export class RunnerError extends Error {
+  override readonly name = "RunnerError";
+  readonly code: RunnerErrorCode;
+  readonly phase: RunnerPhase;
+  readonly image: string | undefined;
+  readonly step: string | undefined;
+  readonly stderr: string | undefined;
+  readonly exitCode: number | undefined;
+  /** Whether a retry of the same call can help. */
+  readonly retryable: boolean;
+
+  constructor(code: RunnerErrorCode, message: string, details: RunnerErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.phase = details.phase;
+    this.image = details.image;
+    this.step = details.step;
+    this.stderr = details.stderr;
+    this.exitCode = details.exitCode;
+    this.retryable = details.retryable ?? isRetryable(code);
+  }
+}
