@@ -21,9 +21,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "runner-contract": [],
   pipeline: ["functionio", "composition", "runner-contract"],
   "oci-rootfs": [],
-  "runner-grpc": ["runner-contract"],
-  program: [],
-  runner: ["runner-contract", "runner-grpc", "oci-rootfs", "program"],
+  "runner-grpc": ["units", "runner-contract"],
+  program: ["units"],
+  runner: ["units", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
   controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
   cli: [

@@ -2,7 +2,6 @@
 
 export { type CommandLine, commandLine } from "./command-line.ts";
 export { declareSettings, givenFlags, type HelpGroups } from "./declare-settings.ts";
-export { parseDuration, printDuration } from "./duration.ts";
 export { ExitCode, UsageError } from "./exit-code.ts";
 export { bounded, createLog, LOG_FORMATS, LOG_LEVELS, type Log, type LogFormat, type LogLevel } from "./log.ts";
 export { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
@@ -12,10 +11,13 @@ export { type GivenFlags, readSettings, type SettingsOf } from "./read-settings.
 export {
   anyText,
   choice,
+  cpu,
   duration,
   durationOrNone,
+  durationWithin,
   integer,
   many,
+  memory,
   one,
   optional,
   type Reader,

@@ -13,6 +13,7 @@ export function metricsAddress(text: string): MetricsAddress | undefined {
   const [, v6, name = "", digits = ""] =
     /^(?:(?:\[([^\]]{2,45})\]|([A-Za-z0-9.-]{0,253})):)?(\d{1,5})$/.exec(text) ?? [];
   const port = digits === "" ? Number.NaN : Number(digits);
-  if (!(port <= 65_535) || (v6 !== undefined && !isIPv6(v6))) throw new Error("it is to be HOST:PORT, PORT, or off");
+  if (!(port <= 65_535) || (v6 !== undefined && !isIPv6(v6)))
+    throw new Error(`${JSON.stringify(text)} must be HOST:PORT, PORT or off`);
   return { host: v6 ?? (name === "" ? "127.0.0.1" : name), port };
 }

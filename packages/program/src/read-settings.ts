@@ -28,7 +28,7 @@ export function readSettings<T extends object>(
       return setting.read(given.texts);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      problems.push(`${given.source}: ${given.texts.map((text) => JSON.stringify(text)).join(", ")}: ${why}`);
+      problems.push(`${given.source}: ${why}`);
       return setting.standard;
     }
   };

@@ -1,4 +1,11 @@
-import { parseDuration } from "./duration.ts";
+import {
+  formatDuration,
+  MAX_TIMER_MS,
+  parseDuration,
+  parseQuantity,
+  quantityToBytes,
+  quantityToCores,
+} from "@xfn/units";
 
 /** One setting of a command: a flag, the environment variable of the same name, and how its text is read. */
 export interface Setting<T> {
@@ -55,7 +62,7 @@ export function toggle(name: string, help: string): Setting<boolean> {
   const read = ([text = ""]: readonly string[]): boolean => {
     if (text === "true" || text === "1") return true;
     if (text === "false" || text === "0") return false;
-    throw new Error("it is to be true or false");
+    throw new Error(`${JSON.stringify(text)} must be true or false`);
   };
   return { name, value: undefined, many: false, help, standard: false, shown: undefined, read };
 }
@@ -68,25 +75,57 @@ export function variableOf(program: string, { name }: Pick<Setting<unknown>, "na
 // ---- readers ----
 
 export const anyText: Reader<string> = (text) => {
-  if (text === "") throw new Error("it is empty");
+  if (text === "") throw new Error("the value must not be empty");
   return text;
 };
 
-/** Milliseconds above zero. */
-export const duration: Reader<number> = (text) => {
+/** Milliseconds, above zero. */
+export const duration: Reader<number> = (text) => positive(text, durationOrNone(text));
+
+/** Milliseconds, zero included. */
+export const durationOrNone: Reader<number> = (text) => {
   const ms = parseDuration(text);
-  if (ms <= 0) throw new Error("it is to be longer than nothing");
+  if (ms < 0) throw new Error(`${JSON.stringify(text)} must not be negative`);
+  if (ms > MAX_TIMER_MS) throw new Error(`${JSON.stringify(text)} must be at most 24 days`);
   return ms;
 };
 
-/** Milliseconds, 0 included. */
-export const durationOrNone: Reader<number> = (text) => (text === "0" ? 0 : parseDuration(text));
+/** Bytes of a Kubernetes quantity, above zero. */
+export const memory: Reader<number> = (text) => positive(text, quantityToBytes(parseQuantity(text)));
+
+/** Cores of a Kubernetes quantity, above zero. */
+export const cpu: Reader<number> = (text) => positive(text, quantityToCores(parseQuantity(text)));
+
+/** Bounds the durations that a reader accepts. */
+export function durationWithin(
+  read: Reader<number>,
+  { least = 0, most = MAX_TIMER_MS }: DurationBounds,
+): Reader<number> {
+  return (text) => {
+    const ms = read(text);
+    if (ms < least) throw new Error(`${JSON.stringify(text)} must be at least ${formatDuration(least)}`);
+    if (ms > most) throw new Error(`${JSON.stringify(text)} must be at most ${formatDuration(most)}`);
+    return ms;
+  };
+}
+
+/** Milliseconds, both ends included. */
+interface DurationBounds {
+  readonly least?: number;
+  readonly most?: number;
+}
+
+function positive(text: string, value: number): number {
+  if (value <= 0) throw new Error(`${JSON.stringify(text)} must be greater than zero`);
+  return value;
+}
 
 /** An integer of at least `least`. */
 export function integer(least: number, most: number): Reader<number> {
   return (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= least && value <= most)) throw new Error(`it is to be an integer from ${least} to ${most}`);
+    if (!(value >= least && value <= most))
+      throw new Error(`${JSON.stringify(text)} must be an integer from ${least} to ${most}`);
     return value;
   };
 }
@@ -95,7 +134,7 @@ export function integer(least: number, most: number): Reader<number> {
 export function choice<T extends string>(...words: readonly T[]): Reader<T> {
   return (text) => {
     const found = words.find((word) => word === text);
-    if (found === undefined) throw new Error(`it is to be one of ${words.join(", ")}`);
+    if (found === undefined) throw new Error(`${JSON.stringify(text)} must be one of ${words.join(", ")}`);
     return found;
   };
 }

@@ -1,20 +1,22 @@
 /** A text that is not a Go duration, the form that Kubernetes uses for durations. */
 export class DurationError extends Error {
+  override readonly name = "DurationError";
   readonly code = "InvalidDuration";
   readonly retryable = false;
 
-  constructor(text: string, reason: string) {
-    super(
-      `${JSON.stringify(text.slice(0, MAX_LENGTH))} is not a duration: ${reason}. Write for example 500ms, 10s or 1m30s`,
-    );
-    this.name = "DurationError";
+  constructor(text: string, reason: string, options?: ErrorOptions) {
+    const shown = JSON.stringify(text.slice(0, MAX_LENGTH));
+    super(`${shown} is not a duration: ${reason}. Write for example 500ms, 10s or 1m30s`, options);
   }
 }
 
-/** A real duration has a handful of parts; more is an attack on the loop below. */
+/** The longest delay of a Node.js timer, about 24 days; a longer one fires at once. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
+/** A duration has a handful of parts. Longer texts only cost time in the loop below. */
 const MAX_LENGTH = 128;
 
-/** Go keeps durations in a signed 64-bit count of nanoseconds, about 292 years. */
+/** Go stores durations as a signed 64-bit count of nanoseconds, about 292 years. */
 const MAX_NANOS = 2n ** 63n - 1n;
 
 const NANOS: ReadonlyMap<string, bigint> = new Map([
@@ -34,29 +36,47 @@ const PART = /([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)/y;
  * Parses Go's duration syntax (`time.ParseDuration`): a sequence of decimal numbers with a unit each, such as `300ms`,
  * `-1.5h` or `2h45m`. Units are `ns`, `us`, `ms`, `s`, `m`, `h`; `0` needs none.
  *
- * @returns milliseconds, which may be fractional or negative.
- * @throws {DurationError} for anything else.
+ * @returns milliseconds, which can be fractional or negative
+ * @throws {DurationError} if the text has another form
  * @see https://pkg.go.dev/time#ParseDuration
  */
 export function parseDuration(text: string): number {
-  if (text.length > MAX_LENGTH) throw new DurationError(text, `it is longer than ${MAX_LENGTH} characters`);
+  const ms = readDuration(text);
+  if (typeof ms === "string") throw new DurationError(text, ms);
+  return ms;
+}
+
+/** Like {@link parseDuration}, but returns undefined for a text that is not a duration. */
+export function tryParseDuration(text: string): number | undefined {
+  const ms = readDuration(text);
+  return typeof ms === "string" ? undefined : ms;
+}
+
+/** Milliseconds, or the reason why the text is not a duration. */
+function readDuration(text: string): number | string {
+  if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   const negative = text.startsWith("-");
   const rest = negative || text.startsWith("+") ? text.slice(1) : text;
   if (rest === "0") return 0;
-  if (rest === "") throw new DurationError(text, "it is empty");
+  if (rest === "") return "it is empty";
 
   let nanos = 0n;
   PART.lastIndex = 0;
   while (PART.lastIndex < rest.length) {
     const [, whole = "", , fraction = "", unit = ""] = PART.exec(rest) ?? [];
-    if (whole === "" && fraction === "") throw new DurationError(text, "a number is missing");
-    if (unit === "") throw new DurationError(text, `${whole} has no unit`);
+    if (whole === "" && fraction === "") return "a number is missing";
+    if (unit === "") return `${whole} has no unit`;
     const factor = NANOS.get(unit);
-    if (factor === undefined) throw new DurationError(text, `${JSON.stringify(unit)} is not a unit`);
+    if (factor === undefined) return `${JSON.stringify(unit)} is not a unit`;
     nanos += BigInt(`0${whole}`) * factor;
     if (fraction !== "") nanos += (BigInt(fraction) * factor) / 10n ** BigInt(fraction.length);
-    if (nanos > MAX_NANOS) throw new DurationError(text, "it is longer than 292 years");
+    if (nanos > MAX_NANOS) return "it is longer than 292 years";
   }
   const ms = Number(nanos) / 1e6;
   return negative ? -ms : ms;
+}
+
+/** Prints milliseconds for people: `1500 ms`, `30 s`. */
+export function formatDuration(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`;
 }

@@ -1,4 +1,4 @@
-export { DurationError, parseDuration } from "./duration.ts";
+export { DurationError, formatDuration, MAX_TIMER_MS, parseDuration, tryParseDuration } from "./duration.ts";
 export {
   parseQuantity,
   type Quantity,
@@ -6,4 +6,6 @@ export {
   quantityToBytes,
   quantityToCores,
   quantityToFloat64,
+  tryParseQuantity,
 } from "./quantity.ts";
+export { formatBytes, formatCores, parseBytes, parseMillicores } from "./resource-limit.ts";

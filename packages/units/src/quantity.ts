@@ -1,8 +1,6 @@
 /**
- * Kubernetes quantities, exact.
- *
- * The value is kept in nano-units as a bigint: that is Kubernetes' own resolution (anything finer is rounded up to it,
- * away from zero), so that nothing is ever lost between `100m` and `1Ei`.
+ * A Kubernetes quantity, exact: a count of nano-units, the finest resolution that Kubernetes has. Kubernetes rounds finer
+ * values up to it, away from zero.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */
@@ -13,26 +11,25 @@ export interface Quantity {
 
 /** A text that is not a Kubernetes quantity. */
 export class QuantityError extends Error {
+  override readonly name = "QuantityError";
   readonly code = "InvalidQuantity";
   readonly retryable = false;
 
-  constructor(text: string, reason: string) {
-    super(
-      `${JSON.stringify(text.slice(0, MAX_LENGTH))} is not a Kubernetes quantity: ${reason}. Write for example 250m, 0.5, 64Mi or 1e3`,
-    );
-    this.name = "QuantityError";
+  constructor(text: string, reason: string, options?: ErrorOptions) {
+    const shown = JSON.stringify(text.slice(0, MAX_LENGTH));
+    super(`${shown} is not a Kubernetes quantity: ${reason}. Write for example 250m, 0.5, 64Mi or 1e3`, options);
   }
 }
 
-/** The longest real quantity has about 30 characters; more is an attack on the big-integer arithmetic below. */
+/** Real quantities have at most about 30 characters. The bound keeps the big-integer arithmetic below cheap. */
 const MAX_LENGTH = 128;
 
-const NANOS_PER_UNIT = 1_000_000_000n;
+export const NANOS_PER_UNIT = 1_000_000_000n;
 
 /** Kubernetes caps every quantity at 2^63-1 units. */
 const MAX_NANOS = (2n ** 63n - 1n) * NANOS_PER_UNIT;
 
-/** Beyond this power of ten every value that fits MAX_LENGTH is capped, or rounds to one nano-unit. */
+/** Beyond this power of ten, every value that fits MAX_LENGTH is capped or rounds to one nano-unit. */
 const MAX_EXPONENT = 160;
 
 const DECIMAL_SUFFIXES: ReadonlyMap<string, number> = new Map([
@@ -57,22 +54,35 @@ const BINARY_SUFFIXES: ReadonlyMap<string, bigint> = new Map([
   ["Ei", 2n ** 60n],
 ]);
 
-// Digits may be missing on either side of the point, and even altogether: Kubernetes reads a bare suffix as zero.
+// Digits can be missing on either side of the point, or on both: Kubernetes reads a bare suffix as zero.
 const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([A-Za-z]*)([+-]?[0-9]*)$/;
 
 /**
  * Parses a Kubernetes quantity: a decimal number with an optional suffix (`n u m k M G T P E`, `Ki Mi Gi Ti Pi Ei`) or
  * decimal exponent (`e3`, `E-2`).
  *
- * Finer than a nano-unit is rounded up, away from zero; larger than 2^63-1 is capped, as Kubernetes does.
+ * Values finer than a nano-unit are rounded up, away from zero; values above 2^63-1 are capped, as in Kubernetes.
  *
- * @throws {QuantityError} for anything else.
+ * @throws {QuantityError} if the text has another form
  */
 export function parseQuantity(text: string): Quantity {
-  if (text === "") throw new QuantityError(text, "it is empty");
-  if (text.length > MAX_LENGTH) throw new QuantityError(text, `it is longer than ${MAX_LENGTH} characters`);
+  const quantity = readQuantity(text);
+  if (typeof quantity === "string") throw new QuantityError(text, quantity);
+  return quantity;
+}
+
+/** Like {@link parseQuantity}, but returns undefined for a text that is not a quantity. */
+export function tryParseQuantity(text: string): Quantity | undefined {
+  const quantity = readQuantity(text);
+  return typeof quantity === "string" ? undefined : quantity;
+}
+
+/** The quantity, or the reason why the text is not one. */
+function readQuantity(text: string): Quantity | string {
+  if (text === "") return "it is empty";
+  if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   const match = FORM.exec(text);
-  if (match === null) throw new QuantityError(text, "it is not a number with a suffix");
+  if (match === null) return "it is not a number with a suffix";
   const [, sign, whole = "", fraction = "", letters = "", digits = ""] = match;
 
   let numerator = BigInt(`0${whole}${fraction}`);
@@ -82,7 +92,7 @@ export function parseQuantity(text: string): Quantity {
   if (digits === "" && binary !== undefined) numerator *= binary;
   else if (digits === "" && decimal !== undefined) exponent += decimal;
   else if ((letters === "e" || letters === "E") && /[0-9]/.test(digits)) exponent += Number(digits);
-  else throw new QuantityError(text, `${JSON.stringify(letters + digits)} is not a suffix`);
+  else return `${JSON.stringify(letters + digits)} is not a suffix`;
 
   const nanos = scale(numerator, exponent + 9);
   const capped = nanos > MAX_NANOS ? MAX_NANOS : nanos;
@@ -96,29 +106,30 @@ function scale(value: bigint, exponent: number): bigint {
   return bounded >= 0 ? value * 10n ** BigInt(bounded) : divideUp(value, 10n ** BigInt(-bounded));
 }
 
-function divideUp(value: bigint, by: bigint): bigint {
+/** Rounds a positive quotient up; a negative one is truncated. */
+export function divideUp(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value > 0n && value % by !== 0n ? quotient + 1n : quotient;
 }
 
 /**
- * A quantity of memory in whole bytes, rounded up: a limit of `0.5` is one byte, not none.
- * What does not fit a JavaScript integer (8 PiB and more) is Number.MAX_SAFE_INTEGER.
+ * A quantity of memory in whole bytes, rounded up: a limit of `0.5` is one byte, not zero.
+ * Values that a JavaScript integer cannot represent (8 PiB and more) become Number.MAX_SAFE_INTEGER.
  */
 export function quantityToBytes(quantity: Quantity): number {
   const bytes = divideUp(quantity.nanos, NANOS_PER_UNIT);
   return Number(bytes > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : bytes);
 }
 
-/** A quantity of CPU as a fraction of cores: `250m` is 0.25. In thousandths, rounded up, which is as fine as Kubernetes limits CPU. */
+/** A quantity of CPU in cores: `250m` is 0.25. Rounded up to thousandths, the finest CPU limit in Kubernetes. */
 export function quantityToCores(quantity: Quantity): number {
   // Reading the decimal text rounds once; a division would round again.
   return Number(`${divideUp(quantity.nanos, NANOS_PER_UNIT / 1000n)}e-3`);
 }
 
 /**
- * The double that Kubernetes' `AsApproximateFloat64` gives for a quantity's text, the last bit included: Go multiplies the digits by a
- * power of ten, so that `0.3` is 0.30000000000000004. Undefined for what is not a quantity.
+ * The double that Kubernetes' `AsApproximateFloat64` returns for a quantity, equal to the last bit. Go multiplies the
+ * digits by a power of ten, so `0.3` becomes 0.30000000000000004. Returns undefined for a text that is not a quantity.
  */
 export function quantityToFloat64(text: string): number | undefined {
   const match = text.length > MAX_LENGTH ? null : FORM.exec(text);
@@ -128,7 +139,7 @@ export function quantityToFloat64(text: string): number | undefined {
   if (suffix === undefined) return undefined;
   const digits = whole.replace(/^0+/, "") || "0";
   const fast = fastFloat(digits, fraction, suffix);
-  // A bare suffix is zero, but only where Kubernetes takes its fast way.
+  // Only Kubernetes' fast path reads a bare suffix as zero.
   if (fast === undefined && whole + fraction === "") return undefined;
   const magnitude = fast ?? exactFloat(digits + fraction, fraction.length, suffix);
   return sign === "-" && magnitude !== 0 ? -magnitude : magnitude;
@@ -148,7 +159,7 @@ function parseSuffix(letters: string, exponentDigits: string): Suffix | undefine
   }
   if ((letters !== "e" && letters !== "E") || !/[0-9]/.test(exponentDigits)) return undefined;
   const exponent = BigInt(exponentDigits.startsWith("+") ? exponentDigits.slice(1) : exponentDigits);
-  // Kubernetes reads it with 64 bits and keeps 32 of them.
+  // Kubernetes parses 64 bits and truncates them to 32.
   return BigInt.asIntN(64, exponent) === exponent
     ? { base: 10, exponent: Number(BigInt.asIntN(32, exponent)) }
     : undefined;
@@ -158,7 +169,7 @@ const BINARY_EXPONENTS: ReadonlyMap<string, number> = new Map(
   [...BINARY_SUFFIXES.keys()].map((suffix, i) => [suffix, 10 * (i + 1)]),
 );
 
-/** Kubernetes' way for numbers of up to 18 digits: an int64 and a power of ten, neither rounded nor capped. */
+/** Kubernetes' fast path for up to 18 digits: an int64 and a power of ten, neither rounded nor capped. */
 function fastFloat(digits: string, fraction: string, { base, exponent }: Suffix): number | undefined {
   if (base === 2) {
     if (fraction !== "" || 15 - digits.length - Math.trunc((exponent * 3) / 10) - 1 < 0) return undefined;
@@ -170,7 +181,7 @@ function fastFloat(digits: string, fraction: string, { base, exponent }: Suffix)
   return scale === 0 ? value : value * powerOfTen(scale);
 }
 
-/** Its other way: an arbitrary decimal, rounded up to nano-units; with a binary suffix it is capped. */
+/** Kubernetes' slow path: an arbitrary decimal, rounded up to nano-units, and capped if the suffix is binary. */
 function exactFloat(digits: string, places: number, { base, exponent }: Suffix): number {
   const value = BigInt(digits);
   if (value === 0n) return 0;
@@ -183,10 +194,10 @@ function exactFloat(digits: string, places: number, { base, exponent }: Suffix):
   return Number(nanos > MAX_NANOS ? MAX_NANOS : nanos) * powerOfTen(-9);
 }
 
-/** Beyond this power of ten, what MAX_LENGTH allows is infinite as a double, or one nano-unit. */
+/** Beyond this power of ten, every value that fits MAX_LENGTH is an infinite double or one nano-unit. */
 const MAX_SHIFT = 500;
 
-/** Go's math.Pow10: exact up to 10^22, and beyond the product of two table entries. */
+/** Go's math.Pow10: exact up to 10^22; above that, the product of two table entries. */
 function powerOfTen(exponent: number): number {
   if (exponent < -323) return 0;
   if (exponent > 308) return Number.POSITIVE_INFINITY;

@@ -4,6 +4,7 @@ import {
   choice,
   duration,
   durationOrNone,
+  durationWithin,
   type HelpGroups,
   integer,
   LOG_FORMATS,
@@ -15,7 +16,6 @@ import {
   metricsAddress,
   one,
   optional,
-  type Reader,
   type SettingsOf,
   toggle,
 } from "@xfn/program";
@@ -152,7 +152,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     "poll-interval",
     "<duration>",
     "how often an object to which nothing happened is looked at, give or take a tenth",
-    atLeast(duration, MIN_POLL_MS, "1s"),
+    durationWithin(duration, { least: MIN_POLL_MS }),
     DEFAULT_POLL_MS,
     "1m",
   ),
@@ -165,7 +165,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     "lease-duration",
     "<duration>",
     "how long a leader that is silent is waited for",
-    atLeast(duration, MIN_LEASE_MS, "3s"),
+    durationWithin(duration, { least: MIN_LEASE_MS }),
     DEFAULT_LEASE_MS,
     "15s",
   ),
@@ -207,21 +207,15 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
   Operation: ["metricsAddress", "logLevel", "logFormat", "shutdownGrace"],
 };
 
-function atLeast(read: Reader<number>, least: number, shown: string): Reader<number> {
-  return (text) => {
-    const ms = read(text);
-    if (ms < least) throw new Error(`it is to be at least ${shown}`);
-    return ms;
-  };
-}
-
-// RFC 1123, as Kubernetes checks names of namespaces.
+// RFC 1123 labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 function namespaceName(text: string): string {
-  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) throw new Error("it is to be the name of a namespace");
+  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
+    throw new Error(`${JSON.stringify(text)} must be the name of a namespace`);
   return text;
 }
 
 function objectName(text: string): string {
-  if (!/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/.test(text)) throw new Error("it is to be the name of an object");
+  if (!/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/.test(text))
+    throw new Error(`${JSON.stringify(text)} must be the name of an object`);
   return text;
 }

@@ -1,5 +1,6 @@
 import type { RegistryAuth, RunOptions } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import { formatBytes, formatCores, parseBytes, parseMillicores } from "@xfn/units";
 import {
   type ImagePullAuth,
   ImagePullPolicy,
@@ -11,7 +12,6 @@ import {
 import type { Duration } from "../generated/google/protobuf/duration.ts";
 import { encodeLarge } from "./large-message.ts";
 import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
-import { cpuQuantity, memoryQuantity, parseQuantity } from "./quantity.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /** What a request asks for. */
@@ -39,8 +39,8 @@ export function encodeRequest(image: string, input: Uint8Array, options: RunOpti
     config.network = { policy };
   }
   if (memoryBytes !== undefined || cpus !== undefined) {
-    const memory = memoryBytes === undefined ? "" : memoryQuantity(positive("memoryBytes", memoryBytes));
-    const cpu = cpus === undefined ? "" : cpuQuantity(positive("cpus", cpus));
+    const memory = memoryBytes === undefined ? "" : formatBytes(positive("memoryBytes", memoryBytes));
+    const cpu = cpus === undefined ? "" : formatCores(positive("cpus", cpus));
     config.resources = { limits: { memory, cpu } };
   }
   const settings: RunFunctionRequest = { image: "", input: NOTHING, runFunctionConfig: config };
@@ -143,12 +143,12 @@ function authOf(auth: ImagePullAuth): RegistryAuth | undefined {
 
 function readLimits(limits: ResourceLimits, options: RunOptions): void {
   if (limits.memory !== "") {
-    const bytes = parseQuantity(limits.memory, 1);
+    const bytes = parseBytes(limits.memory);
     if (bytes === undefined) throw invalid('…limits.memory is not a positive quantity of bytes, such as "128Mi"');
     options.memoryBytes = bytes;
   }
   if (limits.cpu !== "") {
-    const thousandths = parseQuantity(limits.cpu, 1000);
+    const thousandths = parseMillicores(limits.cpu);
     if (thousandths === undefined) throw invalid('…limits.cpu is not a positive quantity of cores, such as "250m"');
     options.cpus = thousandths / 1000;
   }

@@ -1,6 +1,6 @@
-import { printDuration } from "@xfn/program";
 import { DEFAULT_TIMEOUT_MS, type ResourceLimits, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
+import { formatDuration } from "@xfn/units";
 import { type ImagePattern, normalImage } from "./image-patterns.ts";
 
 /** What an operator lets callers ask for (design section 4). */
@@ -46,7 +46,7 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse("this runner gives no function its network (--allow-network)");
   const { maxTimeoutMs, maxMemory, maxCpu } = policy;
   if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
-    throw refuse(`a timeout may be at most ${printDuration(maxTimeoutMs)} here (--max-timeout)`);
+    throw refuse(`a timeout may be at most ${formatDuration(maxTimeoutMs)} here (--max-timeout)`);
   if (maxMemory !== undefined && (asked.memoryBytes ?? 0) > maxMemory)
     throw refuse(`the memory limit may be at most ${maxMemory} bytes here (--max-memory)`);
   if (maxCpu !== undefined && (asked.cpus ?? 0) > maxCpu)

@@ -114,7 +114,7 @@ function readTimeout(text: string, duration: (text: string) => number): number {
   try {
     return duration(text);
   } catch (error) {
-    throw new UsageError([`--timeout: ${JSON.stringify(text)}: ${error instanceof Error ? error.message : ""}`]);
+    throw new UsageError([`--timeout: ${error instanceof Error ? error.message : ""}`]);
   }
 }
 

@@ -50,9 +50,9 @@ test("an empty variable is none, and variables that Kubernetes makes of a Servic
 test("all that cannot be read is told, with its source", () => {
   const { problems } = read(["--max-cpu", "many", "--start-early", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
   expect(problems).toEqual([
-    expect.stringMatching(/^--max-cpu: "many": /),
-    expect.stringMatching(/^XFN_RUNNER_ALLOW_NETWORK: "yes": /),
-    expect.stringMatching(/^--start-early: "lots": /),
+    expect.stringMatching(/^--max-cpu: "many" is not a Kubernetes quantity/),
+    'XFN_RUNNER_ALLOW_NETWORK: "yes" must be true or false',
+    expect.stringMatching(/^--start-early: "lots" must be off, adaptive/),
   ]);
 });
 

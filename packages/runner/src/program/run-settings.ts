@@ -1,6 +1,15 @@
-import { choice, duration, type HelpGroups, one, optional, type Reader, type SettingsOf } from "@xfn/program";
+import {
+  choice,
+  cpu,
+  duration,
+  type HelpGroups,
+  memory,
+  one,
+  optional,
+  type Reader,
+  type SettingsOf,
+} from "@xfn/program";
 import type { RunOptions } from "@xfn/runner-contract";
-import { cpu, memory } from "./quantity-settings.ts";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
 type Shared = Pick<

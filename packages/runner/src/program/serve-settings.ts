@@ -2,8 +2,10 @@ import { availableParallelism } from "node:os";
 import {
   anyText,
   choice,
+  cpu,
   duration,
   durationOrNone,
+  durationWithin,
   type HelpGroups,
   integer,
   LOG_FORMATS,
@@ -12,17 +14,15 @@ import {
   type LogLevel,
   type MetricsAddress,
   many,
+  memory,
   metricsAddress,
   one,
   optional,
-  printDuration,
-  type Reader,
   type SettingsOf,
   toggle,
 } from "@xfn/program";
 import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
-import { cpu, memory } from "./quantity-settings.ts";
 
 /** Settings of `xfn-runner serve`, read but not yet held against each other. */
 export interface ServeConfig {
@@ -113,7 +113,7 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
     "max-timeout",
     "<duration>",
     "the longest timeout that a call may ask for",
-    atMost(duration, MAX_TIMEOUT_MS),
+    durationWithin(duration, { most: MAX_TIMEOUT_MS }),
     DEFAULT_MAX_TIMEOUT_MS,
     "5m",
   ),
@@ -233,22 +233,15 @@ function startEarly(text: string): ServeConfig["startEarly"] {
   const most = 64;
   const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (number === 0) return "off";
-  if (!(number <= most)) throw new Error(`it is to be off, adaptive, or a number up to ${most}`);
+  if (!(number <= most)) throw new Error(`${JSON.stringify(text)} must be off, adaptive, or a number up to ${most}`);
   return number;
-}
-
-function atMost(read: Reader<number>, most: number): Reader<number> {
-  return (text) => {
-    const ms = read(text);
-    if (ms > most) throw new Error(`it is to be at most ${printDuration(most)}`);
-    return ms;
-  };
 }
 
 function httpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("it is to be an http or https URL");
+  if (url?.protocol !== "http:" && url?.protocol !== "https:")
+    throw new Error(`${JSON.stringify(text)} must be an http or https URL`);
   if (url.username !== "" || url.password !== "")
-    throw new Error("credentials do not belong into it: give headers by OTEL_EXPORTER_OTLP_HEADERS");
+    throw new Error("the URL must not contain credentials: set OTEL_EXPORTER_OTLP_HEADERS instead");
   return text;
 }

@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { parseQuantity, QuantityError } from "@xfn/units";
+import { tryParseQuantity } from "@xfn/units";
 import { CelFunctionError } from "./failure.ts";
 
 const NANOS = 1_000_000_000n;
@@ -44,10 +44,6 @@ export function registerQuantity(environment: Environment): void {
 }
 
 function parsed(text: string): CelQuantity | undefined {
-  try {
-    return new CelQuantity(parseQuantity(text).nanos);
-  } catch (error) {
-    if (error instanceof QuantityError) return undefined;
-    throw error;
-  }
+  const quantity = tryParseQuantity(text);
+  return quantity === undefined ? undefined : new CelQuantity(quantity.nanos);
 }

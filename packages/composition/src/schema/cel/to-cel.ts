@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { parseDuration } from "@xfn/units";
+import { tryParseDuration } from "@xfn/units";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { isDate, isDateTime, isDuration } from "../structural/formats.ts";
 import type { SchemaNode } from "../structural/node.ts";
@@ -47,12 +47,9 @@ function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
 }
 
 function goDuration(text: string): unknown {
-  try {
-    return durationOf(parseDuration(text));
-  } catch {
-    // Of the other form, `3 days`.
-    return text;
-  }
+  const ms = tryParseDuration(text);
+  // isDuration also accepts `3 days`, which CEL does not parse: rules see it as a string.
+  return ms === undefined ? text : durationOf(ms);
 }
 
 function objectToCel(

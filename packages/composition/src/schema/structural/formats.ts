@@ -1,4 +1,4 @@
-import { DurationError, parseDuration } from "@xfn/units";
+import { tryParseDuration } from "@xfn/units";
 import { parseCidr, parseIp } from "./ip-address.ts";
 
 // The formats that Kubernetes checks; it ignores all others.
@@ -68,13 +68,7 @@ export function isDuration(text: string): boolean {
   ) {
     return true;
   }
-  try {
-    parseDuration(text);
-    return true;
-  } catch (error) {
-    if (error instanceof DurationError) return false;
-    throw error;
-  }
+  return tryParseDuration(text) !== undefined;
 }
 
 /** An absolute URI or an absolute path. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cpuQuantity, memoryQuantity, parseQuantity } from "./quantity.ts";
+import { formatBytes, formatCores, parseBytes, parseMillicores } from "./resource-limit.ts";
 
 test.each([
   ["134217728", 134_217_728],
@@ -17,7 +17,7 @@ test.each([
   ["100m", 1],
   ["7Pi", 7 * 2 ** 50],
 ])("%s is %s bytes, rounded up", (text, bytes) => {
-  expect(parseQuantity(text, 1)).toBe(bytes);
+  expect(parseBytes(text)).toBe(bytes);
 });
 
 test.each([
@@ -27,7 +27,7 @@ test.each([
   ["1.0001", 1001],
   ["100u", 1],
 ])("%s is %s thousandths of a core", (text, thousandths) => {
-  expect(parseQuantity(text, 1000)).toBe(thousandths);
+  expect(parseMillicores(text)).toBe(thousandths);
 });
 
 test.each([
@@ -50,18 +50,18 @@ test.each([
   "1E",
   "8Pi",
   "1".repeat(40),
-])("%j is no positive quantity", (text) => {
-  expect(parseQuantity(text, 1)).toBeUndefined();
+])("%j is not a positive quantity", (text) => {
+  expect(parseBytes(text)).toBeUndefined();
 });
 
-test("limits come through as they were given, to the byte and the thousandth", () => {
+test("limits survive printing and reading, to the byte and the thousandth", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
       fc.integer({ min: 1, max: 1_000_000 }),
       (bytes, thousandths) => {
-        expect(parseQuantity(memoryQuantity(bytes), 1)).toBe(bytes);
-        expect(parseQuantity(cpuQuantity(thousandths / 1000), 1000)).toBe(thousandths);
+        expect(parseBytes(formatBytes(bytes))).toBe(bytes);
+        expect(parseMillicores(formatCores(thousandths / 1000))).toBe(thousandths);
       },
     ),
   );
