@@ -15,7 +15,6 @@ export {
   MAX_MESSAGE_BYTES,
   MAX_TIMEOUT_MS,
 } from "./wire/limits.ts";
-export { parseQuantity } from "./wire/quantity.ts";
 export type { RunnerGrpcErrorDetails, StatusName } from "./wire/runner-grpc-error.ts";
 export { RunnerGrpcError, statusOf } from "./wire/runner-grpc-error.ts";
 
