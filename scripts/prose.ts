@@ -131,7 +131,9 @@ function sentencesOf(text: string): string[] {
     .replaceAll(/\{@link [^}]*\}/g, "code")
     .replaceAll(/https?:\/\/\S+/g, "link")
     .replaceAll(/"[^"]*"/g, "quote");
-  return plain.split(/(?<=[.!?:;])\s+|\n\s*\n|\n\s*(?:[-*]|\d+\.|@\w+)\s/).map((sentence) => sentence.replaceAll(/\s+/g, " ").trim());
+  return plain
+    .split(/(?<=[.!?:;])\s+|\n\s*\n|\n\s*(?:[-*]|\d+\.|@\w+)\s/)
+    .map((sentence) => sentence.replaceAll(/\s+/g, " ").trim());
 }
 
 /** Declared and used names that have a banned part: `judgeExit`, `HELD_LEASE`. */
@@ -159,7 +161,10 @@ function problemsOf({ file, line, text }: Text, sentences: boolean): string[] {
   if (sentences)
     for (const sentence of sentencesOf(text)) {
       const words = wordsIn(sentence);
-      if (words > MAX_WORDS) found.push(`${file}:${line}: a sentence of ${words} words; the limit is ${MAX_WORDS}: ${sentence.slice(0, 60)}...`);
+      if (words > MAX_WORDS)
+        found.push(
+          `${file}:${line}: a sentence of ${words} words; the limit is ${MAX_WORDS}: ${sentence.slice(0, 60)}...`,
+        );
     }
   return found;
 }
@@ -180,9 +185,17 @@ for (const file of list("packages/**/*.ts", "test/**/*.ts", "scripts/*.ts", "exa
     if (line.length > MAX_COMMENT_COLUMNS && /^\s*(\/\/|\*|\/\*)/.test(line) && !/https?:/.test(line))
       problems.push(`${file}:${at + 1}: a comment line of ${line.length} columns; the limit is ${MAX_COMMENT_COLUMNS}`);
 }
-for (const file of list("*.md", "docs/*.md", "packages/*/README.md", "examples/**/*.md", "proto/*.md", "test/**/*.md").filter(wanted)) {
+for (const file of list(
+  "*.md",
+  "docs/*.md",
+  "packages/*/README.md",
+  "examples/**/*.md",
+  "proto/*.md",
+  "test/**/*.md",
+).filter(wanted)) {
   if (file === "CHANGELOG.md") continue;
-  for (const text of paragraphsOf(file, readFileSync(join(ROOT, file), "utf8"))) problems.push(...problemsOf(text, true));
+  for (const text of paragraphsOf(file, readFileSync(join(ROOT, file), "utf8")))
+    problems.push(...problemsOf(text, true));
 }
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(`${problems.length === 0 ? "no" : problems.length} problems of prose\n`);
