@@ -25,4 +25,4 @@ export type { RunnerServer, RunnerServerOptions } from "./server/create-server.t
 export { createRunnerServer } from "./server/create-server.ts";
 export type { Authentication } from "./server/listener-policy.ts";
 export type { Caller, CallOutcome, ServedRunOptions } from "./server/run-call.ts";
-export { SERVICE_NAME } from "./wire/contract.ts";
+export { SERVICE_NAME } from "./wire/service-definition.ts";

@@ -3,10 +3,10 @@ import { type FunctionRunner, type ResourceLimits, RunnerError, type RunOptions 
 import { limitCall } from "./cgroup/call-limits.ts";
 import { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
-import { describeFailure } from "./sandbox/call-outcome.ts";
+import { describeFailure } from "./sandbox/classify-exit.ts";
 import type { OciRuntime } from "./sandbox/crun.ts";
 import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
-import { HeldImages, IMAGE_IDLE_MS } from "./sandbox/held-images.ts";
+import { HeldImages, IMAGE_IDLE_MS } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
 import { sandboxOwner } from "./sandbox/sandbox-owner.ts";

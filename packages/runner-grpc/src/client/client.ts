@@ -16,7 +16,6 @@ import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
 import { readReport, STEP_KEY } from "../wire/call-trailers.ts";
-import { RUN_FUNCTION } from "../wire/contract.ts";
 import {
   DEADLINE_SLACK_MS,
   DEFAULT_MARGIN_MS,
@@ -26,6 +25,7 @@ import {
 } from "../wire/limits.ts";
 import { encodeRequest } from "../wire/request.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import { errorOfCall } from "./error-of-call.ts";
 
 /** How to reach a runner. */

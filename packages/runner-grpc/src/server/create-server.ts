@@ -3,12 +3,12 @@ import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile } from "../setup/token-file.ts";
-import { RUNNER_SERVICE } from "../wire/contract.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUNNER_SERVICE } from "../wire/service-definition.ts";
 import { Admission, type AdmissionCounts } from "./admission.ts";
+import { type AdmittedCalls, gate } from "./call-interceptor.ts";
 import { failureOf } from "./failure.ts";
-import { type AdmittedCalls, gate } from "./gate.ts";
 import { listenersOf } from "./grpc-js-internals.ts";
 import { type Authentication, authenticationOf } from "./listener-policy.ts";
 import { listenOnPath, type SocketFile } from "./path-socket.ts";

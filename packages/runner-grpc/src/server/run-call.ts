@@ -6,8 +6,8 @@ import { type CallReport, STEP_KEY, writeReport } from "../wire/call-trailers.ts
 import { MAX_STEP_BYTES } from "../wire/limits.ts";
 import { decodeRequest, encodeResponse, type RequestedRun } from "../wire/request.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import type { Admitted } from "./call-interceptor.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
-import type { Admitted } from "./gate.ts";
 import type { Authentication } from "./listener-policy.ts";
 
 /** Who calls: through which kind of socket, and by which proof. */

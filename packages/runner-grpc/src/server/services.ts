@@ -1,7 +1,7 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { Server } from "@grpc/grpc-js";
 import { FILE_DESCRIPTOR_SET } from "../generated/descriptors.ts";
-import { SERVICE_NAME } from "../wire/contract.ts";
+import { SERVICE_NAME } from "../wire/service-definition.ts";
 
 /** The standard health service (grpc.health.v1) of the whole server and of the contract's service. */
 export interface Health {

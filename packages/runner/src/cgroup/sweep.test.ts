@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { isGone, nextGroupName, ownerOf, startTime } from "./name.ts";
+import { isGone, nextGroupName, ownerOf, startTime } from "./group-name.ts";
 import { removeGroups } from "./removal.ts";
 import { sweepCgroups } from "./sweep.ts";
 

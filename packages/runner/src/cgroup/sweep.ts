@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CGROUP_ROOT } from "./call-limits.ts";
 import { isVersion2, ownCgroups } from "./cgroups.ts";
-import { isGone, ownerOf } from "./name.ts";
+import { isGone, ownerOf } from "./group-name.ts";
 import { removeGroups } from "./removal.ts";
 import { baseV1 } from "./v1.ts";
 import { ownBaseV2 } from "./v2.ts";

@@ -2,18 +2,7 @@
 // root filesystems there and starts crun. When it ends, for whatever reason, the kernel kills every container with it
 // and every mount disappears: that is how nothing is ever left behind, kill -9 included.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import type {
-  HostRequest,
-  HostResponse,
-  InitRequest,
-  LoadRequest,
-  MeasureRequest,
-  PrepareRequest,
-  StartRequest,
-} from "./protocol.ts";
-import { monotonicMs, networkFiles } from "./protocol.ts";
-import { RootFilesystems } from "./root-filesystem.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { Sandbox } from "./container.ts";
 import {
   closeEnds,
   exists,
@@ -29,7 +18,18 @@ import {
   removeState,
   runtimeError,
   startSandbox,
-} from "./sandbox.ts";
+} from "./container.ts";
+import type {
+  HostRequest,
+  HostResponse,
+  InitRequest,
+  LoadRequest,
+  MeasureRequest,
+  PrepareRequest,
+  StartRequest,
+} from "./protocol.ts";
+import { monotonicMs, networkFiles } from "./protocol.ts";
+import { RootFilesystems } from "./root-filesystem.ts";
 import type { ExitStatus } from "./syscalls.ts";
 import { MountFlag, mount, reap } from "./syscalls.ts";
 import { usageOf } from "./usage.ts";

@@ -2,7 +2,7 @@ import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-co
 import type { LimitCgroup } from "../cgroup/cgroups.ts";
 import { NO_HITS } from "../cgroup/cgroups.ts";
 import { monotonicMs } from "../host/protocol.ts";
-import { Ending, judge } from "./call-outcome.ts";
+import { Ending, judge } from "./classify-exit.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";
 import { closeStdio, openContainerIo, openStdio } from "./container-io.ts";
 import type { Exit, PreparedContainer, SandboxHost } from "./sandbox-host.ts";

@@ -1,6 +1,6 @@
 import { DEFAULT_START_EARLY_LIMITS, type DiscardReason, type StartEarly, type StartEarlyLimits } from "./limits.ts";
-import type { Kept } from "./shelf.ts";
-import { Shelf } from "./shelf.ts";
+import type { Kept } from "./spec-pool.ts";
+import { Shelf } from "./spec-pool.ts";
 
 /** What the pool needs to know of a recipe. */
 export interface PoolRecipe {

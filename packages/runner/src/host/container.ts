@@ -12,8 +12,8 @@ import {
 import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
-import type { RuntimeGate } from "./runtime-gate.ts";
-import { makeRuntimeGate } from "./runtime-gate.ts";
+import type { RuntimeGate } from "./start-barrier.ts";
+import { makeRuntimeGate } from "./start-barrier.ts";
 import type { ExitStatus, Pipe } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 

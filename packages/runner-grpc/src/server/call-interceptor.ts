@@ -8,9 +8,9 @@ import {
   ServerListenerBuilder,
 } from "@grpc/grpc-js";
 import type { TokenFile } from "../setup/token-file.ts";
-import { RUN_FUNCTION } from "../wire/contract.ts";
 import { DEADLINE_SLACK_MS } from "../wire/limits.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Admission, Ticket } from "./admission.ts";
 import { failureOf } from "./failure.ts";
 import { streamOf } from "./grpc-js-internals.ts";

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { constants, createServer as createServerHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { abstractName, endless, Serving, TOKEN } from "../test/serving.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
 import {
   createRunnerClient,
   MAX_PAYLOAD_BYTES,
@@ -11,7 +11,7 @@ import {
   type RunnerServerOptions,
   type RunOptions,
   type ServedRunOptions,
-} from "./index.ts";
+} from "../index.ts";
 
 const INPUT = Buffer.from("input");
 

@@ -1,9 +1,9 @@
 import { renameSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { testAuthority, testCertificate } from "../test/certificates.ts";
-import { abstractName, Serving, TOKEN } from "../test/serving.ts";
-import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "./index.ts";
-import { CertificateWatcher } from "./setup/certificate-files.ts";
+import { testAuthority, testCertificate } from "../../test/certificates.ts";
+import { abstractName, Serving, TOKEN } from "../../test/serving.ts";
+import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "../index.ts";
+import { CertificateWatcher } from "../setup/certificate-files.ts";
 
 const INPUT = Buffer.from("input");
 const OTHER_TOKEN = "b3RoZXItdG9rZW4tb2YtdGVzdHM";

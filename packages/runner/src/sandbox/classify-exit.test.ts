@@ -3,8 +3,8 @@ import type { RunnerError } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
 import type { LimitHits } from "../cgroup/cgroups.ts";
 import { NO_HITS } from "../cgroup/cgroups.ts";
-import type { Ending } from "./call-outcome.ts";
-import { describeFailure, judge } from "./call-outcome.ts";
+import type { Ending } from "./classify-exit.ts";
+import { describeFailure, judge } from "./classify-exit.ts";
 import type { Exit } from "./sandbox-host.ts";
 
 function judged(

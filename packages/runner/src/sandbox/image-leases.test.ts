@@ -1,6 +1,6 @@
 import type { Image } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { HeldImages } from "./held-images.ts";
+import { HeldImages } from "./image-leases.ts";
 
 const IDLE_MS = 1000;
 const digest = "sha256:1";

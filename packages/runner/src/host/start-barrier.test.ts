@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { makeRuntimeGate } from "./runtime-gate.ts";
+import { makeRuntimeGate } from "./start-barrier.ts";
 
 // A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
 
