@@ -14,7 +14,7 @@ export type { RunnerEvent } from "./warm-pool/runner-event.ts";
 // --- for programs that open a store or look at a host ---
 
 export { cpuQuota } from "./cgroup/cpu-quota.ts";
-export type { RuntimeFamily } from "./host/runtime-command.ts";
+export type { RuntimeFamily } from "./host/runtime-family.ts";
 export type { OciRuntime } from "./sandbox/crun.ts";
 export { findRuntime, identifyRuntime, knownDefect, VERSION_ARGUMENTS } from "./sandbox/crun.ts";
 export type { ProcessConfig, SandboxOptions } from "./sandbox/runtime-spec.ts";

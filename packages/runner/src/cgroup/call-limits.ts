@@ -1,8 +1,8 @@
 import { type ResourceLimits, RunnerError } from "@xfn/runner-contract";
-import type { LimitCgroup } from "./cgroups.ts";
 import { createLimitCgroup, ownCgroups } from "./cgroups.ts";
 import { LimitUnavailableError } from "./files.ts";
 import { nextGroupName } from "./group-name.ts";
+import type { LimitCgroup } from "./limit-cgroup.ts";
 import { MAX_PROCESSES, RUNTIME_TASKS } from "./process-rlimit.ts";
 import { processTree } from "./process-tree.ts";
 

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { type CgroupHost, createLimitCgroup, type LimitCgroup, type Limits } from "./cgroups.ts";
+import { createLimitCgroup } from "./cgroups.ts";
 import { LimitUnavailableError } from "./files.ts";
+import { type CgroupHost, type LimitCgroup, type Limits } from "./limit-cgroup.ts";
 
 // Plain files stand in for the kernel's: which files are written, and when a limit is refused, is what is tested here.
 // That the kernel then enforces them is tested in test/e2e with real containers.

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { CgroupHost, LimitCgroup, Limits } from "./cgroups.ts";
 import { CPU_PERIOD, cpuQuota } from "./cpu-quota.ts";
 import { codeOf, counter, LimitUnavailableError, unavailable, write, writeWherePresent } from "./files.ts";
+import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { removeGroups } from "./removal.ts";
 
 // Version 1: one hierarchy per controller; only root may make groups in it.

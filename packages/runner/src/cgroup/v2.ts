@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { CgroupHost, LimitCgroup, Limits } from "./cgroups.ts";
 import { CPU_PERIOD, cpuQuota } from "./cpu-quota.ts";
 import { codeOf, counter, messageOf, removeGroup, unavailable, words, write, writeWherePresent } from "./files.ts";
+import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { killGroup, removeGroups } from "./removal.ts";
 
 // Version 2: one hierarchy; ours to use where it was delegated to us.

@@ -1,6 +1,6 @@
 /** Messages between the runner and the sandbox host, the small process that holds the namespaces. */
 
-import type { RuntimeFamily } from "./runtime-command.ts";
+import type { RuntimeFamily } from "./runtime-family.ts";
 
 /** Sent once, first. */
 export interface InitRequest {
@@ -102,11 +102,17 @@ export interface Usage {
   cpuMs: number;
 }
 
+/** How a root filesystem was made; `notice` says why it is not an overlay. */
+export interface PreparedRoot {
+  rootfs: "overlay" | "copy";
+  notice?: string;
+}
+
 export type HostResponse =
   | { type: "ready" }
   | { type: "failed"; message: string }
   /** `fds` are descriptors of the host process: stdin (write), stdout (read), stderr (read). */
-  | { type: "prepared"; id: string; fds: [number, number, number]; rootfs: "overlay" | "copy"; notice?: string }
+  | ({ type: "prepared"; id: string; fds: [number, number, number] } & PreparedRoot)
   | { type: "prepareFailed"; id: string; message: string }
   | { type: "startFailed"; id: string; message: string }
   | { type: "measured"; usages: Usage[] }

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
 import { flattenOnThread } from "./flatten-thread.ts";
-import type { PrepareRequest } from "./protocol.ts";
+import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
 import { MountFlag, mount, SystemCallError, unmount, unmountTree } from "./syscalls.ts";
@@ -28,12 +28,6 @@ const scratchSize = (bytes: number, files: number): string => `mode=755,size=${b
 /** What a directory is made with: the process has the umask 022. */
 const DIRECTORY_MODE = 0o755;
 
-/** How a root filesystem came to be; `notice` is why it is no overlay. */
-export interface Prepared {
-  rootfs: "overlay" | "copy";
-  notice?: string;
-}
-
 /** Makes the root filesystems of calls inside one scratch directory, and takes them away. */
 export class RootFilesystems {
   readonly #scratch: string;
@@ -53,7 +47,7 @@ export class RootFilesystems {
   }
 
   /** Makes the call's directory with a root filesystem in it, its own or one that is shared. {@link remove} also after a failure. */
-  async prepare(request: PrepareRequest): Promise<Prepared> {
+  async prepare(request: PrepareRequest): Promise<PreparedRoot> {
     const paths = sandboxPaths(this.#scratch, request.id);
     mkdirSync(paths.call);
     if (request.shared === null) return await this.#fill(request, paths.call);
@@ -93,7 +87,7 @@ export class RootFilesystems {
   }
 
   /** Mounts a tmpfs on a directory and makes `rootfs` in it. */
-  async #fill(request: PrepareRequest, directory: string): Promise<Prepared> {
+  async #fill(request: PrepareRequest, directory: string): Promise<PreparedRoot> {
     let mounted = false;
     const mountScratch = (bytes: number, files: number): void => {
       mount("tmpfs", directory, "tmpfs", scratchFlags, scratchSize(bytes, files));

@@ -1,9 +1,7 @@
 import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCopy } from "./runtime-copy.ts";
-
-/** Whose command line and extensions a runtime has; `other`: only what crun and runc have in common. */
-export type RuntimeFamily = "crun" | "runc" | "other";
+import type { RuntimeFamily } from "./runtime-family.ts";
 
 /** What of a request the command line says. */
 export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "detach">;

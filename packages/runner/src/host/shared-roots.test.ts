@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { PrepareRequest } from "./protocol.ts";
-import type { Prepared } from "./root-filesystem.ts";
+import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
 
 // Nothing is mounted here: a root is a directory.
@@ -38,7 +37,7 @@ const call = (id: string): PrepareRequest => ({
 function roots(): { roots: SharedRoots; failing: { reason?: string }; filled: () => number } {
   const failing: { reason?: string } = {};
   let count = 0;
-  const fill = async (): Promise<Prepared> => {
+  const fill = async (): Promise<PreparedRoot> => {
     count++;
     if (failing.reason !== undefined) throw new Error(failing.reason);
     return { rootfs: "overlay" };

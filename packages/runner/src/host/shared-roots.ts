@@ -1,13 +1,12 @@
 import { mkdirSync, rmdirSync } from "node:fs";
-import type { PrepareRequest } from "./protocol.ts";
-import type { Prepared } from "./root-filesystem.ts";
+import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { unmount } from "./syscalls.ts";
 
 /** One that nobody has used for so long is taken away: a copied one takes memory, and every one keeps a layer in use. */
 const IDLE_MS = 5 * 60_000;
 
 interface SharedRoot {
-  made: Promise<Prepared>;
+  made: Promise<PreparedRoot>;
   users: Set<string>;
   idle: NodeJS.Timeout | undefined;
 }
@@ -15,18 +14,18 @@ interface SharedRoot {
 /** Read-only root filesystems: one per image, for all its calls. */
 export class SharedRoots {
   readonly #scratch: string;
-  readonly #fill: (request: PrepareRequest, directory: string) => Promise<Prepared>;
+  readonly #fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>;
   readonly #roots = new Map<string, SharedRoot>();
   readonly #byUser = new Map<string, string>();
 
   /** @param fill - mounts a directory and makes `rootfs` in it */
-  constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<Prepared>) {
+  constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>) {
     this.#scratch = scratch;
     this.#fill = fill;
   }
 
   /** The root filesystem of that name is there until `release(request.id)` and a while longer. */
-  async use(name: string, request: PrepareRequest): Promise<Prepared> {
+  async use(name: string, request: PrepareRequest): Promise<PreparedRoot> {
     let root = this.#roots.get(name);
     if (root === undefined) {
       // Where this fails, nobody has been told of a root yet.
@@ -57,7 +56,7 @@ export class SharedRoots {
     root.idle.unref();
   }
 
-  async #make(name: string, request: PrepareRequest): Promise<Prepared> {
+  async #make(name: string, request: PrepareRequest): Promise<PreparedRoot> {
     const directory = this.#directory(name);
     try {
       return await this.#fill(request, directory);

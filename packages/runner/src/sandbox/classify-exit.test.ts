@@ -1,8 +1,8 @@
 import { ImageError } from "@xfn/oci-rootfs";
 import type { RunnerError } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
-import type { LimitHits } from "../cgroup/cgroups.ts";
-import { NO_HITS } from "../cgroup/cgroups.ts";
+import type { LimitHits } from "../cgroup/limit-cgroup.ts";
+import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import type { Ending } from "./classify-exit.ts";
 import { describeFailure, judge } from "./classify-exit.ts";
 import type { Exit } from "./sandbox-host.ts";

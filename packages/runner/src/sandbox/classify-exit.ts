@@ -7,7 +7,7 @@ import {
   type RunnerPhase,
   type RunOptions,
 } from "@xfn/runner-contract";
-import type { LimitHits } from "../cgroup/cgroups.ts";
+import type { LimitHits } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { WRITABLE_BYTES } from "./limits.ts";
 import type { Exit } from "./sandbox-host.ts";

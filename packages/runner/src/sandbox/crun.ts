@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { RunnerError } from "@xfn/runner-contract";
-import type { RuntimeFamily } from "../host/runtime-command.ts";
+import type { RuntimeFamily } from "../host/runtime-family.ts";
 
 // sudo and cron give short paths; distributions put crun in any of these.
 const usualDirectories = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];

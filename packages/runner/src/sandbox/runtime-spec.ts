@@ -1,5 +1,5 @@
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
-import type { RuntimeFamily } from "../host/runtime-command.ts";
+import type { RuntimeFamily } from "../host/runtime-family.ts";
 import { seccompFields } from "../seccomp/seccomp.ts";
 import { MAX_OPEN_FILES } from "./limits.ts";
 import type { HostId } from "./sandbox-owner.ts";

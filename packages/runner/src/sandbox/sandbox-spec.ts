@@ -1,7 +1,7 @@
 import type { Image } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
 import type { ResourceLimits, RunOptions } from "@xfn/runner-contract";
-import type { LimitCgroup } from "../cgroup/cgroups.ts";
+import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES, processRlimit } from "../cgroup/process-rlimit.ts";
 import type { PrepareRequest } from "../host/protocol.ts";
 import { bundlePaths, networkFiles, sharedRootfs } from "../host/protocol.ts";

@@ -1,6 +1,6 @@
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
-import type { LimitCgroup } from "../cgroup/cgroups.ts";
-import { NO_HITS } from "../cgroup/cgroups.ts";
+import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
+import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import { monotonicMs } from "../host/protocol.ts";
 import { Ending, judge } from "./classify-exit.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";

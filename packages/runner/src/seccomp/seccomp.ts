@@ -1,4 +1,4 @@
-import type { RuntimeFamily } from "../host/runtime-command.ts";
+import type { RuntimeFamily } from "../host/runtime-family.ts";
 import { seccompBytes } from "./bpf.ts";
 import type { Condition } from "./policy.ts";
 import { allowedCalls, conditionalCalls, DENIED_CALL_ERRNO, deniedCalls, UNKNOWN_CALL_ERRNO } from "./policy.ts";

@@ -1,0 +1,50 @@
+/** Limits of one call. */
+export interface Limits {
+  /** Bytes. */
+  memoryBytes?: number | undefined;
+  /** Cores, such as 0.25. */
+  cpus?: number | undefined;
+  /** Processes and threads, those of the OCI runtime included. */
+  pids?: number | undefined;
+  /**
+   * Whether to fail if no cgroup can count processes. Otherwise RLIMIT_NPROC is enough (process-rlimit.ts), and a cgroup counts
+   * them only where that costs little.
+   */
+  mustCount?: boolean;
+}
+
+/** Which limits a call reached. */
+export interface LimitHits {
+  /** The kernel killed a process for lack of memory. */
+  outOfMemory: boolean;
+  /** The kernel refused to make a process or thread. */
+  tooManyProcesses: boolean;
+}
+
+/** No limit was reached, or the kernel does not record it. */
+export const NO_HITS: LimitHits = { outOfMemory: false, tooManyProcesses: false };
+
+/** The cgroups of one call. */
+export interface LimitCgroup {
+  /** `cgroup.procs` files of the groups that the container's first process joins, relative to the cgroup root. */
+  procs: string[];
+  /** Whether these groups count processes, so that {@link hits} reports one too many. */
+  countsProcesses: boolean;
+  hits(): LimitHits;
+  /** Sends SIGKILL to all processes at once, where the kernel can (version 2, Linux 5.14). */
+  kill(): void;
+  /** Removes the groups: now if their processes have ended, otherwise shortly after they end. */
+  remove(): void;
+}
+
+/** Where cgroups are; tests pass their own. */
+export interface CgroupHost {
+  /** `/sys/fs/cgroup`. */
+  root: string;
+  /** The text of `/proc/self/cgroup`. */
+  self: string;
+  /** Whether this process is root. Root may also make groups at the top of a version 2 hierarchy. */
+  isRoot: boolean;
+  /** Processes that may be moved into a leaf so that controllers can be enabled above it: this one and its descendants. */
+  ownProcesses: () => number[];
+}
