@@ -1,7 +1,7 @@
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
-import { type RenderResult, render as renderResult } from "../render.ts";
-import { templateExtras } from "../run-templates.ts";
-import type { StepRecord } from "../step-record.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
+import { type RenderResult, render as renderResult } from "../render/render.ts";
+import { templateExtras } from "../steps/run-templates.ts";
 import { buildTrace, type Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";

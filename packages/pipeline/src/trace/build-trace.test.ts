@@ -2,7 +2,7 @@ import { parseComposition } from "@xfn/composition";
 import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { printJson, readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import type { StepRecord, TemplateWrite } from "../step-record.ts";
+import type { StepRecord, TemplateWrite } from "../outcome/step-record.ts";
 import { buildTrace, type TraceInput } from "./build-trace.ts";
 import { originOf } from "./origin-of.ts";
 import type { Trace, TraceChange } from "./trace.ts";

@@ -1,7 +1,7 @@
 import type { Composition, FieldPath } from "@xfn/composition";
 import { formatFieldPath } from "@xfn/composition";
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
-import type { StepRecord } from "../step-record.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
 import { entryNames, type MaskedEntry, type MaskedState, maskDesired, maskValues } from "./desired-state.ts";
 import { maskPlaces } from "./secret-places.ts";

@@ -7,7 +7,7 @@ import {
   LABEL_COMPOSITE,
   parseFieldPath,
 } from "@xfn/composition";
-import type { TemplateWrite } from "../step-record.ts";
+import type { TemplateWrite } from "../outcome/step-record.ts";
 import type { TraceOrigin } from "./trace.ts";
 
 /** What patches wrote below a path: the last one that wrote this very path, and where others wrote. */

@@ -1,9 +1,9 @@
 import type { Desired, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucket, xr } from "../test/fixtures.ts";
+import { bucket, xr } from "../../test/fixtures.ts";
+import { asComposite } from "../observed/observed-entries.ts";
 import { type ComposedResource, type ComposeInput, compose } from "./compose.ts";
-import { asComposite } from "./observed.ts";
 
 const composing = (input: Partial<ComposeInput>) =>
   compose({ composite: asComposite(xr()), desired: {}, observed: [], deleteUndesired: false, ...input });

@@ -1,8 +1,8 @@
 import type { CompositionFunction } from "@xfn/composition";
 import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
-import { type CompositeResource, describe } from "./observed.ts";
-import { PipelineError } from "./pipeline-error.ts";
+import { type CompositeResource, describe } from "../observed/observed-entries.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
 import { title } from "./run-step.ts";
 
 /** Ten problems are named; a function that gets one entry wrong usually gets them all wrong. */

@@ -1,6 +1,6 @@
 import type { Desired } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
-import type { StepResult } from "./pipeline.ts";
+import type { StepResult } from "../steps/run-pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
 import type { StepRecord, TemplateWrite } from "./step-record.ts";
 

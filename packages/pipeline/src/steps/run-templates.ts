@@ -9,12 +9,12 @@ import {
   type TemplateWrite,
 } from "@xfn/composition";
 import type { Desired, DesiredResource, KubernetesObject } from "@xfn/functionio";
+import { nameUnnamed } from "../compose/identity.ts";
+import type { CompositeResource } from "../observed/observed-entries.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import { StepRecorder } from "../outcome/record-step.ts";
 import { compositeProblems, resourceProblems } from "./check-desired.ts";
-import { nameUnnamed } from "./identity.ts";
-import type { CompositeResource } from "./observed.ts";
-import type { PipelineInput, StepResult } from "./pipeline.ts";
-import { PipelineError } from "./pipeline-error.ts";
-import { StepRecorder } from "./record-step.ts";
+import type { PipelineInput, StepResult } from "./run-pipeline.ts";
 
 /** What a trace calls patch-and-transform as a whole. */
 export const TEMPLATES_STEP = "templates";

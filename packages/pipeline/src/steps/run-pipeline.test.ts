@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { type FunctionIO, parseFunctionIO } from "@xfn/functionio";
 import type { RunOptions } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, prints, runOf, xr } from "../test/fixtures.ts";
-import { runPipeline, type StepResult } from "./pipeline.ts";
-import { PipelineError } from "./pipeline-error.ts";
+import { bucket, changes, compositionOf, desires, prints, runOf, xr } from "../../test/fixtures.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import { runPipeline, type StepResult } from "./run-pipeline.ts";
 
 async function failure(run: Promise<unknown>): Promise<PipelineError> {
   try {

@@ -1,7 +1,7 @@
 import type { TemplateWrite } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
-import type { StepResult } from "./pipeline.ts";
+import type { StepResult } from "../steps/run-pipeline.ts";
 
 /** What one step did, as it is told to `onRecord` of a run: the raw material of a trace. Nothing in it is copied: do not change it. */
 export interface StepRecord {

@@ -7,11 +7,11 @@ import {
 } from "@xfn/composition";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
+import { asComposite, type CompositeResource, observedEntries } from "../observed/observed-entries.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "../steps/run-pipeline.ts";
+import { labelled } from "../steps/run-templates.ts";
 import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
-import { asComposite, type CompositeResource, observedEntries } from "./observed.ts";
-import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "./pipeline.ts";
-import { PipelineError } from "./pipeline-error.ts";
-import { labelled } from "./run-templates.ts";
 
 /** What a render is given: what `crossplane render` reads from files. */
 export interface RenderInput

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { composedName } from "./names.ts";
+import { composedName } from "./composed-name.ts";
 
 const uid = "7b0b3c2e-3f5c-4a53-9d3b-0c5b1f8f8a11";
 

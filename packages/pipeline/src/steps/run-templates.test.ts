@@ -1,11 +1,11 @@
 import { type FunctionIO, type JsonValue, parseFunctionIO } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, prints, xr } from "../test/fixtures.ts";
-import { type InProcessFunction, inProcessRunner } from "./in-process.ts";
-import { composedName } from "./names.ts";
-import { type PipelineInput, runPipeline } from "./pipeline.ts";
-import { PipelineError } from "./pipeline-error.ts";
-import type { StepRecord } from "./step-record.ts";
+import { bucket, changes, compositionOf, desires, prints, xr } from "../../test/fixtures.ts";
+import { composedName } from "../compose/composed-name.ts";
+import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
+import { type PipelineInput, runPipeline } from "./run-pipeline.ts";
 
 type Json = Record<string, JsonValue>;
 

@@ -8,9 +8,9 @@ import {
   type ReadinessSource,
 } from "@xfn/composition";
 import type { Desired, DesiredResource, KubernetesObject, ObservedResource, ReadinessCheck } from "@xfn/functionio";
+import type { CompositeResource } from "../observed/observed-entries.ts";
+import type { TemplateExtras } from "../steps/run-templates.ts";
 import { identify } from "./identity.ts";
-import type { CompositeResource } from "./observed.ts";
-import type { TemplateExtras } from "./run-templates.ts";
 
 /** A composed resource that is to be applied. */
 export interface ComposedResource {

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
+import { ANNOTATION_RESOURCE_NAME } from "../compose/composed-name.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
 import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
-import { ANNOTATION_RESOURCE_NAME } from "./names.ts";
-import { PipelineError } from "./pipeline-error.ts";
 
 /** An XR that can be composed: it has an exact kind and a name. */
 export interface CompositeResource extends KubernetesObject {

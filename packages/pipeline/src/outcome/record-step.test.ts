@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bucket, changes, desires, prints, runOf } from "../test/fixtures.ts";
-import { runPipeline } from "./pipeline.ts";
+import { bucket, changes, desires, prints, runOf } from "../../test/fixtures.ts";
+import { runPipeline } from "../steps/run-pipeline.ts";
 import type { StepRecord } from "./step-record.ts";
 
 async function recorded(

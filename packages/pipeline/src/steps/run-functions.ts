@@ -8,10 +8,10 @@ import {
   type Result,
   severityOf,
 } from "@xfn/functionio";
+import type { CompositeResource } from "../observed/observed-entries.ts";
+import { StepRecorder } from "../outcome/record-step.ts";
 import { checkDesired } from "./check-desired.ts";
-import type { CompositeResource } from "./observed.ts";
-import type { PipelineInput, StepResult } from "./pipeline.ts";
-import { StepRecorder } from "./record-step.ts";
+import type { PipelineInput, StepResult } from "./run-pipeline.ts";
 import { runStep } from "./run-step.ts";
 import { stepInputs } from "./step-input.ts";
 

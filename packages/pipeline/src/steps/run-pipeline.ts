@@ -9,12 +9,12 @@ import type {
   Severity,
 } from "@xfn/functionio";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
-import { type ComposedResource, compose } from "./compose.ts";
-import { asComposite, type CompositeResource, describe } from "./observed.ts";
-import { PipelineError } from "./pipeline-error.ts";
+import { type ComposedResource, compose } from "../compose/compose.ts";
+import { asComposite, type CompositeResource, describe } from "../observed/observed-entries.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
 import { runFunctions } from "./run-functions.ts";
 import { runTemplates, templateExtras } from "./run-templates.ts";
-import type { StepRecord } from "./step-record.ts";
 
 /** What a run is given. */
 export interface PipelineInput {

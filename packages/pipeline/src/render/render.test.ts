@@ -3,7 +3,7 @@ import type { JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, runOf, xr, yaml } from "../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, runOf, xr, yaml } from "../../test/fixtures.ts";
 import { printRender } from "./print-render.ts";
 import { render } from "./render.ts";
 

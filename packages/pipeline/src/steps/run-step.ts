@@ -1,7 +1,7 @@
 import type { CompositionFunction } from "@xfn/composition";
 import { type FunctionIO, FunctionIOError, type Issue, parseFunctionIO } from "@xfn/functionio";
 import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
-import { PipelineError, type PipelineErrorCode } from "./pipeline-error.ts";
+import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 
 /** What a step is run with, besides its input. */
 export interface StepContext {
