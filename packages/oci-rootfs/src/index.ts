@@ -19,7 +19,7 @@ export {
 export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
 export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/manifest.ts";
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
-export { DEFAULT_REGISTRY, parseReference, type Reference } from "./image/reference.ts";
+export { DEFAULT_REGISTRY, parseReference, type Reference } from "./image/image-name.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/limits.ts";
 export type { Owner } from "./layer/writer.ts";
 export type { RegistryAuth } from "./registry/auth.ts";

@@ -5,7 +5,7 @@ import { digestOf, isDigest, isOfDigest, parseDigest } from "../image/digest.ts"
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
 import { type Descriptor, MAX_MANIFEST_BYTES, parseDescriptor, parseObject } from "../image/manifest.ts";
 import { MANIFEST_TYPES, OCI_INDEX } from "../image/media-types.ts";
-import type { Reference } from "../image/reference.ts";
+import type { Reference } from "../image/image-name.ts";
 import { mirroredRepository, parseMirror } from "./mirrors.ts";
 import type { RegistryOptions } from "./options.ts";
 import { resumedBlob, skipping } from "./resumed-blob.ts";

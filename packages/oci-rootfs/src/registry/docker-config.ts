@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { ImageError } from "../base/errors.ts";
-import { DEFAULT_REGISTRY } from "../image/reference.ts";
+import { DEFAULT_REGISTRY } from "../image/image-name.ts";
 import type { RegistryAuth } from "./auth.ts";
 import { credentialHelper, type HelperOptions } from "./credential-helper.ts";
 import { type CredentialRequest, type Credentials } from "./credentials.ts";

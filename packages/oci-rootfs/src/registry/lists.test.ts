@@ -3,7 +3,7 @@ import { TEST_CERTIFICATE, TEST_KEY } from "../../testing/certificate.ts";
 import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts";
 import { sha256, testImage } from "../../testing/layout.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { parseReference } from "../image/reference.ts";
+import { parseReference } from "../image/image-name.ts";
 import { RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./options.ts";
 import { RegistryWriter } from "./writer.ts";

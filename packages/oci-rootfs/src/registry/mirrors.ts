@@ -1,5 +1,5 @@
 import { ImageError } from "../base/errors.ts";
-import { parseReference } from "../image/reference.ts";
+import { parseReference } from "../image/image-name.ts";
 
 /** A place that has copies of a registry's repositories. */
 export interface Mirror {

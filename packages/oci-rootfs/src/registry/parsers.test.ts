@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImageError } from "../base/errors.ts";
-import { parseReference } from "../image/reference.ts";
+import { parseReference } from "../image/image-name.ts";
 import { parsePlace } from "../transfer/image-location.ts";
 import { parseChallenges } from "./auth.ts";
 import { parseDockerConfig } from "./docker-config.ts";

@@ -3,7 +3,7 @@ import { getCACertificates } from "node:tls";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
 import { abortError } from "../base/single-flight.ts";
-import { registryEndpoint } from "../image/reference.ts";
+import { registryEndpoint } from "../image/image-name.ts";
 import { AddressPolicy } from "./address-policy.ts";
 import type { RegistryOptions } from "./options.ts";
 

@@ -5,7 +5,7 @@ import { makeFolder } from "../base/make-folder.ts";
 import { digestOf, isOfDigest, parseDigest } from "../image/digest.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
 import { type Descriptor, type ImageIndex, MAX_MANIFEST_BYTES, parseLayoutIndex } from "../image/manifest.ts";
-import { isTag } from "../image/reference.ts";
+import { isTag } from "../image/image-name.ts";
 import { readSmallFile } from "./store-directory.ts";
 
 /** Annotation that carries a layout's tag (OCI image-spec, "Pre-Defined Annotation Keys"). */

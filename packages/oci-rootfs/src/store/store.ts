@@ -6,7 +6,7 @@ import { throwIfAborted } from "../base/single-flight.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import { type ImageConfig, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
-import { parseReference, type Reference } from "../image/reference.ts";
+import { parseReference, type Reference } from "../image/image-name.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "../layer/limits.ts";
 import type { Owner } from "../layer/writer.ts";
 import type { RegistryOptions } from "../registry/options.ts";

@@ -4,7 +4,7 @@ import { isOfDigest } from "../image/digest.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
 import type { ImageTarget } from "../image/image-target.ts";
 import { type Descriptor, isIndex, MAX_MANIFEST_BYTES, parseManifestOrIndex } from "../image/manifest.ts";
-import { parseReference, type Reference } from "../image/reference.ts";
+import { parseReference, type Reference } from "../image/image-name.ts";
 import { RegistryClient } from "../registry/client.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { RegistryWriter } from "../registry/writer.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImageError } from "../base/errors.ts";
-import { parseReference } from "./reference.ts";
+import { parseReference } from "./image-name.ts";
 
 const DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 
