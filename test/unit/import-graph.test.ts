@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functionio: [],
   composition: ["units", "functionio"],
   "runner-contract": [],
-  pipeline: ["functionio", "composition", "runner-contract"],
+  pipeline: ["functionio", "composition", "oci-rootfs", "runner-contract"],
   "oci-rootfs": [],
   "runner-grpc": ["units", "runner-contract"],
   program: ["units"],

@@ -1,4 +1,5 @@
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ImageError } from "@xfn/oci-rootfs";
+import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { CliError } from "./errors.ts";
 import { InputError } from "./input/input-error.ts";
 
@@ -14,7 +15,8 @@ export function explainImageError(error: unknown): unknown {
   const way = wayToRegistry(imageError, image);
   if (way !== undefined) return new CliError("Failed", error.message, { details: [way], cause: error });
   const missing = code === "NotFound" || code === "RegistryUnavailable" || code === "Unauthorized";
-  if (!missing || image === undefined || image.startsWith("oci:") || isQualified(image)) return error;
+  const name = image === undefined ? undefined : tryParseImageName(image);
+  if (!missing || name?.kind !== "registry" || name.qualified) return error;
   const hint = `\`xfn build DIR -t ${image}\` makes an image of that name in the local store, where it is looked for first`;
   return new CliError("Failed", error.message, { details: [hint], cause: error });
 }
@@ -33,23 +35,11 @@ function wayToRegistry(error: ImageError, image: string | undefined): string | u
 }
 
 function registryOf(image: string): string | undefined {
-  try {
-    const { qualified, registry } = parseReference(image);
-    return qualified ? registry : undefined;
-  } catch {
-    return undefined;
-  }
+  const name = tryParseImageName(image);
+  return name?.kind === "registry" && name.qualified ? name.registry : undefined;
 }
 
 function causeOf(error: unknown): ImageError | undefined {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof ImageError) return at;
   return undefined;
-}
-
-function isQualified(image: string): boolean {
-  try {
-    return parseReference(image).qualified;
-  } catch {
-    return true;
-  }
 }

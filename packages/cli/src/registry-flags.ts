@@ -6,6 +6,7 @@ import {
   type Platform,
   parsePlatform,
   parseReference,
+  parseRegistry,
   type RegistryOptions,
 } from "@xfn/oci-rootfs";
 import { usageError } from "./errors.ts";
@@ -59,7 +60,7 @@ function mirrorsOf(values: readonly string[]): Record<string, string[]> | undefi
       // A mirror reads like an image's name without its last part.
       const { qualified } = parseReference(`${mirror}/any`);
       if (!qualified) throw new ImageError("InvalidReference", "no host");
-      const key = parseReference("any", { defaultRegistry: registry }).registry;
+      const key = parseRegistry(registry);
       mirrors[key] = [...(mirrors[key] ?? []), mirror];
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;

@@ -1,4 +1,4 @@
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ImageError, parseRegistry } from "@xfn/oci-rootfs";
 import { usageError } from "./errors.ts";
 
 /**
@@ -12,7 +12,7 @@ export function registryHosts(
 ): readonly string[] {
   return (values ?? []).map((value) => {
     try {
-      return parseReference("any", { defaultRegistry: value }).registry;
+      return parseRegistry(value);
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;
       throw usageError(`${option} takes a host such as localhost:5000, not ${JSON.stringify(value)}`);

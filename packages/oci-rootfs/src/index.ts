@@ -17,9 +17,19 @@ export {
   type ImageRecipe,
 } from "./build/build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
+export {
+  DEFAULT_REGISTRY,
+  type ImageName,
+  isLayoutName,
+  type LayoutName,
+  parseImageName,
+  parseReference,
+  parseRegistry,
+  type Reference,
+  tryParseImageName,
+} from "./image/image-name.ts";
 export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/manifest.ts";
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
-export { DEFAULT_REGISTRY, parseReference, type Reference } from "./image/image-name.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/limits.ts";
 export type { Owner } from "./layer/writer.ts";
 export type { RegistryAuth } from "./registry/auth.ts";

@@ -3,10 +3,11 @@
  * With --hang it stops in the middle of the first layer and says so.
  */
 import { createReadStream } from "node:fs";
+import { parseLayoutName } from "../src/image/image-name.ts";
 import { type Manifest, parseConfig, parseManifestOrIndex } from "../src/image/manifest.ts";
 import { DEFAULT_LAYER_LIMITS } from "../src/layer/limits.ts";
 import { LayerStore } from "../src/store/layer-store.ts";
-import { layoutSource, parseLayoutName, readLayoutEntry } from "../src/store/layout.ts";
+import { layoutSource, readLayoutEntry } from "../src/store/layout.ts";
 import { openStore } from "../src/store/store.ts";
 import { openStoreDirectory } from "../src/store/store-directory.ts";
 

@@ -1,4 +1,5 @@
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ImageError } from "@xfn/oci-rootfs";
+import { layoutPath, parseReference } from "@xfn/oci-rootfs/image-name";
 import { oneLine } from "@xfn/program/terminal-text";
 import { ExitCode, usageError } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
@@ -77,6 +78,6 @@ function checkNames({ tag, output }: BuildFlags): void {
     if (error instanceof ImageError) throw usageError(`-t: ${error.message}`);
     throw error;
   }
-  if (output !== undefined && !/^oci:./.test(output))
+  if (output !== undefined && layoutPath(output) === undefined)
     throw usageError(`-o takes oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
 }

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { type Image, ImageError, parseReference } from "@xfn/oci-rootfs";
+import type { Image } from "@xfn/oci-rootfs";
+import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { unreadable } from "../input/read-input.ts";
 import type { PackageMetadata } from "./package-yaml.ts";
 
@@ -47,12 +48,8 @@ export function baseAnnotations(base: Image | undefined): Record<string, string>
 }
 
 function isAtRegistry(name: string): boolean {
-  try {
-    return !name.startsWith("oci:") && parseReference(name).qualified;
-  } catch (error) {
-    if (error instanceof ImageError) return false;
-    throw error;
-  }
+  const parsed = tryParseImageName(name);
+  return parsed?.kind === "registry" && parsed.qualified;
 }
 
 function readPackageJson(path: string): JsonObject {

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Image } from "@xfn/oci-rootfs";
+import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import { InputError } from "../input/input-error.ts";
 import { unreadable } from "../input/read-input.ts";
 import type { BundledPackage } from "./bundled-packages.ts";
@@ -102,7 +103,7 @@ function describe({ name, version, ofSdk }: BundledPackage, at: number, lock: Lo
 function describeBase({ name, digest }: Image) {
   return {
     SPDXID: "SPDXRef-Base",
-    name: name.startsWith("oci:") ? "base" : name,
+    name: isLayoutName(name) ? "base" : name,
     versionInfo: digest,
     downloadLocation: "NOASSERTION",
     filesAnalyzed: false,

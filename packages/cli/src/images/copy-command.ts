@@ -1,4 +1,4 @@
-import { parseReference } from "@xfn/oci-rootfs";
+import { hasLocationPrefix, parseReference } from "@xfn/oci-rootfs/image-name";
 import type { CopiedImage } from "@xfn/oci-rootfs/registry";
 import { oneLine } from "@xfn/program/terminal-text";
 import { memoryOption } from "../commands/parse-value.ts";
@@ -68,13 +68,13 @@ export async function runPush(
   output: Output,
 ): Promise<number> {
   const to = reference ?? name;
-  const isPlace = to.startsWith("oci:") || to.startsWith("store:");
-  if (isPlace || !isQualified(to))
+  const isLocation = hasLocationPrefix(to);
+  if (isLocation || !isQualified(to))
     throw usageError(
       `push takes a reference with a registry, such as ghcr.io/org/my-function:v1, not ${JSON.stringify(to)}`,
-      isPlace ? ["`xfn copy` copies to layouts and names of the store"] : [],
+      isLocation ? ["`xfn copy` copies to layouts and names of the store"] : [],
     );
-  const from = name.startsWith("oci:") || name.startsWith("store:") ? name : `store:${name}`;
+  const from = hasLocationPrefix(name) ? name : `store:${name}`;
   return runCopy(from, to, flags, output, ["pushing", "pushed"]);
 }
 

@@ -1,4 +1,4 @@
-import { parseReference } from "@xfn/oci-rootfs";
+import { parseReference } from "@xfn/oci-rootfs/image-name";
 import { ExitCode } from "../errors.ts";
 import { explainImageError } from "../explain-image-error.ts";
 import { interruptible } from "../interrupt.ts";
@@ -21,7 +21,7 @@ export async function runPull(text: string, flags: PullFlags, output: Output): P
   return interruptible(async (signal) => {
     try {
       // With its registry, so that an image of the same short name that was built here does not stand in for it.
-      const reference = parseReference(text, flags.registry === undefined ? {} : { defaultRegistry: flags.registry });
+      const reference = parseReference(text, { defaultRegistry: flags.registry });
       const store = await openImageStore(flags.cacheDir);
       const image = await store.image(reference.toString(), {
         ...registries,

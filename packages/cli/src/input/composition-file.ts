@@ -1,7 +1,8 @@
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { type Composition, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import { asInputError, documentsOf, place } from "./documents.ts";
 import { InputError } from "./input-error.ts";
 import { STDIN, sourceName } from "./read-input.ts";
@@ -40,10 +41,7 @@ export async function readComposition(
   return { ...composition, spec: { ...composition.spec, functions } };
 }
 
-/** An image reference in which a relative `oci:` folder is seen from the file that names it; stdin counts as the working directory. */
+/** Makes a relative `oci:` directory absolute, relative to the file that names it; stdin counts as the working directory. */
 export function absoluteImage(image: string, file: string): string {
-  if (!image.startsWith("oci:")) return image;
-  const folder = image.slice("oci:".length);
-  // An empty one is for the store to refuse: resolving it would make it the file's own folder.
-  return folder === "" ? image : `oci:${resolve(file === STDIN ? "." : dirname(file), folder)}`;
+  return resolveImageName(image, file === STDIN ? "." : dirname(file));
 }

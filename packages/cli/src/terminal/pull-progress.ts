@@ -1,4 +1,5 @@
 import type { OnProgress, Progress } from "@xfn/oci-rootfs";
+import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { Output } from "./output.ts";
 
@@ -42,7 +43,7 @@ export function pullProgress(
 }
 
 function verb(image: string): readonly [string, string] {
-  return image.startsWith("oci:") ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
+  return isLayoutName(image) ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
 }
 
 const BAR = 24;

@@ -1,4 +1,4 @@
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { keyValues } from "../build/flag-values.ts";
 import { ExitCode, usageError } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
@@ -39,13 +39,9 @@ export async function runXpkgPush(reference: string, flags: XpkgPushFlags, outpu
 
 // As Crossplane finds packages: by a name with a registry, and by a tag. A layout is for where there is no network.
 function checkReference(text: string): void {
-  if (text.startsWith("oci:")) return;
-  try {
-    const { qualified, tag, digest } = parseReference(text);
-    if (qualified && tag !== undefined && digest === undefined) return;
-  } catch (error) {
-    if (!(error instanceof ImageError)) throw error;
-  }
+  const name = tryParseImageName(text);
+  if (name?.kind === "layout") return;
+  if (name?.qualified === true && name.tag !== undefined && name.digest === undefined) return;
   throw usageError(
     `push takes REGISTRY/REPOSITORY:TAG, such as ghcr.io/org/my-function:v1.0.0, or oci:DIR:TAG, not ${JSON.stringify(text)}`,
   );

@@ -1,8 +1,9 @@
 import { constants, copyFileSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
+import { isLayoutName, parseLayoutName, parseReference, storeNames } from "../image/image-name.ts";
 import type { Descriptor } from "../image/manifest.ts";
-import { layoutWriter, parseLayoutName } from "../store/layout.ts";
-import { internalsOf, localNameOf, type Store } from "../store/store.ts";
+import { layoutWriter } from "../store/layout.ts";
+import { internalsOf, type Store } from "../store/store.ts";
 
 /** Where the pieces of a built image go. */
 export interface BuildTarget {
@@ -18,7 +19,7 @@ export interface BuildTarget {
 
 /** The target that a name means: an OCI layout for `oci:DIR[:TAG]`, else the store. */
 export function buildTarget(store: Store, name: string): BuildTarget {
-  return name.startsWith("oci:") ? layoutTarget(name) : storeTarget(store, name);
+  return isLayoutName(name) ? layoutTarget(name) : storeTarget(store, name);
 }
 
 /** Brings a layer of the base to the target. @throws ImageError NotFound where the store no longer holds it */
@@ -35,8 +36,8 @@ export function copyBlob(store: Store, target: BuildTarget, blob: Descriptor): v
 }
 
 function layoutTarget(name: string): BuildTarget {
-  const { dir, tag } = parseLayoutName(name);
-  const writer = layoutWriter(dir);
+  const layout = parseLayoutName(name);
+  const writer = layoutWriter(layout.dir);
   return {
     has: (digest) => writer.has(digest),
     temporary: () => writer.temporary(),
@@ -44,15 +45,15 @@ function layoutTarget(name: string): BuildTarget {
     write: (digest, bytes) => writer.write(digest, bytes),
     discard: (temporary) => writer.discard(temporary),
     finish(top) {
-      writer.tag(top, tag);
-      return `oci:${dir}${tag === undefined ? "" : `:${tag}`}`;
+      writer.tag(top, layout.tag);
+      return layout.toString();
     },
   };
 }
 
 function storeTarget(store: Store, name: string): BuildTarget {
   const { directory, images, names } = internalsOf(store);
-  const filed = localNameOf(name);
+  const [storedName] = storeNames(parseReference(name));
   return {
     // Only the base is asked for, and that is where it comes from.
     has: () => true,
@@ -61,8 +62,8 @@ function storeTarget(store: Store, name: string): BuildTarget {
     write: (digest, bytes) => images.keepDocument(digest, bytes),
     discard: (temporary) => directory.remove(temporary),
     finish({ mediaType, digest, size }) {
-      names.put({ name: filed, target: { mediaType, digest, size }, manifests: {}, built: true });
-      return filed;
+      names.put({ name: storedName, target: { mediaType, digest, size }, manifests: {}, built: true });
+      return storedName;
     },
   };
 }

@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImageError } from "../base/errors.ts";
-import { parseReference } from "./image-name.ts";
+import {
+  formatLayoutName,
+  hasLocationPrefix,
+  parseImageLocation,
+  parseImageName,
+  parseReference,
+  parseRegistry,
+  resolveImageName,
+  storeNames,
+  tryParseImageName,
+} from "./image-name.ts";
 
 const DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 
@@ -103,4 +113,57 @@ describe("parseReference", () => {
       }),
     );
   });
+});
+
+describe("layout names", () => {
+  test.each([
+    ["oci:/images/fn", "/images/fn", undefined],
+    ["oci:/images/fn:v1", "/images/fn", "v1"],
+    ["oci:/images/a:b/fn", "/images/a:b/fn", undefined],
+    ["oci:fn", `${process.cwd()}/fn`, undefined],
+  ])("%s is the directory %s, tag %s", (text, dir, tag) => {
+    const name = parseImageName(text);
+    expect(name).toMatchObject({ kind: "layout", dir, ...(tag !== undefined && { tag }) });
+    expect(name.toString()).toBe(formatLayoutName(dir, tag));
+    expect(parseImageName(name.toString()).toString()).toBe(name.toString());
+  });
+
+  test("an empty one is refused", () => {
+    expect(() => parseImageName("oci:")).toThrow(expect.objectContaining({ code: "InvalidReference" }));
+    expect(tryParseImageName("oci:")).toBeUndefined();
+  });
+
+  test.each([
+    ["oci:fn:v1", "oci:/base/fn:v1"],
+    ["oci:../fn", "oci:/fn"],
+    ["oci:/images/fn", "oci:/images/fn"],
+    ["oci:", "oci:"],
+    ["busybox:1", "busybox:1"],
+  ])("%s resolves to %s below /base", (text, resolved) => {
+    expect(resolveImageName(text, "/base")).toBe(resolved);
+  });
+});
+
+describe("locations", () => {
+  test.each([
+    ["store:ghcr.io/org/fn", "store"],
+    ["fn:v1", "store"],
+    ["ghcr.io/org/fn", "registry"],
+    ["oci:/images/fn", "layout"],
+  ])("%s is of the kind %s", (text, kind) => {
+    expect(parseImageLocation(text).kind).toBe(kind);
+    expect(hasLocationPrefix(text)).toBe(text.startsWith("oci:") || text.startsWith("store:"));
+  });
+
+  test("the store is searched for the local name first", () => {
+    expect(storeNames(parseReference("fn"))).toEqual(["fn:latest", "docker.io/library/fn:latest"]);
+    expect(storeNames(parseReference("ghcr.io/fn"))).toEqual(["ghcr.io/fn:latest"]);
+  });
+});
+
+test("a registry is read as references spell it", () => {
+  expect(parseRegistry("Index.Docker.io")).toBe("docker.io");
+  expect(parseRegistry("Registry.example:5000")).toBe("registry.example:5000");
+  expect(() => parseRegistry("https://registry.example")).toThrow(ImageError);
+  expect(tryParseImageName("Not A Name")).toBeUndefined();
 });

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImageError } from "../base/errors.ts";
-import { parseReference } from "../image/image-name.ts";
-import { parsePlace } from "../transfer/image-location.ts";
+import { parseImageLocation, parseReference } from "../image/image-name.ts";
 import { parseChallenges } from "./auth.ts";
 import { parseDockerConfig } from "./docker-config.ts";
 import { retryAfter } from "./failure.ts";
@@ -79,7 +78,7 @@ describe("any text", () => {
     });
   });
 
-  test("as a mirror, an image's name or a place: what is read reads the same again", () => {
+  test("as a mirror, an image's name or a location: what is read reads the same again", () => {
     const pieces = [
       "r.example",
       ":5000",
@@ -106,6 +105,6 @@ describe("any text", () => {
       const name = parseReference(text).toString();
       expect(parseReference(name).toString()).toBe(name);
     });
-    answers(texts(...pieces), (text) => void parsePlace(text));
+    answers(texts(...pieces), (text) => void parseImageLocation(text));
   });
 });

@@ -1,7 +1,7 @@
 import { retrying } from "../base/retry.ts";
 import { parseDigest } from "../image/digest.ts";
-import type { Descriptor } from "../image/manifest.ts";
 import type { Reference } from "../image/image-name.ts";
+import type { Descriptor } from "../image/manifest.ts";
 import { type BlobUpload, checkDigest, pushScope, type UploadOutcome, uploadBlob } from "./blob-upload.ts";
 import { RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./options.ts";

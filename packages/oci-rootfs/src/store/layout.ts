@@ -1,11 +1,11 @@
-import { createReadStream, existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { createReadStream, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { makeFolder } from "../base/make-folder.ts";
 import { digestOf, isOfDigest, parseDigest } from "../image/digest.ts";
+import type { LayoutName } from "../image/image-name.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
 import { type Descriptor, type ImageIndex, MAX_MANIFEST_BYTES, parseLayoutIndex } from "../image/manifest.ts";
-import { isTag } from "../image/image-name.ts";
 import { readSmallFile } from "./store-directory.ts";
 
 /** Annotation that carries a layout's tag (OCI image-spec, "Pre-Defined Annotation Keys"). */
@@ -13,31 +13,8 @@ export const REF_NAME = "org.opencontainers.image.ref.name";
 
 const READ_BYTES = 256 * 1024;
 
-/** An OCI image layout on disk. */
-export interface LayoutReference {
-  /** Absolute. */
-  readonly dir: string;
-  readonly tag?: string;
-}
-
-/** Whether an image's name means a layout. */
-export function isLayoutName(name: string): boolean {
-  return name.startsWith("oci:");
-}
-
-/** Reads `oci:DIR[:TAG]`. A directory whose own name has a colon is found as well. Relative to the working directory. */
-export function parseLayoutName(name: string): LayoutReference {
-  const rest = name.slice("oci:".length);
-  if (rest === "") throw new ImageError("InvalidReference", "expected oci:DIR or oci:DIR:TAG", { image: name });
-  const colon = rest.lastIndexOf(":");
-  const tag = rest.slice(colon + 1);
-  if (colon <= 0 || !isTag(tag) || existsSync(join(rest, "index.json"))) return { dir: resolve(rest) };
-  return { dir: resolve(rest.slice(0, colon)), tag };
-}
-
 /** A layout as a source of images. Nothing in it is trusted: blobs are verified like a registry's. */
-export function layoutSource(reference: LayoutReference): ImageSource {
-  const { dir } = reference;
+export function layoutSource({ dir }: Pick<LayoutName, "dir">): ImageSource {
   const blobPath = (digest: string): string => {
     const { algorithm, hex } = parseDigest(digest);
     return join(dir, "blobs", algorithm, hex);
@@ -67,7 +44,7 @@ function readManifest(path: string, digest: string): SourceManifest {
 }
 
 /** The layout's manifest or index for a tag; without a tag the only one there is. @throws ImageError NotFound */
-export function readLayoutEntry({ dir, tag }: LayoutReference): Descriptor {
+export function readLayoutEntry({ dir, tag }: Pick<LayoutName, "dir" | "tag">): Descriptor {
   const index = readLayoutIndex(dir);
   if (index === undefined)
     throw new ImageError("NotFound", `${join(dir, "index.json")} does not exist: not an OCI layout`);

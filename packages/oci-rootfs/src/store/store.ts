@@ -3,17 +3,17 @@ import { ImageError } from "../base/errors.ts";
 import { fileStamp } from "../base/file-stamp.ts";
 import type { OnProgress } from "../base/progress.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
+import { type LayoutName, parseImageName, parseReference, type Reference, storeNames } from "../image/image-name.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import { type ImageConfig, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
-import { parseReference, type Reference } from "../image/image-name.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "../layer/limits.ts";
 import type { Owner } from "../layer/writer.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
 import { ImageStore, type ReadyImage } from "./image-store.ts";
 import { LayerStore } from "./layer-store.ts";
-import { isLayoutName, layoutSource, parseLayoutName, readLayoutEntry } from "./layout.ts";
+import { layoutSource, readLayoutEntry } from "./layout.ts";
 import { Leases } from "./leases.ts";
 import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
 import { openStoreDirectory, type StoreDirectory } from "./store-directory.ts";
@@ -129,9 +129,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     async image(name, imageOptions = {}) {
       throwIfAborted(imageOptions.signal);
       try {
-        return await (isLayoutName(name)
-          ? layoutImage(inside, name, imageOptions)
-          : namedImage(inside, name, imageOptions));
+        const parsed = parseImageName(name, imageOptions);
+        return await (parsed.kind === "layout"
+          ? layoutImage(inside, parsed, imageOptions)
+          : namedImage(inside, parsed, imageOptions));
       } catch (error) {
         throw ImageError.from(error, { image: name });
       }
@@ -158,8 +159,7 @@ function attempt<T>(work: () => T): T {
 }
 
 function removeImage({ directory, names, leases }: StoreInternals, text: string): PruneResult {
-  const reference = parseReference(text);
-  const name = [localNameOf(text), reference.toString(), text].find((one) => names.get(one) !== undefined);
+  const name = storeNames(parseReference(text)).find((one) => names.get(one) !== undefined);
   if (name === undefined) throw new ImageError("NotFound", "the store has no image of that name", { image: text });
   const result = collectGarbage(directory, names, leases, {}, new Set([name]));
   if (result.images.length === 0)
@@ -167,10 +167,13 @@ function removeImage({ directory, names, leases }: StoreInternals, text: string)
   return result;
 }
 
-/** The name under which something built here is filed. */
-export function localNameOf(name: string): string {
-  const reference = parseReference(name);
-  return reference.qualified ? reference.toString() : reference.localName;
+/** The record of an image, by the names that the store may have it under, else by its digest. */
+export function findRecord(inside: StoreInternals, reference: Reference): NameRecord | undefined {
+  for (const name of storeNames(reference)) {
+    const record = inside.names.get(name);
+    if (record !== undefined) return record;
+  }
+  return byDigest(inside, reference);
 }
 
 function tagImage({ images, names }: StoreInternals, name: string, digest: string): void {
@@ -178,21 +181,18 @@ function tagImage({ images, names }: StoreInternals, name: string, digest: strin
   if (bytes === undefined)
     throw new ImageError("NotFound", "the store holds no such manifest", { image: name, digest });
   names.put({
-    name: localNameOf(name),
+    name: storeNames(parseReference(name))[0],
     target: { mediaType: "", digest, size: bytes.length },
     manifests: {},
     built: true,
   });
 }
 
-async function namedImage(inside: StoreInternals, text: string, options: ImageOptions): Promise<Image> {
-  const { pullPolicy = "IfNotPresent", platform = hostPlatform(), defaultRegistry } = options;
-  const reference = parseReference(text, defaultRegistry === undefined ? {} : { defaultRegistry });
-  const fullName = reference.toString();
-  const local = reference.qualified ? undefined : inside.names.get(reference.localName);
-  if (local !== undefined) return fromStore(inside, local, platform, options);
+async function namedImage(inside: StoreInternals, reference: Reference, options: ImageOptions): Promise<Image> {
+  const { pullPolicy = "IfNotPresent", platform = hostPlatform() } = options;
+  const record = findRecord(inside, reference);
+  if (record?.name === reference.localName) return fromStore(inside, record, platform, options);
   if (pullPolicy !== "Always") {
-    const record = inside.names.get(fullName) ?? byDigest(inside, reference, fullName);
     const found =
       record === undefined ? undefined : await fromStore(inside, record, platform, options).catch(unlessMissing);
     if (found !== undefined) return found;
@@ -202,12 +202,17 @@ async function namedImage(inside: StoreInternals, text: string, options: ImageOp
   return pull(inside, reference, platform, options);
 }
 
-/** What a digest stands for is known whatever name it came under. */
-function byDigest({ images }: StoreInternals, { digest }: Reference, name: string): NameRecord | undefined {
-  if (digest === undefined) return undefined;
-  const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
-  if (bytes === undefined) return undefined;
-  return { name, target: { mediaType: "", digest, size: bytes.length }, manifests: {}, built: false };
+/** A digest identifies its content, whatever name that was stored under. */
+function byDigest({ images }: StoreInternals, reference: Reference): NameRecord | undefined {
+  const { digest } = reference;
+  const bytes = digest === undefined ? undefined : images.readDocument(digest, MAX_MANIFEST_BYTES);
+  if (digest === undefined || bytes === undefined) return undefined;
+  return {
+    name: reference.toString(),
+    target: { mediaType: "", digest, size: bytes.length },
+    manifests: {},
+    built: false,
+  };
 }
 
 /** A store that has lost a part of an image fetches it again. */
@@ -271,20 +276,19 @@ async function pull(
 /** Entries of layouts, by what shows that `index.json` is still the same file. */
 const layoutEntries = new WeakMap<StoreInternals, Map<string, { stamp: string; manifest: string }>>();
 
-async function layoutImage(inside: StoreInternals, text: string, options: ImageOptions): Promise<Image> {
+async function layoutImage(inside: StoreInternals, layout: LayoutName, options: ImageOptions): Promise<Image> {
   const { images } = inside;
   const { platform = hostPlatform(), onProgress, signal } = options;
-  const reference = parseLayoutName(text);
-  const name = `oci:${reference.dir}${reference.tag === undefined ? "" : `:${reference.tag}`}`;
+  const name = layout.toString();
   const cache = layoutEntries.get(inside) ?? new Map<string, { stamp: string; manifest: string }>();
   layoutEntries.set(inside, cache);
   const key = `${name} ${printPlatform(platform)}`;
-  const stamp = fileStamp(join(reference.dir, "index.json")) ?? "";
+  const stamp = fileStamp(join(layout.dir, "index.json")) ?? "";
   const cached = cache.get(key);
   const known = cached?.stamp === stamp ? images.find(cached.manifest) : undefined;
   if (known !== undefined) return named(name, known);
-  const entry = readLayoutEntry(reference);
-  const source = layoutSource(reference);
+  const entry = readLayoutEntry(layout);
+  const source = layoutSource(layout);
   const top = await source.manifest({ digest: entry.digest }, signal);
   if (top.bytes.length !== entry.size)
     throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);

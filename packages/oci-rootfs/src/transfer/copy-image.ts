@@ -2,6 +2,7 @@ import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES, type Progress } from "../base/progress.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { type ContentGraph, type CopiedManifest, platformsAtHand, readContentGraph } from "../image/content-graph.ts";
+import { type ImageLocation, parseImageLocation } from "../image/image-name.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import type { ImageTarget } from "../image/image-target.ts";
 import { type Descriptor, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
@@ -9,7 +10,7 @@ import { hostPlatform, type Platform, printPlatform, satisfies } from "../image/
 import type { RegistryAuth } from "../registry/auth.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { internalsOf, type Store } from "../store/store.ts";
-import { type ImagePlace, knownRepositories, openSource, openTarget, parsePlace } from "./image-location.ts";
+import { knownRepositories, openSource, openTarget } from "./image-location.ts";
 
 export interface CopyOptions extends Omit<RegistryOptions, "auth"> {
   /** `store:NAME`, or a name without a registry; `oci:DIR[:TAG]`; or a reference with a registry. */
@@ -74,7 +75,7 @@ export async function copyImage(options: CopyOptions): Promise<CopiedImage> {
 async function copy(options: CopyOptions, stop: AbortController): Promise<CopiedImage> {
   const { store, fromAuth, toAuth } = options;
   const { signal } = stop;
-  const [from, to] = [parsePlace(options.from), parsePlace(options.to)];
+  const [from, to] = [parseImageLocation(options.from), parseImageLocation(options.to)];
   const at = <T>(image: string, work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       throw ImageError.from(error, { image });
@@ -116,14 +117,18 @@ function platformInStore(
 }
 
 /** Where the target's registry may have a blob already. */
-function mounts(options: CopyOptions, from: ImagePlace, to: ImagePlace): (blob: Descriptor) => string | undefined {
+function mounts(
+  options: CopyOptions,
+  from: ImageLocation,
+  to: ImageLocation,
+): (blob: Descriptor) => string | undefined {
   const { mountFrom, store } = options;
   if (to.kind !== "registry") return () => undefined;
-  const { registry, repository } = to.reference;
+  const { registry, repository } = to;
   const other = (name: string | undefined): string | undefined => (name === repository ? undefined : name);
   if (mountFrom !== undefined) return () => other(mountFrom);
   if (from.kind === "registry") {
-    const near = from.reference.registry === registry ? other(from.reference.repository) : undefined;
+    const near = from.registry === registry ? other(from.repository) : undefined;
     return () => near;
   }
   let known: ReadonlyMap<string, string> | undefined;

@@ -1,35 +1,27 @@
 import { createReadStream, statSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 import { isOfDigest } from "../image/digest.ts";
+import {
+  type ImageLocation,
+  type LayoutName,
+  type Reference,
+  type StoreName,
+  storeNames,
+  tryParseImageName,
+} from "../image/image-name.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
 import type { ImageTarget } from "../image/image-target.ts";
 import { type Descriptor, isIndex, MAX_MANIFEST_BYTES, parseManifestOrIndex } from "../image/manifest.ts";
-import { parseReference, type Reference } from "../image/image-name.ts";
 import { RegistryClient } from "../registry/client.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { RegistryWriter } from "../registry/writer.ts";
-import { isLayoutName, layoutSource, layoutWriter, parseLayoutName, readLayoutEntry } from "../store/layout.ts";
-import { internalsOf, localNameOf, type Store, type StoreInternals } from "../store/store.ts";
+import { layoutSource, layoutWriter, readLayoutEntry } from "../store/layout.ts";
+import { findRecord, internalsOf, type Store, type StoreInternals } from "../store/store.ts";
 import { writeVerified } from "./write-verified.ts";
 
 const READ_BYTES = 256 * 1024;
 
-/** Where an image is, or is to be: `store:NAME`, `oci:DIR[:TAG]`, or a reference with a registry. */
-export type ImagePlace =
-  | { readonly kind: "store"; readonly name: string }
-  | { readonly kind: "layout"; readonly name: string }
-  | { readonly kind: "registry"; readonly reference: Reference };
-
-/** Reads a place. A name without a registry is one of the store. @throws ImageError InvalidReference */
-export function parsePlace(text: string): ImagePlace {
-  if (isLayoutName(text)) return { kind: "layout", name: text };
-  const inStore = text.startsWith("store:");
-  const name = inStore ? text.slice("store:".length) : text;
-  const reference = parseReference(name);
-  return inStore || !reference.qualified ? { kind: "store", name } : { kind: "registry", reference };
-}
-
-/** An image that is there, by its manifest or index. */
+/** An image that exists, with its manifest or index. */
 export interface OpenedSource {
   readonly source: ImageSource;
   /** The full name. */
@@ -39,34 +31,33 @@ export interface OpenedSource {
 
 /** @throws ImageError NotFound, and those of registries */
 export async function openSource(
-  place: ImagePlace,
+  location: ImageLocation,
   store: Store | undefined,
   options: RegistryOptions,
   signal: AbortSignal,
 ): Promise<OpenedSource> {
-  switch (place.kind) {
+  switch (location.kind) {
     case "layout": {
-      const reference = parseLayoutName(place.name);
-      const source = layoutSource(reference);
-      const { digest, mediaType } = readLayoutEntry(reference);
+      const source = layoutSource(location);
+      const { digest, mediaType } = readLayoutEntry(location);
       const top = await source.manifest({ digest }, signal);
-      const name = `oci:${reference.dir}${reference.tag === undefined ? "" : `:${reference.tag}`}`;
-      return { source, name, top: { ...top, mediaType } };
+      return { source, name: location.toString(), top: { ...top, mediaType } };
     }
     case "store": {
       const inside = internalsOf(needed(store));
-      const { name, digest, mediaType } = findInStore(inside, place.name);
+      const record = findRecord(inside, location.reference);
+      if (record === undefined) throw new ImageError("NotFound", "not in the local store", { image: location.name });
+      const { digest, mediaType } = record.target;
       const source = storeSource(inside);
       const top = await source.manifest({ digest }, signal);
-      return { source, name, top: mediaType === "" ? top : { ...top, mediaType } };
+      return { source, name: record.name, top: mediaType === "" ? top : { ...top, mediaType } };
     }
     case "registry": {
-      const { reference } = place;
-      const source = new RegistryClient(reference, options);
+      const source = new RegistryClient(location, options);
       try {
-        const { digest, tag = "latest" } = reference;
+        const { digest, tag = "latest" } = location;
         const top = await source.manifest(digest === undefined ? { tag } : { digest }, signal);
-        return { source, name: reference.toString(), top };
+        return { source, name: location.toString(), top };
       } catch (error) {
         await source.close();
         throw error;
@@ -82,37 +73,20 @@ export interface TargetOptions {
   readonly mountFrom: (blob: Descriptor) => string | undefined;
 }
 
-export function openTarget(place: ImagePlace, store: Store | undefined, options: TargetOptions): ImageTarget {
-  switch (place.kind) {
+export function openTarget(location: ImageLocation, store: Store | undefined, options: TargetOptions): ImageTarget {
+  switch (location.kind) {
     case "layout":
-      return layoutTarget(place.name);
+      return layoutTarget(location);
     case "store":
-      return storeTarget(internalsOf(needed(store)), place.name);
+      return storeTarget(internalsOf(needed(store)), location);
     case "registry":
-      return registryTarget(place.reference, options);
+      return registryTarget(location, options);
   }
 }
 
 function needed(store: Store | undefined): Store {
   if (store === undefined) throw new TypeError("a name of the store needs the option store");
   return store;
-}
-
-function findInStore(
-  { names, images }: StoreInternals,
-  text: string,
-): { name: string; digest: string; mediaType: string } {
-  const reference = parseReference(text);
-  // As `Store.image` looks them up: what was built here first.
-  const candidates = reference.qualified ? [reference.toString()] : [reference.localName, reference.toString()];
-  for (const name of candidates) {
-    const record = names.get(name);
-    if (record !== undefined) return { name, digest: record.target.digest, mediaType: record.target.mediaType };
-  }
-  const { digest } = reference;
-  if (digest !== undefined && images.readDocument(digest, MAX_MANIFEST_BYTES) !== undefined)
-    return { name: text, digest, mediaType: "" };
-  throw new ImageError("NotFound", "not in the local store", { image: text });
 }
 
 function storeSource({ images, directory }: StoreInternals): ImageSource {
@@ -136,11 +110,10 @@ function lost(digest: string): ImageError {
   return new ImageError("NotFound", "not in the local store: pull or build the image again", { digest });
 }
 
-function layoutTarget(text: string): ImageTarget {
-  const { dir, tag } = parseLayoutName(text);
-  const writer = layoutWriter(dir);
+function layoutTarget(layout: LayoutName): ImageTarget {
+  const writer = layoutWriter(layout.dir);
   return {
-    name: `oci:${dir}${tag === undefined ? "" : `:${tag}`}`,
+    name: layout.toString(),
     // Blobs are looked for one by one: nobody promises that a layout is whole.
     hasManifest: async () => false,
     async blob({ descriptor, open, onBytes, signal }) {
@@ -158,15 +131,14 @@ function layoutTarget(text: string): ImageTarget {
     manifest: async ({ digest }, bytes) => writer.write(digest, bytes),
     async finish(descriptor, bytes) {
       writer.write(descriptor.digest, bytes);
-      writer.tag(descriptor, tag);
+      writer.tag(descriptor, layout.tag);
     },
     async close() {},
   };
 }
 
-function storeTarget({ directory, images, layers, names }: StoreInternals, text: string): ImageTarget {
-  const name = localNameOf(text);
-  const { qualified } = parseReference(text);
+function storeTarget({ directory, images, layers, names }: StoreInternals, { reference }: StoreName): ImageTarget {
+  const [name] = storeNames(reference);
   return {
     name,
     hasManifest: async () => false,
@@ -186,7 +158,7 @@ function storeTarget({ directory, images, layers, names }: StoreInternals, text:
     async finish({ mediaType, digest, size }, bytes) {
       images.keepDocument(digest, bytes);
       // A name with a registry can be asked for there again; others are the store's own.
-      names.put({ name, target: { mediaType, digest, size }, manifests: {}, built: !qualified });
+      names.put({ name, target: { mediaType, digest, size }, manifests: {}, built: !reference.qualified });
     },
     async close() {},
   };
@@ -221,8 +193,8 @@ export function knownRepositories(store: Store, registry: string): ReadonlyMap<s
     // What was only built here is at no registry, whatever it is called.
     if (record.built) continue;
     try {
-      const reference = parseReference(record.name);
-      if (reference.registry !== registry || !reference.qualified) continue;
+      const reference = tryParseImageName(record.name);
+      if (reference?.kind !== "registry" || reference.registry !== registry || !reference.qualified) continue;
       for (const manifest of [record.target.digest, ...Object.values(record.manifests)]) {
         const bytes = images.readDocument(manifest, MAX_MANIFEST_BYTES);
         const document = bytes === undefined ? undefined : parseManifestOrIndex(bytes);

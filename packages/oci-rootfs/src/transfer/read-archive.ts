@@ -4,12 +4,13 @@ import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { sorted } from "../build/build-config.ts";
 import { digestOf } from "../image/digest.ts";
+import { parseLayoutName } from "../image/image-name.ts";
 import { type Descriptor, type ImageConfig, MAX_CONFIG_BYTES, MAX_LAYERS, parseConfig } from "../image/manifest.ts";
 import { OCI_CONFIG, OCI_INDEX, OCI_LAYER_GZIP, OCI_LAYER_ZSTD, OCI_MANIFEST } from "../image/media-types.ts";
 import { type Platform, printPlatform } from "../image/platform.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
-import { type LayoutWriter, layoutWriter, parseLayoutName } from "../store/layout.ts";
+import { type LayoutWriter, layoutWriter } from "../store/layout.ts";
 import { type ArchivePart, type ArchiveParts, findPart, unpackParts } from "./archive-entries.ts";
 
 export interface ReadArchiveOptions {

@@ -1,4 +1,5 @@
 import { ImageError } from "../base/errors.ts";
+import { parseImageLocation } from "../image/image-name.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import {
   chooseManifest,
@@ -15,7 +16,7 @@ import { decompressed } from "../layer/decompress.ts";
 import { TarReader } from "../layer/tar-entries.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import type { Store } from "../store/store.ts";
-import { openSource, parsePlace } from "./image-location.ts";
+import { openSource } from "./image-location.ts";
 
 export interface LayerFileOptions extends RegistryOptions {
   /** `store:NAME`, or a name without a registry; `oci:DIR[:TAG]`; or a reference with a registry. */
@@ -46,7 +47,7 @@ export async function readLayerFile(options: LayerFileOptions): Promise<Buffer |
   const { from, store, isLayer, platform } = options;
   const signal = options.signal ?? new AbortController().signal;
   try {
-    const { source, top } = await openSource(parsePlace(from), store, options, signal);
+    const { source, top } = await openSource(parseImageLocation(from), store, options, signal);
     try {
       const document = parseManifestOrIndex(top.bytes, top.mediaType);
       const manifest = isIndex(document)

@@ -14,10 +14,11 @@ import { pack } from "tar-stream";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { parseDigest } from "../image/digest.ts";
+import { parseLayoutName } from "../image/image-name.ts";
 import { isIndex, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES, parseManifestOrIndex } from "../image/manifest.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
-import { layoutSource, parseLayoutName, readLayoutEntry } from "../store/layout.ts";
+import { layoutSource, readLayoutEntry } from "../store/layout.ts";
 import { readSmallFile } from "../store/store-directory.ts";
 
 export interface WriteArchiveOptions {

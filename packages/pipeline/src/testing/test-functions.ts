@@ -1,6 +1,6 @@
-import { isAbsolute, resolve } from "node:path";
 import { type Composition, type CompositionFunction, closest } from "@xfn/composition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import { TestingError } from "./testing-error.ts";
@@ -40,7 +40,7 @@ export function runnerFor(given: TestFunctions): FunctionRunner {
       if (typeof found === "function") return inProcessRunner({ [image]: overBytes(found) }).run(image, input, options);
       if (found !== undefined) return found.run(image, input, options);
       if (runner === undefined) throw missingFunctions(steps, [...functions.keys()]);
-      return runner.run(absoluteImage(image, folder), input, options);
+      return runner.run(folder === undefined ? image : resolveImageName(image, folder), input, options);
     },
   };
 }
@@ -87,9 +87,4 @@ function title({ name, container }: CompositionFunction): string {
 
 function list(names: readonly string[]): string {
   return names.join(", ") || "none at all";
-}
-
-function absoluteImage(image: string, folder: string | undefined): string {
-  const path = image.startsWith("oci:") ? image.slice("oci:".length) : "";
-  return folder === undefined || path === "" || isAbsolute(path) ? image : `oci:${resolve(folder, path)}`;
 }

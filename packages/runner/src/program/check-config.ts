@@ -1,4 +1,4 @@
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ImageError, parseRegistry } from "@xfn/oci-rootfs";
 import { createRunnerServer, type RunnerServerOptions, RunnerSetupError } from "@xfn/runner-grpc";
 import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
 import type { OperatorPolicy } from "./operator-policy.ts";
@@ -113,7 +113,7 @@ function inFlags(error: RunnerSetupError, address: string): string {
 /** The host of a flag as image names spell it. */
 export function hostOf(flag: string, value: string, say: (problem: string) => void): string | undefined {
   try {
-    return parseReference("any", { defaultRegistry: value }).registry;
+    return parseRegistry(value);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     say(`${flag}: ${JSON.stringify(value)}: it is to be a host such as localhost:5000 or registry.example.org`);

@@ -1,5 +1,14 @@
-import { resolve } from "node:path";
-import { ImageError, parseReference } from "@xfn/oci-rootfs";
+import { ImageError } from "@xfn/oci-rootfs";
+import {
+  canonicalRegistry,
+  DEFAULT_REGISTRY,
+  isLayoutName,
+  isRegistry,
+  layoutPath,
+  parseReference,
+  type Reference,
+  resolveImageName,
+} from "@xfn/oci-rootfs/image-name";
 import { RunnerGrpcError } from "@xfn/runner-grpc";
 
 /** An image as its one name, and what patterns are held against. */
@@ -15,15 +24,13 @@ export interface NormalImage {
 /** Whether an image may be run. */
 export type ImagePattern = (image: NormalImage) => boolean;
 
-const LAYOUT = "oci:";
-
 /** The one name of an image: `busybox` and `index.docker.io/library/busybox:latest` are the same. @throws RunnerGrpcError `InvalidRequest` */
 export function normalImage(image: string, defaultRegistry: string | undefined): NormalImage {
-  if (image.startsWith(LAYOUT)) {
-    const path = image.slice(LAYOUT.length);
+  if (isLayoutName(image)) {
     // The caller's working directory is not ours.
-    if (!path.startsWith("/")) throw invalid(image, `${image}: a runner takes oci: and an absolute path`);
-    const place = `${LAYOUT}${resolve(path)}`;
+    if (layoutPath(image)?.startsWith("/") !== true)
+      throw invalid(image, `${image}: a runner takes oci: and an absolute path`);
+    const place = resolveImageName(image, "/");
     return { name: place, place, tag: undefined, digest: undefined };
   }
   const reference = readReference(image, defaultRegistry);
@@ -48,10 +55,10 @@ export function normalImage(image: string, defaultRegistry: string | undefined):
  * @throws Error that says what is wrong with it
  */
 export function parseImagePattern(text: string, defaultRegistry: string | undefined): ImagePattern {
-  if (text.startsWith(LAYOUT)) {
-    const path = text.slice(LAYOUT.length);
-    if (!path.startsWith("/")) throw new Error("a pattern of layouts is oci: and an absolute path");
-    const matches = placePattern(`${LAYOUT}${resolve(path)}`);
+  if (isLayoutName(text)) {
+    if (layoutPath(text)?.startsWith("/") !== true)
+      throw new Error("a pattern of layouts is oci: and an absolute path");
+    const matches = placePattern(resolveImageName(text, "/"));
     return ({ place }) => matches(place);
   }
   const [rest = "", digest, ...more] = text.split("@");
@@ -71,16 +78,16 @@ export function parseImagePattern(text: string, defaultRegistry: string | undefi
   const matchesPlace = tag === undefined && digest === undefined ? placePattern(named) : globPattern(named);
   const matchesTag = tag === undefined ? undefined : globPattern(tag);
   return (image) => {
-    if (image.place.startsWith(LAYOUT) || !matchesPlace(image.place)) return false;
+    if (isLayoutName(image.place) || !matchesPlace(image.place)) return false;
     if (digest !== undefined) return image.digest === digest;
     // Beside a digest a tag is decoration.
     return matchesTag === undefined || (image.digest === undefined && matchesTag(image.tag ?? ""));
   };
 }
 
-function readReference(image: string, defaultRegistry: string | undefined): ReturnType<typeof parseReference> {
+function readReference(image: string, defaultRegistry: string | undefined): Reference {
   try {
-    return parseReference(image, defaultRegistry === undefined ? {} : { defaultRegistry });
+    return parseReference(image, { defaultRegistry });
   } catch (error) {
     if (error instanceof ImageError) throw invalid(image, error.message);
     throw error;
@@ -91,17 +98,14 @@ function invalid(image: string, message: string): RunnerGrpcError {
   return new RunnerGrpcError("InvalidRequest", message, { image });
 }
 
-// As parseReference reads names: the first part is a registry if it has a dot or a port or is localhost.
-function normalPlace(place: string, defaultRegistry = "docker.io"): string {
+function normalPlace(place: string, defaultRegistry = DEFAULT_REGISTRY): string {
   const path = place.endsWith("/") ? place.slice(0, -1) : place;
   if (/^\*+$/.test(path)) return "**";
   const [first = "", ...others] = path.split("/");
-  const named = first === "localhost" || first.includes(".") || first.includes(":") || /^\*+$/.test(first);
-  const registry = (named ? first : defaultRegistry)
-    .toLowerCase()
-    .replace(/^(?:index|registry-1)\.docker\.io$/, "docker.io");
+  const named = isRegistry(first) || /^\*+$/.test(first);
+  const registry = canonicalRegistry(named ? first : defaultRegistry);
   const repository = named ? others : [first, ...others];
-  const official = registry === "docker.io" && repository.length === 1 && repository[0]?.startsWith("*") !== true;
+  const official = registry === DEFAULT_REGISTRY && repository.length === 1 && repository[0]?.startsWith("*") !== true;
   return [registry, ...(official ? ["library"] : []), ...repository].join("/");
 }
 

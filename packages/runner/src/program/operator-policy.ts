@@ -1,3 +1,4 @@
+import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import { DEFAULT_TIMEOUT_MS, type ResourceLimits, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { formatDuration } from "@xfn/units";
@@ -38,7 +39,7 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     new RunnerGrpcError("PermissionDenied", `${image}: ${why}`, { image });
   const normal = normalImage(image, policy.defaultRegistry);
   const { caller, ...asked } = options;
-  if (normal.place.startsWith("oci:") && caller.socket !== "path" && !policy.allowOciLayouts)
+  if (isLayoutName(normal.place) && caller.socket !== "path" && !policy.allowOciLayouts)
     throw refuse("this runner takes oci: images from callers on a path socket only (--allow-oci-layouts)");
   if (policy.allowImages.length > 0 && !policy.allowImages.some((allows) => allows(normal)))
     throw refuse(`this runner's operator does not allow the image ${normal.place} (--allow-image)`);

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { constants } from "node:os";
-import { resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import { ExitCode, onStopSignals, UsageError } from "@xfn/program";
 import { RunnerError } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-grpc";
@@ -56,7 +56,7 @@ export async function runOnce(
   try {
     const input = await readInput(file);
     interrupt.signal.throwIfAborted();
-    const output = await runner.run(absolute(image), input, {
+    const output = await runner.run(resolveImageName(image, "."), input, {
       timeoutMs: config.timeout,
       network: config.networkPolicy,
       pullPolicy: config.imagePullPolicy,
@@ -82,11 +82,6 @@ export async function runOnce(
     stopListening();
     await runner.close();
   }
-}
-
-function absolute(image: string): string {
-  const folder = image.startsWith("oci:") ? image.slice("oci:".length) : "";
-  return folder === "" ? image : `oci:${resolve(folder)}`;
 }
 
 function codeOf(error: unknown): unknown {
