@@ -5,18 +5,18 @@ import { target } from "../fuzz/target.ts";
 import { TARGETS, WEIGHTS } from "../fuzz/targets.ts";
 import { FuzzThread, share } from "../fuzz/watch.ts";
 
-// The same inputs each time: a change that breaks one is found, and nothing fails now and then. `npm run fuzz` makes new ones.
+// A fixed seed makes the test deterministic. `npm run fuzz` generates new inputs.
 const SEED = 20_231_101;
-// Finds what does not end in time. `npm run fuzz` takes the tenth of it, which a slow and busy machine may fail.
+// Ten times the limit of `npm run fuzz`, because tests also run on slow and busy machines.
 const MAX_TEST_MS = 10 * MAX_MS;
 const SHARES = share(20_000, WEIGHTS);
 
-test("every target has its share", () => {
+test("every target gets a share of the runs", () => {
   expect([...SHARES.keys()]).toEqual(Object.keys(TARGETS));
   expect([...SHARES.values()].reduce((sum, runs) => sum + runs, 0)).toBeGreaterThanOrEqual(20_000);
 });
 
-describe("hostile input is answered, or refused by a typed error, in time", () => {
+describe("every target accepts hostile input or rejects it with a typed error, in time", () => {
   const thread = new FuzzThread();
   afterAll(() => thread.close());
 
@@ -27,10 +27,10 @@ describe("hostile input is answered, or refused by a typed error, in time", () =
   });
 });
 
-describe("what is wrong is found", () => {
+describe("fuzz reports", () => {
   const typed = Object.assign(new Error("no"), { code: "No", retryable: false });
 
-  test("a crash, with its seed and the smallest input", () => {
+  test("a crash, with its seed and the smallest failing input", () => {
     const crashing = target<number>({
       input: fc.nat(1000),
       run: (input) => {
@@ -44,7 +44,7 @@ describe("what is wrong is found", () => {
     expect(failure).toMatch(/TypeError/);
   });
 
-  test("an input that is slow each time, and not one that was slow once", () => {
+  test("an input that is slow every time, but not an input that was slow once", () => {
     const slept: number[] = [];
     const slow = (times: number) =>
       target<number>({
@@ -59,7 +59,7 @@ describe("what is wrong is found", () => {
     expect(fuzz(slow(Number.POSITIVE_INFINITY), { runs: 1, seed: 1 }).failure).toMatch(/ms/);
   });
 
-  test("a typed error is an answer", () => {
+  test("a typed error as a rejection, not as a failure", () => {
     const refusing = target<number>({
       input: fc.nat(),
       run: () => {

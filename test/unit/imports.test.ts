@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { importsOf, packageOf } from "./imports.ts";
 
-test("every kind of import is found, and nothing that only looks like one", () => {
+test("importsOf finds every kind of import, and ignores similar text", () => {
   const found = importsOf("test/unit/testdata/every-kind.ts").map(({ specifier }) => specifier);
   expect(found.toSorted()).toEqual([
     "./all.ts",
@@ -19,6 +19,6 @@ test.each([
   ["name/entry", "name"],
   ["node:fs", undefined],
   ["fs/promises", undefined],
-])("%s belongs to the package %s", (specifier, name) => {
+])("packageOf(%s) is %s", (specifier, name) => {
   expect(packageOf(specifier)).toBe(name);
 });

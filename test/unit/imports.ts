@@ -4,14 +4,14 @@ import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
 import { CHECKOUT } from "../harness/places.ts";
 
-/** One import, of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`. */
+/** An import of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`. */
 export interface Import {
   /** The importing file, relative to the checkout. */
   readonly file: string;
   readonly specifier: string;
 }
 
-/** A package.json, as far as these tests read it. */
+/** The fields of a package.json that these tests read. */
 export interface Manifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, { readonly default: string } | string>>;
@@ -20,18 +20,18 @@ export interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Reads a package.json below the checkout. */
+/** Reads the package.json of a folder of the checkout. */
 export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(CHECKOUT, folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** The files that match, relative to the checkout, in a stable order. */
+/** Returns the files that match, relative to the checkout, sorted. */
 export function files(...patterns: string[]): string[] {
   const skipped = (name: string): boolean => ["node_modules", "dist", "testdata"].includes(name.replace(/.*\//, ""));
   return globSync(patterns, { cwd: CHECKOUT, exclude: skipped }).toSorted();
 }
 
-/** What a file imports. */
+/** Returns the imports of a file, each specifier once. */
 export function importsOf(file: string): Import[] {
   const text = readFileSync(join(CHECKOUT, file), "utf8");
   const { module, program, errors } = parseSync(file, text);
@@ -59,24 +59,24 @@ function visit(value: unknown, look: (node: Node) => void): void {
   for (const child of Object.values(value)) visit(child, look);
 }
 
-/** Whether a specifier names a file (and not a package). */
+/** Whether a specifier names a file rather than a package. */
 export function isRelative(specifier: string): boolean {
   return specifier.startsWith(".") || specifier.startsWith("/");
 }
 
-/** The file that a relative import names, relative to the checkout. */
+/** Resolves a relative import to a file, relative to the checkout. */
 export function targetOf({ file, specifier }: Import): string {
   return join(dirname(file), specifier);
 }
 
-/** The package that a bare specifier names; undefined for a part of Node. */
+/** Returns the package that a bare specifier names, or undefined for a built-in module of Node. */
 export function packageOf(specifier: string): string | undefined {
   if (isBuiltin(specifier)) return undefined;
   const parts = specifier.split("/");
   return parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** Every file that these files reach by relative imports, themselves included. */
+/** Returns these files and all files that they reach through relative imports. */
 export function closureOf(entries: readonly string[]): string[] {
   const reached = new Set<string>();
   const queue = [...entries];

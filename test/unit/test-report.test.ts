@@ -6,8 +6,7 @@ import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/places.ts";
 
-// What CI believes: scripts/test-report.ts.
-
+// scripts/test-report.ts decides whether CI passes.
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "xfn-report-"));
@@ -34,7 +33,7 @@ function run(...args: string[]): { status: number | null; last: string | undefin
   return { status, last: stdout.trimEnd().split("\n").at(-1), stdout };
 }
 
-test("the last line sums up all reports", () => {
+test("the last line has the totals of all reports", () => {
   const one = report("1.json", "test/e2e/a.test.ts", [
     { fullName: "works", status: "passed" },
     { fullName: "breaks", status: "failed" },
@@ -43,7 +42,7 @@ test("the last line sums up all reports", () => {
   expect(run("--strict", one, two)).toMatchObject({ status: 1, last: "2 passed, 1 failed, 0 skipped" });
 });
 
-test("a skipped test fails a strict run, with its reason", () => {
+test("a skipped test fails a strict run, which prints the reason", () => {
   const path = report("1.json", "test/e2e/a.test.ts", [
     { fullName: "pulls", status: "skipped", meta: { missing: "crun is not installed" } },
   ]);
@@ -53,24 +52,24 @@ test("a skipped test fails a strict run, with its reason", () => {
   expect(run(path).status).toBe(0);
 });
 
-test("a skip that test/host-skips lists does not", () => {
+test("a skip that test/host-skips lists passes a strict run", () => {
   const path = report("1.json", "test/e2e/examples.test.ts", [{ fullName: "examples/go renders", status: "skipped" }]);
   expect(run("--strict", path)).toMatchObject({ status: 0, last: "0 passed, 0 failed, 1 skipped" });
 });
 
-test("a test that one user skips and another runs was not skipped", () => {
+test("a test that runs as one user and is skipped as another counts as run", () => {
   const one = report("1.json", "test/e2e/a.test.ts", [{ fullName: "mounts", status: "skipped" }]);
   const two = report("2.json", "test/e2e/a.test.ts", [{ fullName: "mounts", status: "passed" }]);
   expect(run("--strict", one, two)).toMatchObject({ status: 0, last: "1 passed, 0 failed, 0 skipped" });
 });
 
-test("a file that cannot be loaded counts as a failure", () => {
+test("a file that fails to load counts as a failure", () => {
   const path = report("1.json", "test/e2e/a.test.ts", [], "Cannot find module");
   expect(run("--strict", path)).toMatchObject({ status: 1, last: "0 passed, 1 failed, 0 skipped" });
 });
 
 test.each([
-  ["is not there", undefined],
+  ["is missing", undefined],
   ["is empty", ""],
 ])("a report that %s fails a strict run", (_, content) => {
   const path = join(folder, "none.json");
