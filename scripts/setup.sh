@@ -31,6 +31,36 @@ quietly() {
   return "$quiet_status"
 }
 
+# with_progress TITLE [COUNT] COMMAND...: names the work, then runs the command. On a terminal a line shows the seconds,
+# and what the function COUNT prints. The line ends with this shell, even after a signal that the subshell ignores.
+with_progress() {
+  title=$1
+  count=$2
+  shift 2
+  say "$title"
+  [ -t 2 ] || { "$@" && return 0 || return $?; }
+  (
+    seconds=0
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+      seconds=$((seconds + 1))
+      printf '\r\033[Kxfn: %s: %s s%s' "$title" "$seconds" "$($count)" >&2
+    done
+  ) &
+  ticker=$!
+  status=0
+  "$@" || status=$?
+  kill "$ticker" 2>/dev/null || :
+  wait "$ticker" 2>/dev/null || :
+  printf '\r\033[K' >&2
+  return "$status"
+}
+
+# npm unpacks in place: what is there so far.
+count_megabytes() {
+  set -- $(du -sk "$root/node_modules" 2>/dev/null)
+  printf ', %s of about 594 MB' "$((${1:-0} / 1024))"
+}
+
 setup() {
   origin=$root
   find_cache
@@ -190,15 +220,16 @@ prepare() {
   find_node
   before=$(source_files)
   if ! "$node" "$root/scripts/installed.ts"; then
-    say "installing packages (npm ci)"
-    run_npm "$root" ci || die "npm could not install the packages: see above"
+    with_progress "installing packages (npm ci)" count_megabytes run_npm "$root" ci || die "npm could not install the packages: see above"
   fi
-  say "building (tsc -b)"
-  (cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts) ||
-    die "the build failed: see above"
+  with_progress "building (tsc -b)" : build || die "the build failed: see above"
   printf '%s\n' "$recorded_node" "$before" "$(product_files)" >"$root/.xfn/state.new"
   mv "$root/.xfn/state.new" "$root/.xfn/state"
 }
+
+build() (
+  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts
+)
 
 find_npm() {
   command -v npm >/dev/null && return 0
@@ -227,11 +258,11 @@ find_node() {
   pin=$root/scripts/node/linux-$arch
   use_node ".xfn/node/node_modules/node-linux-$arch/bin/node"
   cmp -s "$pin/package-lock.json" "$root/.xfn/node/package-lock.json" && new_enough "$node" && return
-  say "bringing Node from the npm registry (Node $node_major or newer is not on the PATH)"
   rm -rf "$root/.xfn/node" "$root/.xfn/node.new"
   mkdir "$root/.xfn/node.new"
   cp "$pin/package.json" "$pin/package-lock.json" "$root/.xfn/node.new"
-  run_npm "$root/.xfn/node.new" ci || die "npm could not bring Node: see above"
+  with_progress "bringing Node from the npm registry (Node $node_major or newer is not on the PATH)" : \
+    run_npm "$root/.xfn/node.new" ci || die "npm could not bring Node: see above"
   mv "$root/.xfn/node.new" "$root/.xfn/node"
   new_enough "$node" || die "the Node of the npm registry does not run here: install Node $node_major or newer"
 }
@@ -286,7 +317,10 @@ can_apt() {
 }
 
 apt_install() {
-  say "installing $* (apt-get)"
+  with_progress "installing $* (apt-get)" : apt_update_and_install "$@"
+}
+
+apt_update_and_install() {
   quietly env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
     quietly env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
       -o DPkg::Lock::Timeout=300 "$@" </dev/null
