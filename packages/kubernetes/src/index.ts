@@ -1,4 +1,4 @@
-// What controllers need of Kubernetes: a client for any object, caches, queues, leader election, events.
+// The building blocks of controllers: a client for any object, caches, queues, leader election, events.
 export type { ClusterAccess, TlsOptions } from "./auth/access.ts";
 export { inClusterAccess } from "./auth/in-cluster.ts";
 export { type KubeconfigOptions, loadKubeconfig } from "./auth/kubeconfig.ts";
@@ -19,10 +19,10 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./client/client.ts";
-export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT, DEFAULT_TIMEOUT_MS } from "./client/connect.ts";
-export type { RateLimit } from "./client/rate-limit.ts";
+export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT } from "./client/connect.ts";
 export type { RequestOutcome } from "./client/request.ts";
 export { namingProblem } from "./client/resource-path.ts";
+export type { RateLimit } from "./client/token-bucket.ts";
 export { type ElectionOptions, electLeader, type HeldLease } from "./controller/elect-leader.ts";
 export type { EventRecorder } from "./controller/event-recorder.ts";
 export { type FairSlots, fairSlots, type Standing } from "./controller/fair-slots.ts";
@@ -39,4 +39,5 @@ export {
 export { whileHeld } from "./controller/while-held.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
 export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer/informer.ts";
-export { type InformersOptions, startInformers, withoutManagedFields } from "./informer/start-informers.ts";
+export type { InformersOptions } from "./informer/kind-informer.ts";
+export { startInformers } from "./informer/start-informers.ts";

@@ -1,26 +1,26 @@
-/** Where an API server is and who we are to it. Read from a kubeconfig or a service account, see `loadKubeconfig`. */
+/** The address of an API server and the client's credentials. See `loadKubeconfig`. */
 export interface ClusterAccess {
-  /** `https://host:port`, perhaps with a path: gateways in front of many servers have one. */
+  /** `https://host:port`, with a path if a gateway serves several clusters. */
   readonly server: string;
-  /** Asked for each connection, so that certificates may change. */
+  /** Called for each connection, because certificates may change. */
   tls(): Promise<TlsOptions>;
-  /** Headers that say who we are, asked for each request; a promise only where something must be fetched. */
+  /** Headers with the credentials, called for each request. Returns a promise only if it must fetch something. */
   headers(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
-  /** The server did not take our credentials: get new ones. False: there are no others. */
+  /** Fetches new credentials after the server rejected the current ones. Returns false if there are no others. */
   refresh(): Promise<boolean>;
-  /** A proxy that connections go through: `http://host:port`. */
+  /** An HTTP proxy for all connections: `http://host:port`. */
   readonly proxy?: string | undefined;
-  /** The namespace that the kubeconfig's context or the service account has. */
+  /** The namespace of the kubeconfig's context or of the service account. */
   readonly namespace?: string | undefined;
 }
 
-/** What `node:tls` needs. PEM texts. */
+/** Options of `node:tls`. Certificates and keys are PEM texts. */
 export interface TlsOptions {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
-  /** Another name than the URL's, in the server's certificate. */
+  /** The expected name in the server's certificate, if it differs from the URL's. */
   readonly serverName?: string | undefined;
-  /** Nothing of the server's certificate is checked. */
+  /** Accepts any certificate of the server. */
   readonly insecureSkipVerify?: boolean | undefined;
 }

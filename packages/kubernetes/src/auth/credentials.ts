@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ClusterAccess } from "./access.ts";
-import { execCredentials } from "./exec-credentials.ts";
+import { ExecCredentials } from "./exec-credentials.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
-import { legacyProvider } from "./legacy-provider.ts";
-import { tokenFile } from "./token-file.ts";
+import { LegacyProvider } from "./legacy-provider.ts";
+import { TokenFile } from "./token-file.ts";
 
-/** A user and a cluster of a kubeconfig. Paths are relative to the folder of the file that they came from. */
+/** A user and a cluster of a kubeconfig. Relative paths start at the folder of the file that contains them. */
 export interface CredentialsInput {
   readonly name: string;
   readonly user: JsonObject;
@@ -19,11 +19,11 @@ export interface CredentialsInput {
 
 type Credentials = Pick<ClusterAccess, "tls" | "headers" | "refresh">;
 type Identity = Pick<Credentials, "headers" | "refresh"> & {
-  /** A client certificate that came with it. */
+  /** A client certificate that was issued with the token. */
   certificate?(): Promise<{ cert?: string; key?: string }>;
 };
 
-/** What a user of a kubeconfig has to say for itself: certificate, token, password, a program, or a provider of old. */
+/** The credentials of a kubeconfig's user: a certificate, token, password, program, or legacy `auth-provider`. */
 export function credentialsOf(input: CredentialsInput): Credentials {
   const { user, folder, cluster, clusterFolder } = input;
   const identity = identityOf(input);
@@ -54,17 +54,17 @@ export function credentialsOf(input: CredentialsInput): Credentials {
         ? headers.then((some) => ({ ...some, ...impersonated }))
         : { ...headers, ...impersonated };
     },
-    refresh: identity.refresh,
+    refresh: () => identity.refresh(),
   };
 }
 
 function identityOf({ name, user, folder, cluster, env }: CredentialsInput): Identity {
   const file = string(user, "tokenFile");
-  if (file !== undefined) return tokenFile(resolve(folder, file));
+  if (file !== undefined) return new TokenFile(resolve(folder, file));
   const token = string(user, "token");
   if (token !== undefined) return fixed({ authorization: `Bearer ${token}` });
-  if (isObject(user["exec"])) return execCredentials({ user: name, exec: user["exec"], folder, cluster, env });
-  if (isObject(user["auth-provider"])) return legacyProvider(name, user["auth-provider"]);
+  if (isObject(user["exec"])) return new ExecCredentials({ user: name, exec: user["exec"], folder, cluster, env });
+  if (isObject(user["auth-provider"])) return new LegacyProvider(name, user["auth-provider"]);
   const username = string(user, "username");
   if (username === undefined) return fixed({});
   const pair = `${username}:${string(user, "password") ?? ""}`;
@@ -83,7 +83,7 @@ function impersonation(user: JsonObject): Readonly<Record<string, string>> | und
   if (groups.length > 1) {
     throw new KubeconfigError(
       "Invalid",
-      "a user of the kubeconfig has more than one of as-groups, which is not supported",
+      "a user of the kubeconfig has more than one group in as-groups; only one is supported",
     );
   }
   return {
@@ -102,7 +102,9 @@ async function pem(object: JsonObject, key: string, folder: string): Promise<str
   try {
     return await readFile(resolve(folder, path), "utf8");
   } catch (cause) {
-    throw new KubeconfigError("Unreadable", `${key} ${path} of the kubeconfig cannot be read: ${String(cause)}`, cause);
+    throw new KubeconfigError("Unreadable", `${key} ${path} of the kubeconfig cannot be read: ${String(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { parseJsonDocument, printJson } from "@xfn/functionio/document";
-import type { ClusterAccess } from "./access.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 
 /** `user.exec` of a kubeconfig. */
@@ -14,11 +13,11 @@ export interface ExecInput {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-// Such programs ask a cloud; one that asks a person instead would wait for ever.
+// Such programs call a cloud API. Without the limit, a program that prompts a person would block for ever.
 const TIMEOUT_MS = 60_000;
-// A token and a certificate chain.
+// Far more than a token and a certificate chain.
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-// New ones are fetched before the old ones are refused.
+// Fetches new credentials before the server rejects the old ones.
 const EXPIRY_MARGIN_MS = 30_000;
 
 interface Issued {
@@ -28,46 +27,62 @@ interface Issued {
   readonly until: number;
 }
 
-/** Credentials from a program (kubernetes.io, "client-go credential plugins"): v1 and v1beta1, kept until they expire. */
-export function execCredentials(
-  input: ExecInput,
-): Pick<ClusterAccess, "headers" | "refresh"> & { certificate(): Promise<{ cert?: string; key?: string }> } {
-  let issued: Issued | undefined;
-  let running: Promise<Issued> | undefined;
-  const fetch = (): Promise<Issued> => {
-    running ??= run(input)
-      .then((answer) => {
-        issued = answer;
-        return answer;
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-  const current = (): Issued | undefined =>
-    issued !== undefined && issued.until - EXPIRY_MARGIN_MS > Date.now() ? issued : undefined;
-  return {
-    headers: () => current()?.headers ?? fetch().then(({ headers }) => headers),
-    certificate: async () => (current() ?? (await fetch())).certificate,
-    async refresh() {
-      const before = issued;
-      const after = await fetch();
-      return JSON.stringify(after) !== JSON.stringify(before);
-    },
-  };
+/** Credentials from a program (kubernetes.io, "client-go credential plugins"): v1 and v1beta1, cached until they expire. */
+export class ExecCredentials {
+  readonly #input: ExecInput;
+  #issued: Issued | undefined;
+  #running: Promise<Issued> | undefined;
+
+  constructor(input: ExecInput) {
+    this.#input = input;
+  }
+
+  headers(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
+    return this.#current()?.headers ?? this.#fetch().then(({ headers }) => headers);
+  }
+
+  async certificate(): Promise<{ cert?: string; key?: string }> {
+    return (this.#current() ?? (await this.#fetch())).certificate;
+  }
+
+  async refresh(): Promise<boolean> {
+    const before = this.#issued;
+    const after = await this.#fetch();
+    return JSON.stringify(after) !== JSON.stringify(before);
+  }
+
+  #current(): Issued | undefined {
+    const issued = this.#issued;
+    return issued !== undefined && issued.until - EXPIRY_MARGIN_MS > Date.now() ? issued : undefined;
+  }
+
+  /** Concurrent callers share one run of the program. */
+  #fetch(): Promise<Issued> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<Issued> {
+    this.#issued = await run(this.#input);
+    return this.#issued;
+  }
 }
 
 async function run({ user, exec, folder, cluster, env }: ExecInput): Promise<Issued> {
   const { command, apiVersion, args, installHint } = exec;
   if (typeof command !== "string" || typeof apiVersion !== "string" || !/\/v1(beta1)?$/.test(apiVersion)) {
-    throw new KubeconfigError("Invalid", `user ${user}: exec needs a command and client.authentication.k8s.io/v1`);
+    throw new KubeconfigError(
+      "Invalid",
+      `user ${user}: exec requires a command and the apiVersion client.authentication.k8s.io/v1`,
+    );
   }
   const failed = (why: string, cause?: unknown): KubeconfigError => {
     const hint = typeof installHint === "string" ? `\n${installHint}` : "";
-    return new KubeconfigError("Credentials", `user ${user}: ${command} gave no credentials: ${why}${hint}`, cause);
+    return new KubeconfigError("Credentials", `user ${user}: ${command} gave no credentials: ${why}${hint}`, { cause });
   };
-  // A name without a slash is looked for in PATH; with one it is relative to the kubeconfig.
+  // A name without a slash is searched in PATH; a path is relative to the kubeconfig.
   const program = command.includes("/") ? resolve(folder, command) : command;
   const strings = Array.isArray(args) ? args.filter((arg) => typeof arg === "string") : [];
   const text = await new Promise<string>((done, reject) => {
@@ -80,7 +95,7 @@ async function run({ user, exec, folder, cluster, env }: ExecInput): Promise<Iss
         else reject(failed(stderr.trim().slice(-1000) || error.message, error));
       },
     );
-    // It must not read what is meant for us.
+    // The program must not consume our own standard input.
     child.stdin?.end();
   });
   try {

@@ -1,10 +1,15 @@
-/** There is no way to an API server here, or a kubeconfig is not what it should be. */
+/** The environment names no API server, or a kubeconfig is invalid. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
   readonly code: "NotFound" | "Unreadable" | "Invalid" | "Credentials";
 
-  constructor(code: KubeconfigError["code"], message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(code: KubeconfigError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
+  }
+
+  /** Whether the same may succeed later: a program or a service that issues credentials may fail temporarily. */
+  get retryable(): boolean {
+    return this.code === "Credentials";
   }
 }

@@ -9,9 +9,8 @@ import { inClusterAccess, SERVICE_ACCOUNT } from "./in-cluster.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 import { proxyOf } from "./proxy.ts";
 
-/** Where a kubeconfig is looked for. */
 export interface KubeconfigOptions {
-  /** The file. Default: those of `KUBECONFIG`, else `~/.kube/config`, else the pod's service account. */
+  /** The file. Default: the files of `KUBECONFIG`, else `~/.kube/config`, else the pod's service account. */
   readonly path?: string | undefined;
   /** Default: the file's `current-context`. */
   readonly context?: string | undefined;
@@ -19,10 +18,10 @@ export interface KubeconfigOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-// Certificates within it are some KB each; people collect dozens of clusters in one file.
+// An embedded certificate has some KB, and people collect dozens of clusters in one file.
 const MAX_KUBECONFIG_BYTES = 8 * 1024 * 1024;
 
-/** One named entry of a kubeconfig, and the folder that its paths are relative to. */
+/** A named entry of a kubeconfig, and the folder at which its relative paths start. */
 interface Entry {
   readonly value: JsonObject;
   readonly folder: string;
@@ -36,15 +35,15 @@ interface Merged {
 }
 
 /**
- * Finds out which API server is meant, and who we are to it, as `kubectl` does: what a pod's service account says only
- * where no kubeconfig is found (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files").
+ * Finds the API server and the credentials as `kubectl` does (kubernetes.io, "Organizing Cluster Access Using kubeconfig
+ * Files"). Uses the pod's service account only if there is no kubeconfig.
  *
  * @throws {KubeconfigError}
  */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ClusterAccess> {
   const env = options.env ?? process.env;
   const named = options.path === undefined ? (env["KUBECONFIG"] ?? "") : options.path;
-  // As in kubectl, files of the variable may be missing; the one that a flag names may not.
+  // As in kubectl, files of KUBECONFIG may be missing, but not the file of a flag.
   const paths = options.path === undefined ? named.split(delimiter).filter((path) => path !== "") : [named];
   if (paths.length === 0) paths.push(join(env["HOME"] ?? homeFolder(), ".kube", "config"));
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
@@ -92,7 +91,7 @@ function serverOf(name: string, cluster: JsonObject): string {
   const server = string(cluster, "server");
   const url = server === undefined || !URL.canParse(server) ? undefined : new URL(server);
   if (server === undefined || (url?.protocol !== "https:" && url?.protocol !== "http:")) {
-    throw new KubeconfigError("Invalid", `cluster ${name}: server is to be https://HOST:PORT`);
+    throw new KubeconfigError("Invalid", `cluster ${name}: server must be https://HOST:PORT`);
   }
   return server.replace(/\/+$/, "");
 }
@@ -105,16 +104,16 @@ async function mergeFile(path: string, into: Merged, mustExist: boolean): Promis
   } catch (cause) {
     const missing = cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
     if (missing && !mustExist) return false;
-    throw new KubeconfigError("Unreadable", `kubeconfig ${path} cannot be read: ${String(cause)}`, cause);
+    throw new KubeconfigError("Unreadable", `kubeconfig ${path} cannot be read: ${String(cause)}`, { cause });
   }
   let value: JsonValue | undefined;
   try {
     value = readDocuments(bytes, { source: path })[0]?.value;
   } catch (cause) {
-    throw new KubeconfigError("Invalid", `kubeconfig ${path} is not YAML: ${String(cause)}`, cause);
+    throw new KubeconfigError("Invalid", `kubeconfig ${path} is not YAML: ${String(cause)}`, { cause });
   }
-  if (!isObject(value)) throw new KubeconfigError("Invalid", `kubeconfig ${path} is empty or no object`);
-  // Of several files the first to say something counts.
+  if (!isObject(value)) throw new KubeconfigError("Invalid", `kubeconfig ${path} is empty or not an object`);
+  // The first file that sets a value wins.
   into.currentContext ??= string(value, "current-context");
   for (const [list, key, map] of [
     ["clusters", "cluster", into.clusters],
@@ -122,7 +121,7 @@ async function mergeFile(path: string, into: Merged, mustExist: boolean): Promis
     ["contexts", "context", into.contexts],
   ] as const) {
     const items = value[list] ?? [];
-    if (!Array.isArray(items)) throw new KubeconfigError("Invalid", `kubeconfig ${path}: ${list} is to be a list`);
+    if (!Array.isArray(items)) throw new KubeconfigError("Invalid", `kubeconfig ${path}: ${list} must be a list`);
     for (const item of items) {
       const name = isObject(item) ? string(item, "name") : undefined;
       if (!isObject(item) || name === undefined) {
@@ -147,7 +146,7 @@ function string(object: JsonObject, key: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** There are users without an entry in the user database, for whom asking throws. */
+/** `homedir` throws for a user without an entry in the user database. */
 function homeFolder(): string {
   try {
     return homedir();

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** The proxy that the environment names for a server: `HTTPS_PROXY`, `NO_PROXY`, in capitals or not, as Go reads them. */
+/** Returns the proxy for a server by `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case, as Go reads them. */
 export function proxyOf(server: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const { protocol, hostname, port } = new URL(server);
   if (protocol !== "https:") return undefined;

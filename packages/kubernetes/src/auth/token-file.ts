@@ -1,37 +1,40 @@
 import { readFileSync } from "node:fs";
 
-// The kubelet replaces a token that has a fifth of its life (an hour, most often) left; client-go reads once a minute too.
+// The kubelet replaces a token when a fifth of its life (an hour by default) is left. client-go rereads every minute too.
 const READ_AGAIN_MS = 60_000;
 
-/** A bearer token in a file that somebody replaces in time. */
-export function tokenFile(
-  path: string,
-  now: () => number = () => performance.now(),
-): {
-  headers(): Readonly<Record<string, string>>;
-  refresh(): Promise<boolean>;
-} {
-  let header: Readonly<Record<string, string>> | undefined;
-  let at = Number.NEGATIVE_INFINITY;
-  const read = (): void => {
+/** A bearer token in a file that another program replaces before it expires. */
+export class TokenFile {
+  readonly #path: string;
+  readonly #now: () => number;
+  #headers: Readonly<Record<string, string>> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(path: string, now: () => number = () => performance.now()) {
+    this.#path = path;
+    this.#now = now;
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    if (this.#headers === undefined || this.#now() - this.#readAt > READ_AGAIN_MS) this.#read();
+    return this.#headers ?? {};
+  }
+
+  /** Rereads the file, and returns whether the token has changed. */
+  async refresh(): Promise<boolean> {
+    const before = this.#headers?.["authorization"];
+    this.#read();
+    return this.#headers?.["authorization"] !== before;
+  }
+
+  #read(): void {
     try {
-      const token = readFileSync(path, "utf8").trim();
-      header = { authorization: `Bearer ${token}` };
+      const token = readFileSync(this.#path, "utf8").trim();
+      this.#headers = { authorization: `Bearer ${token}` };
     } catch (error) {
-      // It is being replaced: the one before is good for some time yet.
-      if (header === undefined) throw error;
+      // The file is being replaced, and the previous token is still valid for some time.
+      if (this.#headers === undefined) throw error;
     }
-    at = now();
-  };
-  return {
-    headers() {
-      if (header === undefined || now() - at > READ_AGAIN_MS) read();
-      return header ?? {};
-    },
-    async refresh() {
-      const before = header?.["authorization"];
-      read();
-      return header?.["authorization"] !== before;
-    },
-  };
+    this.#readAt = this.#now();
+  }
 }

@@ -1,76 +1,72 @@
 export type ApiErrorCode =
   /** 404: no such object. */
   | "NotFound"
-  /** 404 or no match in discovery: the server does not serve this kind. */
+  /** 404, or missing in discovery: the server does not serve this kind. */
   | "KindNotServed"
   /** 409 on a create. */
   | "AlreadyExists"
-  /** 409: another resource version or UID, or (apply without force) another's field. */
+  /** 409: another resource version or UID, or a field of another manager in an apply without force. */
   | "Conflict"
-  /** 400, 405, 413, 415, 422, and 500 for an apply against the schema; or a name that no URL can have. */
+  /** 400, 405, 413, 415, 422, and 500 for an apply that violates the schema; also a name that no URL can contain. */
   | "Invalid"
   | "Unauthorized"
   /** 403: RBAC, a quota, or admission. */
   | "Forbidden"
   /** 410: the resource version of a list or watch is too old. */
   | "Expired"
-  /** 429 and 503, and after retries, with the time that the server asked for. */
+  /** 429 and 503 after all retries. */
   | "Busy"
-  /** No answer: connection refused, reset, TLS. It is not known whether a write happened. */
+  /** No response: connection refused or reset, TLS. A write may have happened. */
   | "Unreachable"
   | "Timeout"
   | "Aborted"
-  /** Anything else; `status` says what. */
+  /** Any other failure, described by `status`. */
   | "ServerError";
 
-/** What the server says of a field: one of `details.causes` of its Status. */
+/** The server's statement about one field: an item of `details.causes` of its Status. */
 export interface ApiErrorCause {
   readonly field?: string;
   readonly message: string;
 }
 
-// The same request may succeed later, without anybody changing it or what it is about.
+export interface ApiErrorOptions extends ErrorOptions {
+  readonly status?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly causes?: readonly ApiErrorCause[] | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
 const RETRYABLE: ReadonlySet<ApiErrorCode> = new Set(["Conflict", "Busy", "Unreachable", "Timeout", "ServerError"]);
 
-/** An answer that is no success, or none at all. */
+/** A request that failed, with or without a response. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ApiErrorCode;
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
   /** `reason` of the server's Status object. */
   readonly reason: string | undefined;
-  /** What the server says of fields: `details.causes`. */
+  /** The server's statements about fields: `details.causes`. */
   readonly causes: readonly ApiErrorCause[];
-  /** How long the server wants to be left alone. */
+  /** The pause that the server asked for. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    code: ApiErrorCode,
-    message: string,
-    about: {
-      status?: number | undefined;
-      reason?: string | undefined;
-      causes?: readonly ApiErrorCause[] | undefined;
-      retryAfterMs?: number | undefined;
-      cause?: unknown;
-    } = {},
-  ) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+  constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.status = about.status;
-    this.reason = about.reason;
-    this.causes = about.causes ?? [];
-    this.retryAfterMs = about.retryAfterMs;
+    this.status = options.status;
+    this.reason = options.reason;
+    this.causes = options.causes ?? [];
+    this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Whether the same may succeed later. A conflict may after reading again. */
+  /** Whether the same request may succeed later without any change to it. After a conflict, read the object again first. */
   get retryable(): boolean {
     return RETRYABLE.has(this.code);
   }
 }
 
-/** Whether this is an {@link ApiError}, with one of these codes if any are given. */
+/** Whether an error is an {@link ApiError}, with one of the codes if any are given. */
 export function isApiError(error: unknown, ...codes: readonly ApiErrorCode[]): error is ApiError {
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }

@@ -1,13 +1,13 @@
-/** How pauses grow from failure to failure. */
+/** Exponential backoff: how pauses grow with consecutive failures. */
 export interface Backoff {
-  /** Before the first retry, in milliseconds. */
+  /** The pause before the first retry, in milliseconds. */
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
 /**
- * The pause after so many failures in a row (from 1): twice as long each time. Up to half of it is taken off at random, so
- * that what failed together does not come back together.
+ * Returns the pause after a number of consecutive failures (from 1), which doubles each time. Jitter shortens it by up to half,
+ * so that clients that failed together do not retry together.
  */
 export function pauseAfter(
   failures: number,
@@ -16,4 +16,20 @@ export function pauseAfter(
 ): number {
   const full = Math.min(firstMs * 2 ** Math.min(failures - 1, 40), longestMs);
   return full * (1 - random() / 2);
+}
+
+/** @throws the signal's reason */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
 }

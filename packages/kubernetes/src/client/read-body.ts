@@ -1,10 +1,10 @@
 import type { HttpResponse } from "../transport/transport.ts";
 import { ApiError } from "./api-error.ts";
 
-/** 256 MiB: a list of 100,000 objects of 2 KB in one piece, which a server sends whose continue token has expired. */
+// A list of 100,000 objects of 2 KB in one piece: after an expired continue token, the list is fetched without pages.
 export const MAX_BODY_BYTES: number = 256 * 1024 * 1024;
 
-/** Reads a body to its end. @throws {ApiError} Timeout, Unreachable, Invalid (too large) */
+/** Reads a whole body. @throws {ApiError} Timeout, Unreachable, Invalid (too large) */
 export function readBody(
   what: string,
   response: HttpResponse,
@@ -33,7 +33,7 @@ export function readBody(
     });
     body.once("end", () => {
       ended = true;
-      // An HTTP/1.1 body closes only when its connection does.
+      // An HTTP/1.1 body emits `close` only when its connection closes.
       if (failure === undefined) {
         clearTimeout(timer);
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));

@@ -1,88 +1,128 @@
 import { DocumentError, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { parseTrustedJson, printJson } from "@xfn/functionio/document";
 import type { ClusterAccess } from "../auth/access.ts";
-import { messageOf } from "../transport/dial.ts";
-import { type HttpResponse, type Transport, TransportError } from "../transport/transport.ts";
+import type { HttpResponse, Transport } from "../transport/transport.ts";
+import { messageOf, TransportError } from "../transport/transport-error.ts";
 import { ApiError } from "./api-error.ts";
-import type { Limiter } from "./rate-limit.ts";
+import { sleep } from "./backoff.ts";
 import { readBody } from "./read-body.ts";
 import { withRetries } from "./retry.ts";
 import { errorOfAnswer } from "./status.ts";
+import { type RateLimit, TokenBucket } from "./token-bucket.ts";
 
 /** A request in terms of the Kubernetes API. */
 export interface ApiRequest {
-  /** In words, for messages: `get Secret default/db`. */
+  /** The request in words, for messages: `get Secret default/db`. */
   readonly what: string;
   /** For metrics: `get`, `list`, `watch`, `create`, `update`, `apply`, `patch`, `delete`, `raw`. */
   readonly verb: string;
   /** For metrics: the plural with its group, `secrets`, `deployments.apps`; "" for other paths. */
   readonly resource: string;
   readonly method: string;
+  /** Path and query, without the path of the server's own URL. */
   readonly path: string;
   readonly body?: JsonValue | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a request, with its retries. */
+/** The result of a request, its retries included. */
 export interface RequestOutcome {
   readonly verb: string;
   readonly resource: string;
-  /** The HTTP status; 0 where there was none. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   readonly milliseconds: number;
   readonly retries: number;
-}
-
-/** Sends requests: rate limit, credentials, retries, errors. */
-export interface Requester {
-  /** The body as JSON. Null for an empty one. @throws {ApiError} */
-  json(request: ApiRequest): Promise<JsonValue>;
-  /** The answer, once it is known to be a success. @throws {ApiError} */
-  stream(request: ApiRequest): Promise<HttpResponse>;
 }
 
 export interface RequesterOptions {
   readonly access: ClusterAccess;
   readonly transport: Transport;
   readonly userAgent: string;
-  readonly limit: Limiter;
+  readonly rateLimit: RateLimit;
+  /** Limit for the head of a response, and again for its body. */
   readonly timeoutMs: number;
   readonly onRequest?: ((outcome: RequestOutcome) => void) | undefined;
 }
 
-// What stands in a proxy's error page is cut later; a whole page is not wanted in memory as text.
+// Error messages quote the text of an error page only in part.
 const MAX_ERROR_TEXT_BYTES = 64 * 1024;
-
-// Where credentials are wrong for good, not every request starts a program that fetches more of them.
+// With credentials that stay invalid, a refresh (which may start a program) runs at most this often.
 const REFRESH_AGAIN_MS = 5_000;
 
 type Identity = ReturnType<ClusterAccess["headers"]>;
 
-// Errors of requests that the server turned away before it did anything.
-const nothingDone = new WeakSet<ApiError>();
+/** Sends requests with credentials, a rate limit and retries, and turns failures into {@link ApiError}. */
+export class Requester {
+  readonly #options: RequesterOptions;
+  // A gateway's URL has a path, which precedes each path of the API: `https://host/k8s/clusters/c-1`.
+  readonly #prefix: string;
+  readonly #bucket: TokenBucket;
+  #refreshing: Promise<boolean> | undefined;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
-/** Makes a requester. */
-export function requester(options: RequesterOptions): Requester {
-  const { access, transport, limit, timeoutMs, onRequest, userAgent } = options;
+  constructor(options: RequesterOptions) {
+    this.#options = options;
+    this.#prefix = new URL(options.access.server).pathname.replace(/\/$/, "");
+    this.#bucket = new TokenBucket(options.rateLimit);
+  }
 
-  let refreshing: Promise<boolean> | undefined;
-  let refreshedAt = Number.NEGATIVE_INFINITY;
+  /** Returns the body as JSON: null if it is empty. @throws {ApiError} */
+  json(request: ApiRequest): Promise<JsonValue> {
+    return this.#run(request, (response) => this.#readJson(request, response));
+  }
 
-  const identify = (): Identity => {
-    const identity = access.headers();
-    // It is awaited later than it may fail, or never: whoever awaits it is told.
-    if (identity instanceof Promise) identity.catch(() => undefined);
-    return identity;
-  };
-  const attempt = async (request: ApiRequest, body: Buffer | undefined, identity: Identity): Promise<HttpResponse> => {
-    const { what, method, path, signal } = request;
-    const wait = limit(signal);
+  /** Returns a successful response, whose body the caller reads. @throws {ApiError} */
+  stream(request: ApiRequest): Promise<HttpResponse> {
+    return this.#run(request, (response) => response);
+  }
+
+  async #run<T>(request: ApiRequest, finish: (response: HttpResponse) => T | Promise<T>): Promise<T> {
+    const { verb, resource, what, signal } = request;
+    const body = request.body === undefined ? undefined : Buffer.from(printJson(request.body));
+    const begin = performance.now();
+    let retries = 0;
+    let status = 0;
     try {
-      if (wait !== undefined) await wait;
+      if (signal?.aborted === true) throw failureOf(what, undefined, signal);
+      return await withRetries(
+        async () => {
+          const response = await this.#send(request, body);
+          status = response.status;
+          return finish(response);
+        },
+        { read: request.method === "GET", signal, onRetry: () => retries++ },
+      );
+    } catch (error) {
+      status = (error instanceof ApiError ? error.status : undefined) ?? 0;
+      throw error;
+    } finally {
+      this.#options.onRequest?.({ verb, resource, status, milliseconds: performance.now() - begin, retries });
+    }
+  }
+
+  /** Sends a request once, and a second time with new credentials if the server rejects the current ones. */
+  async #send(request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> {
+    const used = this.#identity();
+    let response = await this.#attempt(request, body, used);
+    if (response.status === 401 && (await this.#renewed(used))) {
+      response.cancel();
+      response = await this.#attempt(request, body, this.#identity());
+    }
+    if (response.status >= 200 && response.status < 300) return response;
+    throw await errorOfResponse(request, response, this.#options.timeoutMs);
+  }
+
+  async #attempt(request: ApiRequest, body: Buffer | undefined, identity: Identity): Promise<HttpResponse> {
+    const { what, method, path, signal } = request;
+    const { transport, userAgent, timeoutMs } = this.#options;
+    const wait = this.#bucket.reserve(performance.now());
+    try {
+      if (wait > 0) await sleep(wait, signal);
       return await transport.open({
         method,
-        path,
+        path: this.#prefix + path,
         headers: {
           accept: "application/json",
           "user-agent": userAgent,
@@ -96,78 +136,44 @@ export function requester(options: RequesterOptions): Requester {
     } catch (cause) {
       throw failureOf(what, cause, signal);
     }
-  };
-  /** Whether there are other credentials than those that were refused: the token had expired, or the certificate. */
-  const renewed = async (used: Identity): Promise<boolean> => {
-    if (refreshing === undefined && performance.now() - refreshedAt > REFRESH_AGAIN_MS) {
-      refreshing = access.refresh().finally(() => {
-        refreshedAt = performance.now();
-        refreshing = undefined;
+  }
+
+  #identity(): Identity {
+    const identity = this.#options.access.headers();
+    // It may fail before it is awaited; the rejection is handled there.
+    if (identity instanceof Promise) identity.catch(() => undefined);
+    return identity;
+  }
+
+  /** Whether there are other credentials than the rejected ones: a token or a certificate had expired. */
+  async #renewed(used: Identity): Promise<boolean> {
+    const { access, transport } = this.#options;
+    if (this.#refreshing === undefined && performance.now() - this.#refreshedAt > REFRESH_AGAIN_MS) {
+      this.#refreshing = access.refresh().finally(() => {
+        this.#refreshedAt = performance.now();
+        this.#refreshing = undefined;
       });
-      if (await refreshing) {
+      if (await this.#refreshing) {
         transport.renew();
         return true;
       }
-    } else await refreshing;
-    // Others may have been refused at the same time, and have fetched them.
+    } else await this.#refreshing;
+    // A concurrent request may have refreshed them.
     return (await access.headers())["authorization"] !== (await used)["authorization"];
-  };
-  const send = async (request: ApiRequest, body: Buffer | undefined): Promise<HttpResponse> => {
-    const used = identify();
-    let response = await attempt(request, body, used);
-    if (response.status === 401 && (await renewed(used))) {
-      response.cancel();
-      response = await attempt(request, body, identify());
-    }
-    if (response.status >= 200 && response.status < 300) return response;
-    const error = await errorOfResponse(request, response, timeoutMs);
-    if (error.status === 429 || (error.status === 503 && error.retryAfterMs !== undefined)) nothingDone.add(error);
-    throw error;
-  };
-  const run = async <T>(request: ApiRequest, finish: (response: HttpResponse) => T | Promise<T>): Promise<T> => {
-    const body = request.body === undefined ? undefined : Buffer.from(printJson(request.body));
-    const begin = performance.now();
-    let retries = 0;
-    let status = 0;
+  }
+
+  async #readJson({ what, signal }: ApiRequest, response: HttpResponse): Promise<JsonValue> {
+    let bytes: Buffer;
     try {
-      if (request.signal?.aborted === true) throw failureOf(request.what, undefined, request.signal);
-      return await withRetries(
-        async () => {
-          const response = await send(request, body);
-          status = response.status;
-          return finish(response);
-        },
-        {
-          read: request.method === "GET",
-          signal: request.signal,
-          nothingDone: (error) => nothingDone.has(error),
-          onRetry: () => retries++,
-        },
-      );
-    } catch (error) {
-      status = (error instanceof ApiError ? error.status : undefined) ?? 0;
-      throw error;
-    } finally {
-      const { verb, resource } = request;
-      onRequest?.({ verb, resource, status, milliseconds: performance.now() - begin, retries });
+      bytes = await readBody(what, response, this.#options.timeoutMs);
+    } catch (cause) {
+      throw failureOf(what, cause, signal);
     }
-  };
-  return {
-    json: (request) =>
-      run(request, async (response) => {
-        let bytes: Buffer;
-        try {
-          bytes = await readBody(request.what, response, timeoutMs);
-        } catch (cause) {
-          throw failureOf(request.what, cause, request.signal);
-        }
-        return bytes.length === 0 ? null : parseAnswer(request.what, bytes);
-      }),
-    stream: (request) => run(request, (response) => response),
-  };
+    return bytes.length === 0 ? null : parseAnswer(what, bytes);
+  }
 }
 
-/** Reads an answer's JSON. @throws {ApiError} ServerError */
+/** @throws {ApiError} ServerError: the response is not JSON */
 export function parseAnswer(what: string, bytes: Uint8Array): JsonValue {
   try {
     return parseTrustedJson(bytes, { limits: { maxBytes: bytes.length } });
@@ -177,17 +183,17 @@ export function parseAnswer(what: string, bytes: Uint8Array): JsonValue {
   }
 }
 
-/** Why there is no answer. */
+/** The error of a request without a complete response. */
 export function failureOf(what: string, cause: unknown, signal: AbortSignal | undefined): ApiError {
   if (cause instanceof ApiError) return cause;
-  if (signal?.aborted === true) return new ApiError("Aborted", `${what}: given up`, { cause: signal.reason });
+  if (signal?.aborted === true) {
+    return new ApiError("Aborted", `${what}: aborted by the caller`, { cause: signal.reason });
+  }
   if (!(cause instanceof TransportError)) {
     return new ApiError("Unreachable", `${what}: ${messageOf(cause)}`, { cause });
   }
   const code = cause.code === "Timeout" || cause.code === "Aborted" ? cause.code : "Unreachable";
-  const error = new ApiError(code, `${what}: ${cause.message}`, { cause });
-  if (cause.code === "NotSent") nothingDone.add(error);
-  return error;
+  return new ApiError(code, `${what}: ${cause.message}`, { cause });
 }
 
 async function errorOfResponse(request: ApiRequest, response: HttpResponse, timeoutMs: number): Promise<ApiError> {
@@ -199,7 +205,7 @@ async function errorOfResponse(request: ApiRequest, response: HttpResponse, time
     const value = bytes.length === 0 ? null : parseAnswer(request.what, bytes);
     body = typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    // The status alone says most.
+    // Without a readable body, the status has to do.
   }
   return errorOfAnswer(request.what, {
     status: response.status,

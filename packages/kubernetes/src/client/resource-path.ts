@@ -1,7 +1,7 @@
 import { ApiError } from "./api-error.ts";
 import type { ObjectReference, ResourceKind } from "./client.ts";
 
-/** Where a group and version is served: `/api/v1`, `/apis/apps/v1`. */
+/** The path of a group and version: `/api/v1`, `/apis/apps/v1`. @throws {ApiError} Invalid */
 export function versionPath(apiVersion: string): string {
   const wrong = wrongVersion(apiVersion);
   if (wrong !== undefined) throw new ApiError("Invalid", `apiVersion ${JSON.stringify(apiVersion)}: ${wrong}`);
@@ -9,9 +9,9 @@ export function versionPath(apiVersion: string): string {
 }
 
 /**
- * The path of one object, or without a name of all.
+ * The path of one object or, without a name, of all objects of a kind.
  *
- * @throws {ApiError} Invalid: a name that would be another path. The server decodes `%2F`, so encoding is no help.
+ * @throws {ApiError} Invalid: the name would change the path. Encoding cannot prevent that, because the server decodes `%2F`.
  */
 export function resourcePath(kind: ResourceKind, namespace: string | undefined, name?: string): string {
   const base = versionPath(kind.group === "" ? kind.version : `${kind.group}/${kind.version}`);
@@ -29,7 +29,7 @@ export function resourcePath(kind: ResourceKind, namespace: string | undefined, 
 }
 
 /**
- * Why no URL can name an object, whatever its kind: then there is no such object, and there will be none. Undefined if one can.
+ * Explains why no URL can name an object, so that it cannot exist whatever its kind. Returns undefined if a URL can.
  */
 export function namingProblem({ apiVersion, namespace, name }: ObjectReference): string | undefined {
   const ofName = wrongSegment(name);
@@ -48,14 +48,14 @@ function segment(what: string, text: string): string {
 
 function wrongVersion(apiVersion: string): string | undefined {
   const parts = apiVersion.split("/");
-  return parts.length > 2 ? "it has more than one /" : parts.map(wrongSegment).find((text) => text !== undefined);
+  return parts.length > 2 ? "it contains more than one /" : parts.map(wrongSegment).find((text) => text !== undefined);
 }
 
-// What Kubernetes asks of every name, whatever its kind (apimachinery, "path segment name").
+// Kubernetes' rule for the names of all kinds (apimachinery, IsValidPathSegmentName).
 function wrongSegment(text: string): string | undefined {
   if (text === "") return "it is empty";
-  if (text === "." || text === "..") return "it may not be . or ..";
-  if (/[/%]/.test(text)) return "it may not have / or %";
-  if (!text.isWellFormed()) return "it has half a character";
+  if (text === "." || text === "..") return "it must not be . or ..";
+  if (/[/%]/.test(text)) return "it must not contain / or %";
+  if (!text.isWellFormed()) return "it contains half of a surrogate pair";
   return undefined;
 }

@@ -1,27 +1,27 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { ApiError, type ApiErrorCause, type ApiErrorCode } from "./api-error.ts";
 
-// A message is for people, logs and conditions; a server may quote a whole object in it.
+// Messages go to logs and conditions, and a server may quote a whole object in one.
 const MAX_MESSAGE_CHARACTERS = 4096;
-// As many as a person reads.
+// More causes than a person reads.
 const MAX_CAUSES = 32;
-// A server that asks for more is not waited for: the caller's own backoff is better.
+// The caller's own backoff handles longer pauses.
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** What was answered, as far as an error needs it. */
+/** The parts of a response that determine its error. */
 export interface Answer {
   readonly status: number;
-  /** The `Status` object, where the body was one. */
+  /** The body, if it is a `Status` object. */
   readonly body: JsonValue | undefined;
-  /** The body where it was none: proxies answer in their own way. */
+  /** Any other body, such as the error page of a proxy. */
   readonly text?: string | undefined;
   readonly retryAfter?: string | undefined;
-  /** Whether it was a server-side apply. */
+  /** Whether the request was a server-side apply. */
   readonly apply?: boolean;
 }
 
 /**
- * The error that an answer is (Kubernetes API conventions, "Response Status Kind").
+ * Turns a failed response into an error (Kubernetes API conventions, "Response Status Kind").
  *
  * @param what the request in words, for the message: `get Secret default/db`
  */
@@ -60,7 +60,7 @@ function codeOf(
     case 403:
       return "Forbidden";
     case 404:
-      // For an object that is not there the server names it; a path that it does not know has no name.
+      // For a missing object, the server returns its name; for an unknown path, it returns none.
       return text(details?.["name"]) === undefined ? "KindNotServed" : "NotFound";
     case 409:
       return reason === "AlreadyExists" ? "AlreadyExists" : "Conflict";
@@ -73,7 +73,7 @@ function codeOf(
       return "Timeout";
   }
   if (reason === "Timeout" || reason === "ServerTimeout") return "Timeout";
-  // An apply with a field that the schema does not have: the only 500 without a reason. It fails again.
+  // An apply with an unknown field: the only 500 without a reason. A retry fails too.
   if (status === 500 && apply && reason === undefined) return "Invalid";
   return "ServerError";
 }
@@ -91,7 +91,7 @@ function causesOf(details: JsonObject | undefined): ApiErrorCause[] {
     });
 }
 
-/** `Retry-After` in milliseconds. Kubernetes sends seconds; dates (RFC 9110) are left unread. */
+/** `Retry-After` in milliseconds. Kubernetes sends seconds; dates (RFC 9110) are ignored. */
 function retryAfterMs(value: string | undefined): number | undefined {
   if (value === undefined || !/^\d{1,9}$/.test(value)) return undefined;
   return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS);

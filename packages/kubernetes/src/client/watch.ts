@@ -5,10 +5,10 @@ import type { LiveObject, WatchEvent } from "./client.ts";
 import { failureOf, parseAnswer } from "./request.ts";
 import { errorOfAnswer } from "./status.ts";
 
-// A server takes objects of 3 MB at most; an object with its managed fields stays far below.
+// A server accepts objects of 3 MB at most; managed fields add less than that again.
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
-/** Reads the lines of a watch. Ends when the server ends it, or when nothing came for `idleMs`. */
+/** Reads the lines of a watch. Ends when the server ends it, or when no data arrives for `idleMs`. */
 export async function* readWatch(
   what: string,
   response: HttpResponse,
@@ -17,7 +17,7 @@ export async function* readWatch(
   maxLineBytes: number = MAX_LINE_BYTES,
 ): AsyncGenerator<WatchEvent, void, void> {
   const { body } = response;
-  // Bookmarks come every minute: a connection without any is dead, though its peer (a proxy) may answer pings.
+  // Without bookmarks, which arrive every minute, the watch is dead, even if a proxy answers pings.
   let idle = false;
   const timer = setTimeout(() => {
     idle = true;
@@ -26,7 +26,7 @@ export async function* readWatch(
   timer.unref();
   try {
     let parts: Buffer[] = [];
-    let held = 0;
+    let partsBytes = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       timer.refresh();
       let from = 0;
@@ -34,16 +34,16 @@ export async function* readWatch(
         const last = chunk.subarray(from, end);
         const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
         parts = [];
-        held = 0;
+        partsBytes = 0;
         from = end + 1;
         if (line.length > 0) yield eventOf(what, parseAnswer(what, line));
-        // The reader may have taken its time; that is not the server's silence.
+        // The time that the reader took is not the server's silence.
         timer.refresh();
       }
       if (from < chunk.length) {
         parts.push(chunk.subarray(from));
-        held += chunk.length - from;
-        if (held > maxLineBytes) {
+        partsBytes += chunk.length - from;
+        if (partsBytes > maxLineBytes) {
           throw new ApiError("ServerError", `${what}: an event is larger than ${maxLineBytes / 1024 / 1024} MiB`);
         }
       }

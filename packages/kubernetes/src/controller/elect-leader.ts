@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { isApiError } from "../client/api-error.ts";
+import { sleep } from "../client/backoff.ts";
 import type { Client, LiveObject, ObjectReference } from "../client/client.ts";
-import { sleep } from "../client/rate-limit.ts";
 import { microTime } from "./micro-time.ts";
 
 /** Who stands for election, and where. */

@@ -1,7 +1,7 @@
 import { isApiError } from "../client/api-error.ts";
 import { type Backoff, pauseAfter } from "../client/backoff.ts";
-import type { RateLimit } from "../client/rate-limit.ts";
-import { keyPace } from "./key-pace.ts";
+import type { RateLimit } from "../client/token-bucket.ts";
+import { KeyPace } from "./key-pace.ts";
 import type { Gate, Outcome, Reconcile, WorkQueue } from "./work-queue.ts";
 
 /** How a queue works. */
@@ -68,7 +68,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   const running = new Map<string, { again: boolean; forgotten: boolean }>();
   const timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   const failures = new Map<string, { count: number; notBefore: number }>();
-  const pace = keyPace(options.pace ?? DEFAULT_PACE);
+  const pace = new KeyPace(options.pace ?? DEFAULT_PACE);
   const aborting = new AbortController();
   let runningFailing = 0;
   let stopping = false;
@@ -76,7 +76,7 @@ export function workQueue(options: WorkQueueOptions): WorkQueue & { readonly siz
   let idle: (() => void) | undefined;
 
   const add = (key: string): void => {
-    const wait = Math.max((failures.get(key)?.notBefore ?? 0) - performance.now(), pace.waitOf(key));
+    const wait = Math.max((failures.get(key)?.notBefore ?? 0) - performance.now(), pace.waitMs(key));
     if (wait > 0) addAfter(key, wait);
     else enqueue(key);
   };

@@ -1,14 +1,14 @@
 import type { LiveObject, ResourceKind } from "../client/client.ts";
 
-/** What an informer knows of one kind: a copy of what the server holds, a moment old. Objects in it are never changed in place. */
+/** A copy of one kind's objects on the server, slightly delayed. Objects in it are immutable. */
 export interface Cache {
   get(name: string, namespace?: string): LiveObject | undefined;
   list(namespace?: string): readonly LiveObject[];
-  /** What an index has under a key. @throws {TypeError} for an index that was not declared */
+  /** Returns the objects that an index files under a key. @throws {TypeError} the index does not exist */
   byIndex(index: string, key: string): readonly LiveObject[];
 }
 
-/** Keys of an object in an index: `{ controller: (object) => [uid of its controller] }`. */
+/** Functions that return an object's keys in an index: `{ controller: (object) => [uid of its controller] }`. */
 export type Indexers = Readonly<Record<string, (object: LiveObject) => readonly string[]>>;
 
 export interface InformerHandlers {
@@ -17,28 +17,28 @@ export interface InformerHandlers {
   deleted?(last: LiveObject): void;
 }
 
-/** Keeps a cache of one kind up to date: lists, watches, and starts again after whatever ends a watch. Shared by all who want the kind. */
+/** Keeps a cache of one kind up to date: lists, watches, and resumes after whatever ends a watch. Its users share it. */
 export interface Informer {
   readonly kind: ResourceKind;
   readonly cache: Cache;
-  /** Whether the first list is in the cache. */
+  /** Whether the cache contains the first list. */
   readonly synced: boolean;
-  /** Resolves when the first list is in the cache. @throws the signal's reason */
+  /** Resolves when the cache contains the first list. @throws the signal's reason */
   whenSynced(signal?: AbortSignal): Promise<void>;
-  /** Handlers are told of all that is in the cache already. The function returned takes them off again. */
+  /** Calls `added` for each object in the cache, then reports changes. The returned function unsubscribes. */
   subscribe(handlers: InformerHandlers): () => void;
   addIndexers(indexers: Indexers): void;
 }
 
-/** Informers by kind: one watch for each, however many want it; the last to let go ends it. */
+/** Informers by kind. Users of the same kind and selector share one watch, which ends when the last of them releases it. */
 export interface Informers {
-  /** With a label selector: an informer of its own, whose cache has those objects only. */
+  /** With a label selector, returns a separate informer whose cache contains only the selected objects. */
   acquire(
     kind: ResourceKind,
     options?: { readonly labelSelector?: string | undefined },
   ): { informer: Informer; release(): void };
-  /** The cache of a kind that somebody watches (without a selector) and that has been listed; else undefined. Begins nothing. */
+  /** Returns the cache of a kind that is watched without a selector and synced. Never starts a watch. */
   peek(kind: ResourceKind): Cache | undefined;
-  /** Ends all of them. */
+  /** Ends all watches. */
   stop(): Promise<void>;
 }

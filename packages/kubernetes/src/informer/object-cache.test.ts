@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject } from "../client/client.ts";
-import { objectCache } from "./object-cache.ts";
+import { ObjectCache } from "./object-cache.ts";
 
 test("whatever comes, and however often it is listed again, what was told adds up to what the server has", () => {
   const step = fc.record({ name: fc.constantFrom("a", "b", "c"), what: fc.constantFrom("write", "delete", "remake") });
@@ -11,7 +11,7 @@ test("whatever comes, and however often it is listed again, what was told adds u
     fc.property(fc.array(round), (rounds) => {
       const server = new Map<string, LiveObject>();
       const told = new Map<string, LiveObject>();
-      const cache = objectCache(
+      const cache = new ObjectCache(
         {
           added(object) {
             expect(told.has(object.metadata.name)).toBe(false);

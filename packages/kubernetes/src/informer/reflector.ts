@@ -1,9 +1,8 @@
 import { type ApiError, isApiError } from "../client/api-error.ts";
-import { type Backoff, pauseAfter } from "../client/backoff.ts";
+import { type Backoff, pauseAfter, sleep } from "../client/backoff.ts";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
-import { sleep } from "../client/rate-limit.ts";
 
-/** Where a reflector puts what it learns. */
+/** Receives what a reflector lists and watches. */
 export interface Sink {
   replace(items: readonly LiveObject[]): void;
   apply(event: WatchEvent): void;
@@ -11,73 +10,92 @@ export interface Sink {
 
 export interface ReflectorOptions {
   readonly labelSelector?: string | undefined;
-  /** Ends it. */
+  /** Ends the reflector. */
   readonly signal: AbortSignal;
-  /** Told of each failure; it goes on by itself. */
+  /** Called for each failure. The reflector retries by itself. */
   readonly onError: (error: unknown) => void;
   readonly backoff?: Backoff | undefined;
 }
 
-// A server that restarts is away for some seconds; one that is gone is asked now and then.
+// A server that restarts is unavailable for some seconds. One that is gone gets a request every 15 s.
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 15_000 };
-// A watch that ends sooner did not do its work: the next one is not begun at once.
+// A shorter watch counts as a failure, so that the next one does not start at once.
 const SHORT_WATCH_MS = 1_000;
 
 /**
- * Keeps a sink up to date with a kind until its signal: lists once, then watches, and goes on with the watch where the last one
- * ended. It lists again only where that cannot be: the server no longer knows what happened since (410), or knows less than
- * we do (it was restored from a backup). Never rejects.
+ * Keeps a sink up to date with a kind. It has two states: *listing*, without a resource version, and *watching*, with the version
+ * from which the next watch continues. It lists again only if a watch cannot continue: the server has discarded the history
+ * (410), or was restored from a backup.
  */
-export async function reflect(
-  client: Client,
-  kind: ResourceKind,
-  sink: Sink,
-  options: ReflectorOptions,
-): Promise<void> {
-  const { labelSelector, signal, onError, backoff = BACKOFF } = options;
-  /** What the next watch goes on from; undefined: a list comes first. */
-  let version: string | undefined;
-  /** Since a watch did its work. A list alone is no success: what may be listed and not watched would be listed without end. */
-  let failures = 0;
-  const list = async (): Promise<void> => {
-    const all = await client.list(kind, { labelSelector, signal });
-    if (signal.aborted) return;
-    sink.replace(all.items);
-    version = all.resourceVersion;
-  };
-  const watch = async (from: string): Promise<void> => {
-    const begin = performance.now();
-    for await (const event of client.watch(kind, { resourceVersion: from, labelSelector, signal })) {
-      if (signal.aborted) return;
-      sink.apply(event);
-      version = event.object.metadata.resourceVersion;
-      failures = 0;
-    }
-    if (performance.now() - begin < SHORT_WATCH_MS) await pause();
-    else failures = 0;
-  };
-  const pause = async (): Promise<void> => {
-    await sleep(pauseAfter(++failures, backoff), signal).catch(() => undefined);
-  };
-  while (!signal.aborted) {
-    try {
-      if (version === undefined) await list();
-      else await watch(version);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (version !== undefined && !(isApiError(error) && goesOn(error))) version = undefined;
-      // What happened too long ago is no failure: the list is fetched at once, for the first time.
-      const expired = isApiError(error, "Expired") && failures === 0;
-      if (expired) failures++;
-      else {
-        onError(error);
-        await pause();
+export class Reflector {
+  readonly #client: Client;
+  readonly #kind: ResourceKind;
+  readonly #sink: Sink;
+  readonly #options: ReflectorOptions;
+  #version: string | undefined;
+  /** Consecutive failures. Only a working watch resets them: a kind that can be listed but not watched must back off too. */
+  #failures = 0;
+
+  constructor(client: Client, kind: ResourceKind, sink: Sink, options: ReflectorOptions) {
+    this.#client = client;
+    this.#kind = kind;
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. Never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (this.#version === undefined) await this.#list();
+        else await this.#watch(this.#version);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error);
       }
     }
   }
+
+  async #list(): Promise<void> {
+    const { labelSelector, signal } = this.#options;
+    const all = await this.#client.list(this.#kind, { labelSelector, signal });
+    if (signal.aborted) return;
+    this.#sink.replace(all.items);
+    this.#version = all.resourceVersion;
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const { labelSelector, signal } = this.#options;
+    const begin = performance.now();
+    for await (const event of this.#client.watch(this.#kind, { resourceVersion, labelSelector, signal })) {
+      if (signal.aborted) return;
+      this.#sink.apply(event);
+      this.#version = event.object.metadata.resourceVersion;
+      this.#failures = 0;
+    }
+    if (performance.now() - begin < SHORT_WATCH_MS) await this.#pause();
+    else this.#failures = 0;
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    if (this.#version !== undefined && !(isApiError(error) && canResume(error))) this.#version = undefined;
+    // A first expiry is normal after a long silence: list at once.
+    if (isApiError(error, "Expired") && this.#failures === 0) {
+      this.#failures++;
+      return;
+    }
+    this.#options.onError(error);
+    await this.#pause();
+  }
+
+  async #pause(): Promise<void> {
+    const { backoff = BACKOFF, signal } = this.#options;
+    await sleep(pauseAfter(++this.#failures, backoff), signal).catch(() => undefined);
+  }
 }
 
-/** Whether a watch can go on where it was, once the server answers again. */
-function goesOn({ code }: ApiError): boolean {
+/** Whether a watch can continue from its last version once the server answers again. */
+function canResume({ code }: ApiError): boolean {
   return code === "Unreachable" || code === "Busy" || code === "Unauthorized" || code === "Aborted";
 }

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { type Step, scriptedClient, thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
 import type { Informer } from "./informer.ts";
-import { startInformers, withoutManagedFields } from "./start-informers.ts";
+import { startInformers } from "./start-informers.ts";
 
 const THING: ResourceKind = { group: "", version: "v1", kind: "Thing", plural: "things", namespaced: true };
 const BACKOFF = { firstMs: 1, longestMs: 2 };
@@ -297,16 +297,5 @@ test("waiting for the first list can be given up", async () => {
   const informers = startInformers(client);
   const reason = new Error("enough");
   await expect(informers.acquire(THING).informer.whenSynced(AbortSignal.abort(reason))).rejects.toBe(reason);
-  await informers.stop();
-});
-
-test("what is not wanted of an object is not kept", async () => {
-  const object = thing("a", 1);
-  object.metadata["managedFields"] = [{ manager: "x" }];
-  const { client } = scriptedClient([{ list: [object], version: "1" }]);
-  const informers = startInformers(client, { keep: withoutManagedFields });
-  const { informer } = informers.acquire(THING);
-  await informer.whenSynced();
-  expect(informer.cache.get("a", "default")?.metadata).not.toHaveProperty("managedFields");
   await informers.stop();
 });

@@ -2,17 +2,21 @@ import { request as httpRequest } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import type { ClusterAccess } from "../auth/access.ts";
-import { TransportError } from "./transport.ts";
+import { messageOf, TransportError } from "./transport-error.ts";
 
-// A server on the same continent answers a handshake within a second; one that is overloaded may take some.
+// A server on the same continent completes a handshake within a second, an overloaded one within a few.
 const DIAL_TIMEOUT_MS = 15_000;
-// Between the probes of an idle connection: firewalls forget connections after some minutes.
+// Firewalls drop the state of idle connections after some minutes.
 const KEEP_ALIVE_MS = 30_000;
 
-/** A TLS connection that has shaken hands; what was agreed on is in its `alpnProtocol`. @throws {TransportError} NotSent */
+/**
+ * Opens a TLS connection and completes its handshake. The socket's `alpnProtocol` is the negotiated protocol.
+ *
+ * @throws {TransportError} NotSent
+ */
 export async function dialTls(access: ClusterAccess, protocols: readonly string[]): Promise<TLSSocket> {
   const url = new URL(access.server);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = unbracketed(url.hostname);
   const port = url.port === "" ? 443 : Number(url.port);
   try {
     const { ca, cert, key, serverName, insecureSkipVerify } = await access.tls();
@@ -29,20 +33,25 @@ export async function dialTls(access: ClusterAccess, protocols: readonly string[
       ...(name === undefined ? {} : { servername: name }),
       rejectUnauthorized: insecureSkipVerify !== true,
     });
-    await connected(socket, "secureConnect");
+    await handshake(socket);
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     return socket;
   } catch (cause) {
     if (cause instanceof TransportError) throw cause;
-    throw new TransportError("NotSent", `${access.server} cannot be reached: ${messageOf(cause)}`, cause);
+    throw new TransportError("NotSent", `${access.server} cannot be reached: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** A tunnel through an HTTP proxy (RFC 9110, CONNECT). */
+/** A hostname of a URL, as `node:net` takes it: IPv6 addresses without brackets. */
+export function unbracketed(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Opens a tunnel through an HTTP proxy (RFC 9110, CONNECT). */
 function dialProxy(proxy: string, host: string, port: number): Promise<Socket> {
   const { hostname, port: proxyPort, username, password, protocol } = new URL(proxy);
-  if (protocol !== "http:") throw new Error(`the proxy ${proxy} is not one of http://`);
+  if (protocol !== "http:") throw new Error(`the proxy ${proxy} is not supported: use http://HOST:PORT`);
   const headers: Record<string, string> = { host: `${host}:${port}` };
   if (username !== "") {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -50,7 +59,7 @@ function dialProxy(proxy: string, host: string, port: number): Promise<Socket> {
   }
   return new Promise((resolve, reject) => {
     const request = httpRequest({
-      host: hostname.replace(/^\[|\]$/g, ""),
+      host: unbracketed(hostname),
       port: proxyPort === "" ? 80 : Number(proxyPort),
       method: "CONNECT",
       path: `${host}:${port}`,
@@ -68,30 +77,24 @@ function dialProxy(proxy: string, host: string, port: number): Promise<Socket> {
   });
 }
 
-function connected(socket: TLSSocket, event: "secureConnect"): Promise<void> {
+function handshake(socket: TLSSocket): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       socket.destroy(new Error(`no connection within ${DIAL_TIMEOUT_MS / 1000} s`));
     }, DIAL_TIMEOUT_MS);
-    const failed = (error: Error): void => {
+    const fail = (error: Error): void => {
       clearTimeout(timer);
       socket.destroy();
       reject(error);
     };
-    const closed = (): void => failed(new Error("the connection was closed during the handshake"));
-    socket.once("error", failed);
-    socket.once("close", closed);
-    socket.once(event, () => {
+    const onClose = (): void => fail(new Error("the connection was closed during the handshake"));
+    socket.once("error", fail);
+    socket.once("close", onClose);
+    socket.once("secureConnect", () => {
       clearTimeout(timer);
-      socket.off("error", failed);
-      socket.off("close", closed);
+      socket.off("error", fail);
+      socket.off("close", onClose);
       resolve();
     });
   });
-}
-
-/** An error's text; a connection to a name with several addresses fails with several errors and no text of its own. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
 }

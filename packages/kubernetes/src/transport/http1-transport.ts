@@ -1,85 +1,119 @@
-import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import type { ClusterAccess } from "../auth/access.ts";
-import { dialTls, messageOf } from "./dial.ts";
-import { type HttpResponse, type Transport, TransportError } from "./transport.ts";
+import { dialTls, unbracketed } from "./dial.ts";
+import { RequestGuard } from "./request-guard.ts";
+import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
+import { abortedRequest, closedTransport, messageOf, TransportError } from "./transport-error.ts";
 
-// Watches hold one each.
+// Each watch occupies one socket.
 const MAX_SOCKETS = 256;
 
-/** HTTP/1.1 with kept connections: for plain http (`kubectl proxy`), and where nothing better is spoken. */
-export function httpTransport(access: ClusterAccess): Transport {
-  const { protocol, hostname, port } = new URL(access.server);
-  const secure = protocol === "https:";
-  let agent = secure ? dialingAgent(access) : new HttpAgent({ keepAlive: true, maxSockets: MAX_SOCKETS });
-  const send = secure ? httpsRequest : httpRequest;
-  let closed = false;
-  return {
-    open: ({ method, path, headers, body, signal, headTimeoutMs }) =>
-      new Promise((resolve, reject) => {
-        if (closed) return reject(new TransportError("Aborted", "the client was closed"));
-        const length = body === undefined ? {} : { "content-length": String(body.length) };
-        const request = send({
-          host: hostname.replace(/^\[|\]$/g, ""),
-          port: port === "" ? undefined : Number(port),
-          method,
-          path,
-          headers: { ...headers, ...length },
-          agent,
-        } satisfies RequestOptions);
-        let why: TransportError | undefined;
-        let sent = false;
-        const fail = (error: TransportError): void => {
-          why ??= error;
-          request.destroy(why);
-        };
-        const abort = (): void => fail(new TransportError("Aborted", "the request was given up", signal?.reason));
-        const timer = setTimeout(
-          () => fail(new TransportError("Timeout", `no answer within ${headTimeoutMs / 1000} s`)),
-          headTimeoutMs,
-        );
-        signal?.addEventListener("abort", abort, { once: true });
-        request.once("socket", (socket) => {
-          if (socket.connecting) socket.once("connect", () => (sent = true));
-          else sent = true;
-        });
-        request.once("close", () => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", abort);
-        });
-        request.once("response", (response) => {
-          clearTimeout(timer);
-          resolve({
-            status: response.statusCode ?? 0,
-            header(name) {
-              const value = response.headers[name];
-              return typeof value === "string" ? value : undefined;
-            },
-            body: response,
-            cancel: () => response.destroy(),
-          } satisfies HttpResponse);
-        });
-        request.on("error", (cause) => {
-          if (why !== undefined) return reject(why);
-          if (cause instanceof TransportError) return reject(cause);
-          const text = `${access.server} cannot be reached: ${messageOf(cause)}`;
-          reject(new TransportError(sent ? "Lost" : "NotSent", text, cause));
-        });
-        request.end(body);
-        if (signal?.aborted === true) abort();
-      }),
-    renew() {
-      const old = agent;
-      agent = secure ? dialingAgent(access) : new HttpAgent({ keepAlive: true, maxSockets: MAX_SOCKETS });
-      // What runs goes on; what is idle goes.
-      for (const sockets of Object.values(old.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-    },
-    close() {
-      closed = true;
-      agent.destroy();
-    },
-  };
+/** HTTP/1.1 with persistent connections: for plain http (`kubectl proxy`), and for servers and proxies without HTTP/2. */
+export class Http1Transport implements Transport {
+  readonly #access: ClusterAccess;
+  readonly #secure: boolean;
+  readonly #host: string;
+  readonly #port: number | undefined;
+  #agent: HttpAgent;
+  #closed = false;
+
+  constructor(access: ClusterAccess) {
+    const { protocol, hostname, port } = new URL(access.server);
+    this.#access = access;
+    this.#secure = protocol === "https:";
+    this.#host = unbracketed(hostname);
+    this.#port = port === "" ? undefined : Number(port);
+    this.#agent = this.#newAgent();
+  }
+
+  open(request: HttpRequest): Promise<HttpResponse> {
+    if (this.#closed) return Promise.reject(closedTransport());
+    if (request.signal?.aborted === true) return Promise.reject(abortedRequest(request.signal));
+    return responseTo(this.#send(request), request, this.#access.server);
+  }
+
+  renew(): void {
+    const old = this.#agent;
+    this.#agent = this.#newAgent();
+    // Sockets in use stay until their responses end.
+    for (const sockets of Object.values(old.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#agent.destroy();
+  }
+
+  #send({ method, path, headers, body }: HttpRequest): ClientRequest {
+    const length = body === undefined ? {} : { "content-length": String(body.length) };
+    return (this.#secure ? httpsRequest : httpRequest)({
+      host: this.#host,
+      port: this.#port,
+      method,
+      path,
+      headers: { ...headers, ...length },
+      agent: this.#agent,
+    } satisfies RequestOptions);
+  }
+
+  #newAgent(): HttpAgent {
+    const options = { keepAlive: true, maxSockets: MAX_SOCKETS };
+    if (!this.#secure) return new HttpAgent(options);
+    const agent = new HttpsAgent(options);
+    // Dials with the credentials that are current at that time.
+    agent.createConnection = (_options, callback) => {
+      void dial(this.#access, callback);
+      return undefined;
+    };
+    return agent;
+  }
+}
+
+class Http1Response implements HttpResponse {
+  readonly body: IncomingMessage;
+
+  constructor(body: IncomingMessage) {
+    this.body = body;
+  }
+
+  get status(): number {
+    return this.body.statusCode ?? 0;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.body.headers[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  cancel(): void {
+    this.body.destroy();
+  }
+}
+
+/** Ends the request and waits for the head of its response. */
+function responseTo(sent: ClientRequest, request: HttpRequest, server: string): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const guard = new RequestGuard(sent, request);
+    let connected = false;
+    sent.once("socket", (socket) => {
+      if (socket.connecting) socket.once("connect", () => (connected = true));
+      else connected = true;
+    });
+    sent.once("close", () => guard.dispose());
+    sent.once("response", (response) => {
+      guard.headArrived();
+      resolve(new Http1Response(response));
+    });
+    sent.on("error", (cause) => {
+      if (guard.reason !== undefined) return reject(guard.reason);
+      if (cause instanceof TransportError) return reject(cause);
+      const text = `${server} cannot be reached: ${messageOf(cause)}`;
+      reject(new TransportError(connected ? "Lost" : "NotSent", text, { cause }));
+    });
+    sent.end(request.body);
+  });
 }
 
 async function dial(
@@ -93,14 +127,4 @@ async function dial(
     return (done as ((error: Error) => void) | undefined)?.(error as Error);
   }
   done?.(null, socket);
-}
-
-/** An agent whose connections are made with the credentials of their time. */
-function dialingAgent(access: ClusterAccess): HttpsAgent {
-  const agent = new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS });
-  agent.createConnection = (_options, callback) => {
-    void dial(access, callback);
-    return undefined;
-  };
-  return agent;
 }

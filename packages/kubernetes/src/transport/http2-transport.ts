@@ -1,91 +1,108 @@
 import type { ClusterAccess } from "../auth/access.ts";
 import { dialTls } from "./dial.ts";
-import { httpTransport } from "./http1-transport.ts";
-import { openSession, type Session, type SessionOptions } from "./http2-session.ts";
-import { type HttpRequest, type HttpResponse, type Transport, TransportError } from "./transport.ts";
+import { Http1Transport } from "./http1-transport.ts";
+import { Http2Session, type SessionOptions } from "./http2-session.ts";
+import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
+import { abortedRequest, closedTransport, TransportError } from "./transport-error.ts";
 
-// Each takes about 100 requests at a time. Watches stay open, one for each kind: 1,600 kinds are more than clusters have.
+// A session carries about 100 requests. One watch a kind stays open, and no cluster has 1,600 kinds.
 const MAX_SESSIONS = 16;
 
 /**
- * One HTTP/2 session is kept, and a further one opened where the server lets no more streams into it. After GOAWAY, an error
- * or a ping without answer the next request connects again. Where the server, or a proxy before it, speaks no HTTP/2, and
- * for plain http, it is HTTP/1.1 with kept connections.
+ * Opens a transport to an API server: HTTP/2, or HTTP/1.1 for plain http and where the server, or a proxy in front of it,
+ * does not speak HTTP/2.
  */
 export function openTransport(access: ClusterAccess, options: SessionOptions = {}): Transport {
-  if (new URL(access.server).protocol === "http:") return httpTransport(access);
-  const { origin } = new URL(access.server);
-  const sessions: Session[] = [];
-  let dialing: Promise<void> | undefined;
-  let http1: Transport | undefined;
-  let closed = false;
+  const { protocol, origin } = new URL(access.server);
+  return protocol === "http:" ? new Http1Transport(access) : new Http2Transport(access, origin, options);
+}
 
-  const dial = async (): Promise<void> => {
-    const socket = await dialTls(access, ["h2", "http/1.1"]);
-    if (closed) {
+/**
+ * Keeps one HTTP/2 session, and opens further ones where the server accepts no more streams on it. After GOAWAY, an error or an
+ * unanswered ping, the next request connects again.
+ */
+class Http2Transport implements Transport {
+  readonly #access: ClusterAccess;
+  readonly #origin: string;
+  readonly #options: SessionOptions;
+  readonly #sessions: Http2Session[] = [];
+  #dialing: Promise<void> | undefined;
+  /** Set once the server has refused HTTP/2. */
+  #http1: Http1Transport | undefined;
+  #closed = false;
+
+  constructor(access: ClusterAccess, origin: string, options: SessionOptions) {
+    this.#access = access;
+    this.#origin = origin;
+    this.#options = options;
+  }
+
+  async open(request: HttpRequest): Promise<HttpResponse> {
+    for (;;) {
+      if (this.#closed) throw closedTransport();
+      // Find and use the session without awaiting in between: many requests compete for the same one.
+      const found = this.#available();
+      if (found !== undefined) return found.open(request);
+      // Concurrent requests share one dial.
+      this.#dialing ??= this.#dial().finally(() => {
+        this.#dialing = undefined;
+      });
+      await unlessAborted(this.#dialing, request);
+    }
+  }
+
+  renew(): void {
+    for (const session of this.#sessions.slice()) session.drain();
+    this.#http1?.renew();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const session of this.#sessions.slice()) session.destroy();
+    this.#http1?.close();
+  }
+
+  /** Returns a connection that accepts one more request now. */
+  #available(): Pick<Transport, "open"> | undefined {
+    if (this.#http1 !== undefined) return this.#http1;
+    const session = this.#sessions.find(({ hasRoom }) => hasRoom);
+    if (session !== undefined) return session;
+    const open = this.#sessions.filter(({ state }) => state !== "ending");
+    // At the limit, HTTP/2 itself queues further streams.
+    return open.length < MAX_SESSIONS ? undefined : open.reduce((a, b) => (b.active < a.active ? b : a));
+  }
+
+  async #dial(): Promise<void> {
+    const socket = await dialTls(this.#access, ["h2", "http/1.1"]);
+    if (this.#closed) {
       socket.destroy();
-      throw new TransportError("Aborted", "the client was closed");
+      throw closedTransport();
     }
     if (socket.alpnProtocol !== "h2") {
       socket.destroy();
-      http1 = httpTransport(access);
+      this.#http1 = new Http1Transport(this.#access);
       return;
     }
-    const session: Session = openSession(
-      origin,
-      socket,
-      () => {
-        const at = sessions.indexOf(session);
-        if (at >= 0) sessions.splice(at, 1);
-      },
-      options,
-    );
-    sessions.push(session);
+    const session = new Http2Session(this.#origin, socket, (closed) => this.#remove(closed), this.#options);
+    this.#sessions.push(session);
     await session.ready;
-    if (session.ending) throw new TransportError("NotSent", `${access.server} ended the connection at once`);
-  };
-  /** What takes one more request now. */
-  const free = (): Pick<Transport, "open"> | undefined => {
-    if (http1 !== undefined) return http1;
-    const session = sessions.find(({ hasRoom }) => hasRoom);
-    if (session !== undefined) return session;
-    const open = sessions.filter(({ ending }) => !ending);
-    // HTTP/2 itself makes streams wait for room.
-    return open.length < MAX_SESSIONS ? undefined : open.reduce((a, b) => (b.active < a.active ? b : a));
-  };
-  return {
-    async open(request: HttpRequest): Promise<HttpResponse> {
-      for (;;) {
-        if (closed) throw new TransportError("Aborted", "the client was closed");
-        // Found and taken without a pause between: many wait for the same connection.
-        const found = free();
-        if (found !== undefined) return found.open(request);
-        // Many requests at once make one connection.
-        dialing ??= dial().finally(() => {
-          dialing = undefined;
-        });
-        await until(dialing, request);
-      }
-    },
-    renew() {
-      for (const session of sessions.slice()) session.drain();
-      http1?.renew();
-    },
-    close() {
-      closed = true;
-      for (const session of sessions.slice()) session.destroy();
-      http1?.close();
-    },
-  };
+    if (session.state === "ending") {
+      throw new TransportError("NotSent", `${this.#access.server} ended the connection at once`);
+    }
+  }
+
+  #remove(session: Http2Session): void {
+    const at = this.#sessions.indexOf(session);
+    if (at >= 0) this.#sessions.splice(at, 1);
+  }
 }
 
-/** A connection that others wait for as well is not given up with one request. */
-async function until<T>(connection: Promise<T>, { signal }: HttpRequest): Promise<T> {
+/** Stops waiting when the request is aborted. The connection continues, because other requests wait for it too. */
+async function unlessAborted<T>(connection: Promise<T>, { signal }: HttpRequest): Promise<T> {
   if (signal === undefined) return connection;
-  const aborted = (): TransportError => new TransportError("Aborted", "the request was given up", signal.reason);
-  if (signal.aborted) throw aborted();
+  if (signal.aborted) throw abortedRequest(signal);
   const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(aborted());
+  const abort = (): void => reject(abortedRequest(signal));
   signal.addEventListener("abort", abort, { once: true });
   try {
     return await Promise.race([connection, promise]);

@@ -1,0 +1,101 @@
+import type { Backoff } from "../client/backoff.ts";
+import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
+import type { Indexers, Informer, InformerHandlers } from "./informer.ts";
+import { ObjectCache } from "./object-cache.ts";
+import { Reflector, type Sink } from "./reflector.ts";
+
+export interface InformersOptions {
+  /** Called for each failed list or watch, and for each handler that throws. Informers retry by themselves. */
+  readonly onError?: ((error: unknown, kind: ResourceKind) => void) | undefined;
+  readonly backoff?: Backoff | undefined;
+}
+
+/** The informer of one kind and selector. It runs from its creation until `stop`. */
+export class KindInformer implements Informer, Sink {
+  readonly kind: ResourceKind;
+  readonly cache: ObjectCache;
+  readonly #onError: (error: unknown) => void;
+  readonly #subscribers = new Set<InformerHandlers>();
+  readonly #stopping = new AbortController();
+  readonly #firstList = Promise.withResolvers<void>();
+  readonly #ended: Promise<void>;
+  #synced = false;
+
+  constructor(
+    client: Client,
+    kind: ResourceKind,
+    labelSelector: string | undefined,
+    { onError, backoff }: InformersOptions,
+  ) {
+    this.kind = kind;
+    this.#onError = (error) => onError?.(error, kind);
+    this.cache = new ObjectCache(
+      {
+        added: (object) => this.#notifyAll((subscriber) => subscriber.added?.(object)),
+        updated: (object, before) => this.#notifyAll((subscriber) => subscriber.updated?.(object, before)),
+        deleted: (last) => this.#notifyAll((subscriber) => subscriber.deleted?.(last)),
+      },
+      this.#onError,
+    );
+    const { signal } = this.#stopping;
+    this.#ended = new Reflector(client, kind, this, { labelSelector, signal, onError: this.#onError, backoff }).run();
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  async whenSynced(signal?: AbortSignal): Promise<void> {
+    if (this.#synced) return;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const abort = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      await Promise.race([this.#firstList.promise, promise]);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  subscribe(handlers: InformerHandlers): () => void {
+    for (const object of this.cache.list()) this.#notify(handlers, (subscriber) => subscriber.added?.(object));
+    this.#subscribers.add(handlers);
+    return () => this.#subscribers.delete(handlers);
+  }
+
+  addIndexers(indexers: Indexers): void {
+    this.cache.addIndexers(indexers);
+  }
+
+  replace(items: readonly LiveObject[]): void {
+    this.cache.replace(items);
+    this.#synced = true;
+    this.#firstList.resolve();
+  }
+
+  apply({ type, object }: WatchEvent): void {
+    if (type !== "BOOKMARK") this.cache.apply({ type, object });
+  }
+
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return this.#ended;
+  }
+
+  #notifyAll(event: (subscriber: InformerHandlers) => void): void {
+    // A handler may subscribe others, which have got the cache's objects then, or unsubscribe others, which want no more events.
+    for (const subscriber of Array.from(this.#subscribers)) {
+      if (this.#subscribers.has(subscriber)) this.#notify(subscriber, event);
+    }
+  }
+
+  /** A handler that throws affects neither the other handlers nor the cache. */
+  #notify(subscriber: InformerHandlers, event: (subscriber: InformerHandlers) => void): void {
+    try {
+      event(subscriber);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+export type TransportErrorCode =
+  /** The server did nothing: there was no connection, or it refused the stream. */
+  | "NotSent"
+  /** The connection ended before the response. The server may have executed the request. */
+  | "Lost"
+  | "Timeout"
+  | "Aborted";
+
+/** A request that got no response. */
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly code: TransportErrorCode;
+
+  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Whether the same request may succeed later. After `Lost` or `Timeout`, a write may have happened already. */
+  get retryable(): boolean {
+    return this.code !== "Aborted";
+  }
+}
+
+export function abortedRequest(signal: AbortSignal): TransportError {
+  return new TransportError("Aborted", "the caller aborted the request", { cause: signal.reason });
+}
+
+export function closedTransport(): TransportError {
+  return new TransportError("Aborted", "the client was closed");
+}
+
+/** An error's text. Node reports a failed connection to several addresses as an AggregateError without text. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
+  return error instanceof Error && error.message !== "" ? error.message : String(error);
+}
