@@ -1,6 +1,6 @@
-// Builds what is missing of the API server that tests start (see packages/cli/api-server/go.mod), some minutes with Go, and says so.
+// Builds what is missing of the API server that tests start (see packages/dev-cluster/api-server/go.mod), some minutes with Go, and says so.
 import process from "node:process";
-import { BuildServerError, buildBinaries, explainMissing, findBinaries } from "@xfn/cli/dev";
+import { BuildServerError, buildBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 
 const { missing = [] } = findBinaries();
 const stop = new AbortController();

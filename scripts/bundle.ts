@@ -19,7 +19,7 @@ const { metafile } = await build({
   target: "node24",
   // Asked for before anything else, and small.
   alias: { "@xfn/runner/cache-dir": fileURLToPath(new URL("../packages/runner/dist/cache-dir.js", import.meta.url)) },
-  external: ["@xfn/oci-rootfs", "@xfn/runner", "@xfn/runner-grpc", "esbuild"],
+  external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/oci-rootfs", "@xfn/runner", "@xfn/runner-grpc"],
   logLevel: "warning",
   metafile: true,
 });

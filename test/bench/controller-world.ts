@@ -4,7 +4,7 @@ import { get } from "node:https";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApiServer, findBinaries, startApiServer } from "@xfn/cli/dev";
+import { type ApiServer, findBinaries, startApiServer } from "@xfn/dev-cluster";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import {
   type ConnectedClient,

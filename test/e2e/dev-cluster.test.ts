@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { builtBinaries, findBinaries } from "@xfn/cli/dev";
+import { builtBinaries, findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { needs } from "../harness/needs.ts";

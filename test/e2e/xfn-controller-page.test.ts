@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findBinaries } from "@xfn/cli/dev";
+import { findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";

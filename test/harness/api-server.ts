@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
-import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/cli/dev";
+import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/dev-cluster";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { builtBinaries, explainMissing, findBinaries } from "@xfn/cli/dev";
+import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";

@@ -26,6 +26,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runner: ["units", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
   controller: ["functionio", "composition", "pipeline", "runner-grpc", "kubernetes", "program"],
+  input: ["functionio", "program"],
+  "function-build": ["functionio", "oci-rootfs", "input"],
+  "dev-cluster": ["functionio", "runner"],
   cli: [
     "units",
     "functionio",
@@ -36,6 +39,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "oci-rootfs",
     "runner",
     "program",
+    "input",
+    "function-build",
+    "dev-cluster",
   ],
 };
 

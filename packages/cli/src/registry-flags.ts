@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { InputError } from "@xfn/input";
 import {
   dockerCredentials,
   ImageError,
@@ -10,7 +11,6 @@ import {
   type RegistryOptions,
 } from "@xfn/oci-rootfs";
 import { usageError } from "./errors.ts";
-import { InputError } from "./input/input-error.ts";
 import { registryHosts } from "./registry-hosts.ts";
 
 /** How registries are talked to: the options of every command that pulls or pushes. */

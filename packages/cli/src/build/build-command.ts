@@ -1,3 +1,4 @@
+import { buildFunction, type FunctionTarget } from "@xfn/function-build";
 import { ImageError } from "@xfn/oci-rootfs";
 import { layoutPath, parseReference } from "@xfn/oci-rootfs/image-name";
 import { oneLine } from "@xfn/program/terminal-text";
@@ -8,7 +9,6 @@ import { openImageStore } from "../open-store.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { buildFunction, type FunctionTarget } from "./build.ts";
 import { keyValues, platformList } from "./flag-values.ts";
 
 /** Flags of `xfn build`, as the declaration parsed them. */

@@ -1,14 +1,21 @@
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import {
+  ApiServerError,
+  BuildServerError,
+  buildBinaries,
+  DataFolderError,
+  explainMissing,
+  findBinaries,
+  lockFolder,
+  quote,
+  type ServerBinaries,
+  startApiServer,
+  writeEnvironment,
+} from "@xfn/dev-cluster";
 import { CliError, ExitCode, usageError } from "../errors.ts";
 import { Interrupted, interruptible } from "../interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { ApiServerError, startApiServer } from "./api-server.ts";
-import { BuildServerError, buildBinaries } from "./build-binaries.ts";
-import { DataFolderError, lockFolder } from "./lock-folder.ts";
-import { quote } from "./quote.ts";
-import { explainMissing, findBinaries, type ServerBinaries } from "./server-binaries.ts";
-import { writeEnvironment } from "./write-environment.ts";
 
 /** Flags of `xfn dev cluster`, as the declaration parsed them. */
 export interface ClusterFlags {

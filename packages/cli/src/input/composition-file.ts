@@ -2,10 +2,8 @@ import { dirname } from "node:path";
 import { type Composition, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { asInputError, documentsOf, InputError, place, STDIN, sourceName } from "@xfn/input";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
-import { asInputError, documentsOf, place } from "./documents.ts";
-import { InputError } from "./input-error.ts";
-import { STDIN, sourceName } from "./read-input.ts";
 
 /**
  * The Composition of a file that may hold other documents too (its definition, the XR, functions). Relative `oci:` images

@@ -1,9 +1,7 @@
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { documentsOfAll, place } from "../input/documents.ts";
-import { InputError } from "../input/input-error.ts";
-import { sourceName } from "../input/read-input.ts";
+import { documentsOfAll, InputError, place, sourceName } from "@xfn/input";
 
 /** What `--xrd` adds to a render. */
 export interface DefinedComposite {

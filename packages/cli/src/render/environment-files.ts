@@ -1,7 +1,5 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { documentsByFile, place } from "../input/documents.ts";
-import { InputError } from "../input/input-error.ts";
-import { sourceName } from "../input/read-input.ts";
+import { documentsByFile, InputError, place, sourceName } from "@xfn/input";
 
 const KIND = "EnvironmentConfig";
 

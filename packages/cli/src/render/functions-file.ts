@@ -1,11 +1,9 @@
 import type { CompositionFunction, PullPolicy } from "@xfn/composition";
-import type { JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { documentsByFile, InputError, place } from "@xfn/input";
 import { usageError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
-import { documentsByFile, place } from "../input/documents.ts";
-import { InputError } from "../input/input-error.ts";
 
 /** What a `Function` document says about the step of its name. */
 export interface FunctionOverride {

@@ -1,7 +1,7 @@
 import type { Composition } from "@xfn/composition";
+import { InputError } from "@xfn/input";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
 import { type CliError, usageError } from "../errors.ts";
-import { InputError } from "../input/input-error.ts";
 import type { ClosableRunner } from "./late-runner.ts";
 
 /** Which runner is to run the functions, and how it is reached. */

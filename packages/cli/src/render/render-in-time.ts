@@ -1,3 +1,4 @@
+import { InputError } from "@xfn/input";
 import {
   type FunctionRunner,
   PipelineError,
@@ -10,7 +11,6 @@ import {
 } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors.ts";
-import { InputError } from "../input/input-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 import type { RenderOptions } from "./render.ts";

@@ -1,9 +1,8 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { documentsOfAll, STDIN, singleObject } from "@xfn/input";
 import { usageError } from "../errors.ts";
 import { readComposition } from "../input/composition-file.ts";
-import { documentsOfAll, singleObject } from "../input/documents.ts";
-import { STDIN } from "../input/read-input.ts";
 import type { DefinedComposite } from "./definition-file.ts";
 import { overrideSteps, readFunctions } from "./functions-file.ts";
 import type { RenderFiles, RenderOptions } from "./render.ts";

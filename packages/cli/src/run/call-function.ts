@@ -1,12 +1,11 @@
 import { type FunctionIO, parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
+import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { Runner } from "@xfn/runner";
 import type { RunOptions } from "@xfn/runner-contract";
 import { CliError } from "../errors.ts";
 import { absoluteImage } from "../input/composition-file.ts";
-import { asInputError } from "../input/documents.ts";
-import { readInput, STDIN, sourceName } from "../input/read-input.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 
 /** What a function returned, ready to be printed. */

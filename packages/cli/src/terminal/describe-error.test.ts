@@ -1,6 +1,6 @@
+import { InputError } from "@xfn/input";
 import { expect, test } from "vitest";
 import { usageError } from "../errors.ts";
-import { InputError } from "../input/input-error.ts";
 import { Interrupted } from "../interrupt.ts";
 import { describeError } from "./describe-error.ts";
 

@@ -1,6 +1,6 @@
+import { isInputError } from "@xfn/input/input-error";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { CliError, ExitCode } from "../errors.ts";
-import { isInputError } from "../input/input-error.ts";
 import { Interrupted } from "../interrupt.ts";
 import { functionStderr } from "./function-stderr.ts";
 

@@ -1,5 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { TraceEntryId, TraceOrigin } from "@xfn/pipeline/trace";
 

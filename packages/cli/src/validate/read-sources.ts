@@ -1,10 +1,8 @@
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { documentsOf, InputError, STDIN, sourceName, statInput, unreadable } from "@xfn/input";
 import { usageError } from "../errors.ts";
-import { documentsOf } from "../input/documents.ts";
-import { InputError } from "../input/input-error.ts";
-import { STDIN, sourceName, statInput, unreadable } from "../input/read-input.ts";
 
 // More files than this is the wrong folder, such as / or a checkout.
 const MAX_FILES = 1000;

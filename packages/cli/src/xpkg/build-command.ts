@@ -1,3 +1,4 @@
+import { archivePlatform, buildPackage, readPackageArchive } from "@xfn/function-build";
 import type { Image } from "@xfn/oci-rootfs";
 import { ExitCode, usageError } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
@@ -5,8 +6,6 @@ import { openImageStore } from "../open-store.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { buildPackage } from "./build-package.ts";
-import { archivePlatform, readPackageArchive } from "./package-archive.ts";
 import { inScratch } from "./scratch-folder.ts";
 
 /** Flags of `xfn xpkg build`, as the declaration parsed them. */

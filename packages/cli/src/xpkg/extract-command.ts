@@ -1,6 +1,8 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { archivePlatform, packageStream, readPackageArchive } from "@xfn/function-build";
+import { InputError } from "@xfn/input";
 import {
   type Image,
   ImageError,
@@ -12,15 +14,12 @@ import {
   type Store,
 } from "@xfn/oci-rootfs";
 import { ExitCode, usageError } from "../errors.ts";
-import { InputError } from "../input/input-error.ts";
 import { interruptible } from "../interrupt.ts";
 import { openImageStore } from "../open-store.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { archivePlatform, readPackageArchive } from "./package-archive.ts";
 import { onlyPackageIn } from "./package-arguments.ts";
-import { packageStream } from "./package-stream.ts";
 import { inScratch } from "./scratch-folder.ts";
 
 /** Flags of `xfn xpkg extract`, as the declaration parsed them. */

@@ -1,3 +1,4 @@
+import { readPackageArchive } from "@xfn/function-build";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { keyValues } from "../build/flag-values.ts";
 import { ExitCode, usageError } from "../errors.ts";
@@ -5,7 +6,6 @@ import { interruptible } from "../interrupt.ts";
 import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { readPackageArchive } from "./package-archive.ts";
 import { packageFilesOf } from "./package-arguments.ts";
 import { inScratch } from "./scratch-folder.ts";
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { isPackageName } from "../build/package-yaml.ts";
+import { isPackageName } from "../package/package-yaml.ts";
 
 /** The kinds of packages that Crossplane has. */
 export type PackageKind = "Configuration" | "Function" | "Provider";

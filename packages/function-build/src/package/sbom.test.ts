@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Image } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { bundle } from "./bundle.ts";
+import { bundle } from "../bundle/bundle.ts";
 import { sbom } from "./sbom.ts";
 
 let dir: string;

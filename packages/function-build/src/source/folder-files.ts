@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { InputError } from "../input/input-error.ts";
+import { InputError } from "@xfn/input";
 
 /** A file or link of a function's folder. */
 export interface FolderFile {

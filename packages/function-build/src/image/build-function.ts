@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { InputError } from "@xfn/input";
 import {
   type BuildConfig,
   type BuildEntry,
@@ -12,17 +13,16 @@ import {
   printPlatform,
   type Store,
 } from "@xfn/oci-rootfs";
-import { InputError } from "../input/input-error.ts";
-import { BUNDLE_FILE, bundle } from "./bundle.ts";
-import type { BundledPackage } from "./bundled-packages.ts";
-import { type FunctionFolder, inspectFolder } from "./function-folder.ts";
-import { hostBase } from "./host-base.ts";
-import { type HostBaseKind, NODE_PATH } from "./host-tree.ts";
-import { baseAnnotations, packageAnnotations } from "./package-annotations.ts";
-import { type PackageMetadata, packageMetadata } from "./package-yaml.ts";
-import { checkProcessor, inspectProgram, type ProgramFile } from "./program-file.ts";
-import { SBOM_PATH, sbom } from "./sbom.ts";
-import { typeCheck } from "./type-check.ts";
+import { hostBase } from "../base/host-base.ts";
+import { type HostBaseKind, NODE_PATH } from "../base/host-tree.ts";
+import { BUNDLE_FILE, bundle } from "../bundle/bundle.ts";
+import type { BundledPackage } from "../bundle/bundled-packages.ts";
+import { baseAnnotations, packageAnnotations } from "../package/package-annotations.ts";
+import { type PackageMetadata, packageMetadata } from "../package/package-yaml.ts";
+import { SBOM_PATH, sbom } from "../package/sbom.ts";
+import { checkProcessor, inspectProgram, type ProgramFile } from "../program/program-file.ts";
+import { type FunctionFolder, inspectFolder } from "../source/function-folder.ts";
+import { typeCheck } from "../source/type-check.ts";
 
 /** One platform that an image is built for. */
 export interface FunctionTarget {

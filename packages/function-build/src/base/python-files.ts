@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { InputError } from "../input/input-error.ts";
+import { InputError } from "@xfn/input";
 import type { RootTree } from "./root-tree.ts";
 
 /** What of Python is in the image. */

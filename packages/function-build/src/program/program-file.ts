@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
+import { InputError } from "@xfn/input";
 import { type Platform, printPlatform } from "@xfn/oci-rootfs";
-import { InputError } from "../input/input-error.ts";
 import { readElf } from "./elf.ts";
 
 /** What an executable file needs in order to run. */

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
+import { InputError } from "@xfn/input";
 import type { BuildFailure, BuildOptions, Message, Metafile, OnResolveResult } from "esbuild";
-import { InputError } from "../input/input-error.ts";
 import { type BundledPackage, bundledPackages } from "./bundled-packages.ts";
 import { MAPPED_STACKS, mappedStacks } from "./mapped-stacks.ts";
 import {

@@ -1,3 +1,4 @@
+import { InputError, statInput } from "@xfn/input";
 import {
   type ImageConfig,
   ImageError,
@@ -6,8 +7,6 @@ import {
   type ReadArchiveResult,
   readArchive,
 } from "@xfn/oci-rootfs";
-import { InputError } from "../input/input-error.ts";
-import { statInput } from "../input/read-input.ts";
 import { layerLabel, XPKG_KEY } from "./xpkg-format.ts";
 
 /** What is wrong with a file itself; a full disk is another matter. */

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerBinaries } from "../binaries/server-binaries.ts";
 import { freePort } from "./free-port.ts";
-import type { ServerBinaries } from "./server-binaries.ts";
 import { ADMIN, type ServerUser, writeKubeconfig, writeServerFiles } from "./server-files.ts";
 import { type ServerProcess, startProcess } from "./server-process.ts";
 

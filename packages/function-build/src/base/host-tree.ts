@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { InputError } from "../input/input-error.ts";
+import { InputError } from "@xfn/input";
 import { addPython } from "./python-files.ts";
 import { RootTree } from "./root-tree.ts";
 import { sharedLibraries } from "./shared-libraries.ts";

@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
-import { InputError } from "../input/input-error.ts";
-import { statInput, unreadable } from "../input/read-input.ts";
+import { InputError, statInput, unreadable } from "@xfn/input";
 import { type FolderFile, folderFiles } from "./folder-files.ts";
 
 /** A folder that is to become an image. Paths are relative to `dir`. */

@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { extname, join, relative, resolve, sep } from "node:path";
-import { InputError } from "../input/input-error.ts";
-import { unreadable } from "../input/read-input.ts";
+import { InputError, unreadable } from "@xfn/input";
 
 // History, and packages with YAML files of their own.
 const IGNORED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules"]);

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
+import { InputError, unreadable } from "@xfn/input";
 import type { Image } from "@xfn/oci-rootfs";
 import { isLayoutName } from "@xfn/oci-rootfs/image-name";
-import { InputError } from "../input/input-error.ts";
-import { unreadable } from "../input/read-input.ts";
-import type { BundledPackage } from "./bundled-packages.ts";
+import type { BundledPackage } from "../bundle/bundled-packages.ts";
 
 /** Where a list of packages is in an image: scanners look for files that are called so. */
 export const SBOM_PATH = "/sbom.spdx.json";

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isObject, type JsonObject } from "@xfn/functionio";
+import { unreadable } from "@xfn/input";
 import type { Image } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
-import { unreadable } from "../input/read-input.ts";
 import type { PackageMetadata } from "./package-yaml.ts";
 
 // A package.json of more than this is none, and an annotation of more than this is no title or description.

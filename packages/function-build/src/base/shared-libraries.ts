@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { InputError } from "../input/input-error.ts";
-import type { ElfFile } from "./elf.ts";
-import { readElf } from "./elf.ts";
+import { InputError } from "@xfn/input";
+import type { ElfFile } from "../program/elf.ts";
+import { readElf } from "../program/elf.ts";
 
 /** A library that a program needs, where it lies on this machine and where the loader will look for it in an image. */
 export interface SharedLibrary {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildIndex, openStore, parsePlatform, readImageFile, readImageManifest, type Store } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { elfFile } from "../../testing/elf-file.ts";
-import { buildFunction, type FunctionTarget } from "./build.ts";
+import { buildFunction, type FunctionTarget } from "./build-function.ts";
 
 let dir: string;
 let store: Store;

@@ -2,9 +2,7 @@ import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import { documentsOf, place } from "../input/documents.ts";
-import { InputError } from "../input/input-error.ts";
-import { readInput } from "../input/read-input.ts";
+import { documentsOf, InputError, place, readInput } from "@xfn/input";
 
 /** What is written: the version of seed 000. */
 const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { InputError } from "../input/input-error.ts";
+import { InputError } from "@xfn/input";
 
 // What the compiler prints about a function; a damaged type package can make it print without end.
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
