@@ -13,7 +13,7 @@ import { addRun } from "./commands/run.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addXpkg } from "./commands/xpkg.ts";
-import { ExitCode } from "./errors.ts";
+import { ExitCode } from "./errors/cli-error.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import type { Output } from "./terminal/output.ts";
 import { processOutput } from "./terminal/output.ts";

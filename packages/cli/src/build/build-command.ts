@@ -2,14 +2,14 @@ import { buildFunction, type FunctionTarget } from "@xfn/function-build";
 import { ImageError } from "@xfn/oci-rootfs";
 import { layoutPath, parseReference } from "@xfn/oci-rootfs/image-name";
 import { oneLine } from "@xfn/program/terminal-text";
-import { ExitCode, usageError } from "../errors.ts";
-import { explainImageError } from "../explain-image-error.ts";
-import { interruptible } from "../interrupt.ts";
-import { openImageStore } from "../open-store.ts";
-import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { keyValues, platformList } from "../flags/flag-values.ts";
+import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { explainImageError } from "../store/explain-image-error.ts";
+import { openImageStore } from "../store/open-store.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
-import { keyValues, platformList } from "./flag-values.ts";
 
 /** Flags of `xfn build`, as the declaration parsed them. */
 export interface BuildFlags extends RegistryFlags {

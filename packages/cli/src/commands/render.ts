@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 import type { RenderOptions } from "../render/render.ts";
 import { type CommandContext, repeated } from "./command-context.ts";
 import { addRunnerOptions, pullOption } from "./shared-options.ts";
@@ -93,7 +93,7 @@ export function addRender({ program, output, finish }: CommandContext): void {
     checkRunnerFlags(raw);
     const [{ runRender }, { durationOption }] = await Promise.all([
       import("../render/render.ts"),
-      import("./parse-value.ts"),
+      import("../flags/parse-value.ts"),
     ]);
     const options = { ...raw, ...traceOptions(raw), timeout: durationOption("--timeout", raw.timeout) };
     finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));

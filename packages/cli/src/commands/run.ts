@@ -44,7 +44,7 @@ export function addRun({ program, output, finish }: CommandContext): void {
     .addOption(new Option("--network-policy <policy>").choices(["Isolated", "Runner"]).hideHelp());
   addRunnerOptions(command).addHelpText("after", HELP);
   command.action(async (image: string, file: string, raw: RawOptions) => {
-    const [{ runFunction }, values] = await Promise.all([import("../run/run.ts"), import("./parse-value.ts")]);
+    const [{ runFunction }, values] = await Promise.all([import("../run/run.ts"), import("../flags/parse-value.ts")]);
     const { timeout, memory, cpu, imagePullPolicy, networkPolicy, ...rest } = raw;
     const historic = networkPolicy === undefined ? undefined : networkPolicy === "Runner" ? "Accessible" : "Isolated";
     const network = raw.network ?? historic;

@@ -13,8 +13,8 @@ import {
   startApiServer,
   writeEnvironment,
 } from "@xfn/dev-cluster";
-import { CliError, ExitCode, usageError } from "../errors.ts";
-import { Interrupted, interruptible } from "../interrupt.ts";
+import { CliError, ExitCode, usageError } from "../errors/cli-error.ts";
+import { Interrupted, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn dev cluster`, as the declaration parsed them. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildImage } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openImageStore } from "../open-store.ts";
 import { main } from "../program.ts";
+import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
 import { readableBytes } from "./images-command.ts";
 

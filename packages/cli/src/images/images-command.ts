@@ -1,9 +1,9 @@
 import type { PruneResult, StoredImage } from "@xfn/oci-rootfs";
 import { oneLine } from "@xfn/program/terminal-text";
-import { durationOption, memoryOption } from "../commands/parse-value.ts";
-import { ExitCode, usageError } from "../errors.ts";
-import { explainImageError } from "../explain-image-error.ts";
-import { openImageStore } from "../open-store.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { durationOption, memoryOption } from "../flags/parse-value.ts";
+import { explainImageError } from "../store/explain-image-error.ts";
+import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn images`, as the declaration parsed them. */

@@ -1,9 +1,9 @@
 import { parseReference } from "@xfn/oci-rootfs/image-name";
-import { ExitCode } from "../errors.ts";
-import { explainImageError } from "../explain-image-error.ts";
-import { interruptible } from "../interrupt.ts";
-import { openImageStore } from "../open-store.ts";
-import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { ExitCode } from "../errors/cli-error.ts";
+import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { explainImageError } from "../store/explain-image-error.ts";
+import { openImageStore } from "../store/open-store.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 

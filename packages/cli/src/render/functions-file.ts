@@ -2,7 +2,7 @@ import type { CompositionFunction, PullPolicy } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsByFile, InputError, place } from "@xfn/input";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 
 /** What a `Function` document says about the step of its name. */

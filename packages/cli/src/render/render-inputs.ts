@@ -1,7 +1,7 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { documentsOfAll, STDIN, singleObject } from "@xfn/input";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
 import { overrideSteps, readFunctions } from "./functions-file.ts";

@@ -1,12 +1,12 @@
 import type { Composition, PullPolicy } from "@xfn/composition";
-import { ExitCode } from "../errors.ts";
-import { interruptible } from "../interrupt.ts";
+import { ExitCode } from "../errors/cli-error.ts";
+import { type ClosableRunner, LateRunner } from "../runner/lazy-runner.ts";
+import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
+import type { RunnerFlags } from "../runner/with-runner.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
-import type { RunnerFlags } from "../with-runner.ts";
-import { type ClosableRunner, LateRunner } from "./late-runner.ts";
 import { mentionsFunctions } from "./mentions-functions.ts";
-import type { RemoteRunnerFlags } from "./remote-runner.ts";
 import type { TraceOptions } from "./with-trace.ts";
 
 /** Arguments and flags of `xfn render`, as the declaration parsed them. */
@@ -41,14 +41,14 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
     let composition: Composition | undefined;
     const open = async (): Promise<ClosableRunner> =>
       composition === undefined || options.runner === undefined
-        ? (await import("../with-runner.ts")).openRunner(options, output)
-        : (await import("./remote-runner.ts")).openRemoteRunner(options, composition);
+        ? (await import("../runner/with-runner.ts")).openRunner(options, output)
+        : (await import("../runner/remote-runner.ts")).openRemoteRunner(options, composition);
     const rendered = await withLateRunner(open, output, async (runner) => {
       // Namespaces are made, by another process, while code is loaded and files are read.
       if (options.runner === undefined && mentionsFunctions(files.composition)) await runner.prepare();
       const [{ readInputs }, { renderInTime }, { withTrace }] = await Promise.all([
         import("./render-inputs.ts"),
-        import("./render-in-time.ts"),
+        import("./render-with-timeout.ts"),
         import("./with-trace.ts"),
       ]);
       const inputs = await readInputs(files, options, (message) => output.note(warning(message)));
@@ -81,6 +81,6 @@ async function withLateRunner<T>(
 }
 
 async function explained(error: unknown): Promise<unknown> {
-  const { explainImageError } = await import("../explain-image-error.ts");
+  const { explainImageError } = await import("../store/explain-image-error.ts");
   return explainImageError(error);
 }

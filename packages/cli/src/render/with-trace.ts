@@ -1,8 +1,8 @@
 import type { StepRecord } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { Output } from "../terminal/output.ts";
-import type { TraceForm } from "../trace/write-trace.ts";
 import type { RenderInputs } from "./render-inputs.ts";
+import type { TraceForm } from "./write-trace.ts";
 
 /** What is asked for: a form, and where it goes. */
 export interface TraceOptions {
@@ -30,7 +30,7 @@ export async function withTrace<T>(
   const write = async (): Promise<void> => {
     const [{ buildTrace }, { writeTrace }] = await Promise.all([
       import("@xfn/pipeline/trace"),
-      import("../trace/write-trace.ts"),
+      import("./write-trace.ts"),
     ]);
     await writeTrace(form, buildTrace({ ...inputs, records }), { output, file });
   };

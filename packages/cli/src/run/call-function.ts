@@ -4,7 +4,7 @@ import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { Runner } from "@xfn/runner";
 import type { RunOptions } from "@xfn/runner-contract";
-import { CliError } from "../errors.ts";
+import { CliError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 

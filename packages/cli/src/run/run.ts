@@ -1,8 +1,8 @@
 import type { RunOptions } from "@xfn/runner-contract";
-import { ExitCode } from "../errors.ts";
-import { interruptible } from "../interrupt.ts";
+import { ExitCode } from "../errors/cli-error.ts";
+import { type RunnerFlags, withRunner } from "../runner/with-runner.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { type RunnerFlags, withRunner } from "../with-runner.ts";
 
 /** Flags of `xfn run`, as the declaration parsed them. */
 export interface RunFlags extends RunnerFlags {

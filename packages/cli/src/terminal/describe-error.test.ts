@@ -1,8 +1,8 @@
 import { InputError } from "@xfn/input";
 import { expect, test } from "vitest";
-import { usageError } from "../errors.ts";
-import { Interrupted } from "../interrupt.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { describeError } from "./describe-error.ts";
+import { Interrupted } from "./interrupt.ts";
 
 test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt with 128 + the signal", () => {
   expect(describeError(usageError("no"), false).exitCode).toBe(2);

@@ -1,8 +1,8 @@
 import { isInputError } from "@xfn/input/input-error";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
-import { CliError, ExitCode } from "../errors.ts";
-import { Interrupted } from "../interrupt.ts";
+import { CliError, ExitCode } from "../errors/cli-error.ts";
 import { functionStderr } from "./function-stderr.ts";
+import { Interrupted } from "./interrupt.ts";
 
 /** What to tell about an error, ready for a terminal, and the exit code that goes with it. */
 export interface ErrorReport {

@@ -1,4 +1,4 @@
-import { CliError } from "../errors.ts";
+import { CliError } from "../errors/cli-error.ts";
 
 /** Where commands write. Tests give their own and look at what arrives. */
 export interface Output {

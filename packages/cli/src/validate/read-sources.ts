@@ -2,7 +2,7 @@ import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOf, InputError, STDIN, sourceName, statInput, unreadable } from "@xfn/input";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 
 // More files than this is the wrong folder, such as / or a checkout.
 const MAX_FILES = 1000;

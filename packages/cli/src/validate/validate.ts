@@ -1,5 +1,5 @@
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { ExitCode, usageError } from "../errors.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
 import { isKind, resultOf } from "./documents.ts";

@@ -1,9 +1,9 @@
 import { archivePlatform, buildPackage, readPackageArchive } from "@xfn/function-build";
 import type { Image } from "@xfn/oci-rootfs";
-import { ExitCode, usageError } from "../errors.ts";
-import { interruptible } from "../interrupt.ts";
-import { openImageStore } from "../open-store.ts";
-import { platformOption, type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { openImageStore } from "../store/open-store.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { inScratch } from "./scratch-folder.ts";

@@ -13,10 +13,10 @@ import {
   type RegistryOptions,
   type Store,
 } from "@xfn/oci-rootfs";
-import { ExitCode, usageError } from "../errors.ts";
-import { interruptible } from "../interrupt.ts";
-import { openImageStore } from "../open-store.ts";
-import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { openImageStore } from "../store/open-store.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { onlyPackageIn } from "./package-arguments.ts";

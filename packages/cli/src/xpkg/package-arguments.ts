@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 
 /** The package's file in a folder, where none was named. @throws CliError `Usage` unless there is exactly one */
 export function onlyPackageIn(folder: string): string {

@@ -1,9 +1,9 @@
 import { readPackageArchive } from "@xfn/function-build";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
-import { keyValues } from "../build/flag-values.ts";
-import { ExitCode, usageError } from "../errors.ts";
-import { interruptible } from "../interrupt.ts";
-import { type RegistryFlags, registryOptions } from "../registry-flags.ts";
+import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { keyValues } from "../flags/flag-values.ts";
+import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { packageFilesOf } from "./package-arguments.ts";

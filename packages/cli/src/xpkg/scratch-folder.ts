@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { explainImageError } from "../explain-image-error.ts";
+import { explainImageError } from "../store/explain-image-error.ts";
 
 /** Runs something with a folder of its own, which is gone when it ends, however it ends. */
 export async function inScratch<T>(run: (folder: string) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { InputError } from "@xfn/input";
 import { ImageError } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
-import { CliError } from "./errors.ts";
+import { CliError } from "../errors/cli-error.ts";
 
 /**
  * Adds what to do to an error about an image: a name that cannot be read is wrong input, one that was not found is most

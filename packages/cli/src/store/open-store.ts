@@ -2,7 +2,7 @@ import { ImageError, openStore, type Store } from "@xfn/oci-rootfs";
 import { oneLine } from "@xfn/program/terminal-text";
 import { sandboxOwner } from "@xfn/runner";
 import { cacheDir } from "@xfn/runner/cache-dir";
-import { CliError } from "./errors.ts";
+import { CliError } from "../errors/cli-error.ts";
 
 /**
  * The store that every command uses, its files owned by whom functions run as.

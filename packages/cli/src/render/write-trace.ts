@@ -4,10 +4,10 @@ import { printJson } from "@xfn/functionio/document";
 import type { Trace } from "@xfn/pipeline/trace";
 import { oneLine } from "@xfn/program/terminal-text";
 import pico from "picocolors";
-import { CliError, usageError } from "../errors.ts";
+import { CliError, usageError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import type { Output } from "../terminal/output.ts";
-import { printTrace } from "./print-trace.ts";
+import { printTrace } from "../trace/print-trace.ts";
 
 /** The forms of `--trace`. */
 export const TRACE_FORMS = ["text", "json", "html"] as const;
@@ -57,7 +57,7 @@ export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTr
 async function fileText(form: TraceForm, trace: Trace): Promise<string> {
   if (form === "json") return `${traceJson(trace)}\n`;
   if (form === "text") return `${printTrace(trace, pico.createColors(false))}\n`;
-  const { traceHtml } = await import("./page/trace-html.ts");
+  const { traceHtml } = await import("../trace/page/trace-html.ts");
   return traceHtml(trace);
 }
 

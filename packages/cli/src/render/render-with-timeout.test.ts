@@ -3,7 +3,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
 import type { RenderOptions } from "./render.ts";
-import { type Rendered, renderInTime } from "./render-in-time.ts";
+import { type Rendered, renderInTime } from "./render-with-timeout.ts";
 
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition

@@ -10,7 +10,7 @@ import {
   parseRegistry,
   type RegistryOptions,
 } from "@xfn/oci-rootfs";
-import { usageError } from "./errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { registryHosts } from "./registry-hosts.ts";
 
 /** How registries are talked to: the options of every command that pulls or pushes. */

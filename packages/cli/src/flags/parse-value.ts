@@ -1,5 +1,5 @@
 import { parseDuration, parseQuantity, quantityToBytes, quantityToCores } from "@xfn/units";
-import { usageError } from "../errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 
 // Node's timers hold no more.
 const MAX_MS = 2 ** 31 - 1;

@@ -10,7 +10,7 @@ import {
   type StepResult,
 } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
-import { CliError } from "../errors.ts";
+import { CliError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 import type { RenderOptions } from "./render.ts";

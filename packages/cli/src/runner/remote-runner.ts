@@ -1,8 +1,8 @@
 import type { Composition } from "@xfn/composition";
 import { InputError } from "@xfn/input";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
-import { type CliError, usageError } from "../errors.ts";
-import type { ClosableRunner } from "./late-runner.ts";
+import { type CliError, usageError } from "../errors/cli-error.ts";
+import type { ClosableRunner } from "./lazy-runner.ts";
 
 /** Which runner is to run the functions, and how it is reached. */
 export interface RemoteRunnerFlags {

@@ -1,6 +1,6 @@
 import type { Platform } from "@xfn/oci-rootfs";
-import { usageError } from "../errors.ts";
-import { platformOption } from "../registry-flags.ts";
+import { usageError } from "../errors/cli-error.ts";
+import { platformOption } from "./registry-flags.ts";
 
 /**
  * The platforms of `--platform`, which may be given several times or hold commas.

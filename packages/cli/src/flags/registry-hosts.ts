@@ -1,5 +1,5 @@
 import { ImageError, parseRegistry } from "@xfn/oci-rootfs";
-import { usageError } from "./errors.ts";
+import { usageError } from "../errors/cli-error.ts";
 
 /**
  * The hosts of an option as image names spell them: in lower case.

@@ -8,7 +8,7 @@ import type { StepRecord } from "@xfn/pipeline";
 import { buildTrace, type Trace } from "@xfn/pipeline/trace";
 import pico from "picocolors";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { printTrace } from "./print-trace.ts";
+import { printTrace } from "../trace/print-trace.ts";
 import { DEFAULT_PAGE, type TraceForm, writeTrace } from "./write-trace.ts";
 
 const [document] = readDocuments(`apiVersion: apiextensions.crossplane.io/v1

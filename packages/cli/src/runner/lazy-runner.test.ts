@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ClosableRunner, LateRunner } from "./late-runner.ts";
+import { type ClosableRunner, LateRunner } from "./lazy-runner.ts";
 
 function counted(): { runner: LateRunner; calls: string[] } {
   const calls: string[] = [];

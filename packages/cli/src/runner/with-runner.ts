@@ -1,10 +1,10 @@
 import { createRunner, type Runner } from "@xfn/runner";
-import { explainImageError } from "./explain-image-error.ts";
-import { openImageStore } from "./open-store.ts";
-import { type RegistryFlags, registryOptions } from "./registry-flags.ts";
-import type { Output } from "./terminal/output.ts";
-import { pullProgress } from "./terminal/pull-progress.ts";
-import { warning } from "./terminal/warning.ts";
+import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
+import { explainImageError } from "../store/explain-image-error.ts";
+import { openImageStore } from "../store/open-store.ts";
+import type { Output } from "../terminal/output.ts";
+import { pullProgress } from "../terminal/pull-progress.ts";
+import { warning } from "../terminal/warning.ts";
 
 /** How root file systems of containers are made. */
 export type RootfsMode = "auto" | "overlay" | "copy";
