@@ -25,7 +25,7 @@ test("docs/conditions.md has each reason that a composite is not composed for, a
   const words = [
     ...wordsOf("controller/src/objects/composite-error.ts", "CompositeErrorCode"),
     ...wordsOf("controller/src/revision/selection-error.ts", "SelectionErrorCode"),
-    ...wordsOf("pipeline/src/pipeline-error.ts", "PipelineErrorCode"),
+    ...wordsOf("pipeline/src/outcome/pipeline-error.ts", "PipelineErrorCode"),
     "InternalError",
     "ReconcilePaused",
     "ReconcileSuccess",

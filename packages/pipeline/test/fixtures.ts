@@ -3,7 +3,7 @@ import { type Composition, parseComposition } from "@xfn/composition";
 import { type FunctionIO, type JsonValue, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { printJson, readDocuments } from "@xfn/functionio/document";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
-import type { PipelineInput } from "../src/steps/run-pipeline.ts";
+import type { PipelineInput } from "../src/steps/pipeline-input.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
+import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject } from "@xfn/kubernetes";
-import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
 import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { ownedKeys } from "../objects/managed-fields.ts";
 import { textsAt } from "../objects/read-objects.ts";

@@ -100,9 +100,9 @@ export async function composeResources(work: Work): Promise<Outcome> {
       now.set(entry, { ...now.get(entry), name: entry, resource: withoutManagedFields(object) });
   }
   // As they are after they were applied: some are ready as soon as they exist.
-  const { connectionDetails, warnings, ...judged } = run.judge?.([...now.values()]) ?? { ...run, warnings: [] };
+  const { connectionDetails, warnings, ...evaluated } = run.reevaluate?.([...now.values()]) ?? { ...run, warnings: [] };
   // Without checks it would count as ready, and it is not even as it should be.
-  const unready = [...new Set([...judged.unready, ...failed])].toSorted();
+  const unready = [...new Set([...evaluated.unready, ...failed])].toSorted();
   for (const message of warnings) tellResult(work, { severity: "Warning", message });
   const unpublished = unsupportedPublishing(work.xr);
   if (unpublished !== undefined) tell(work, "Warning", "PublishConnectionSecret", unpublished);

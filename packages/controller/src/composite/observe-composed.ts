@@ -1,7 +1,7 @@
-import type { Composition } from "@xfn/composition";
+import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
 import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import { ANNOTATION_RESOURCE_NAME, connectionSecretOf, secretDetails } from "@xfn/pipeline";
+import { connectionSecretOf, secretDetails } from "@xfn/pipeline";
 import { controllerOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";

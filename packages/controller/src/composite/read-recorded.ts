@@ -1,5 +1,5 @@
+import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import { LABEL_COMPOSITE } from "@xfn/pipeline";
 import { controllerOf } from "../objects/owner.ts";
 import { readKnown, type Work } from "./reconcile-context.ts";
 

@@ -1,7 +1,6 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/pipeline";
 import { appliedFields, owns, project } from "./applied-fields.ts";
 import { FINALIZER_COMPOSITE } from "./labels.ts";
 import { objectAt } from "./read-objects.ts";

@@ -9,8 +9,8 @@ import {
 } from "@xfn/composition";
 import type { Desired, DesiredResource, KubernetesObject, ObservedResource, ReadinessCheck } from "@xfn/functionio";
 import type { CompositeResource } from "../observed/observed-entries.ts";
-import type { TemplateExtras } from "../steps/run-templates.ts";
 import { identify } from "./identity.ts";
+import type { TemplateExtras } from "./template-extras.ts";
 
 /** A composed resource that is to be applied. */
 export interface ComposedResource {

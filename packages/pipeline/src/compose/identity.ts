@@ -1,13 +1,8 @@
+import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
-import {
-  ANNOTATION_RESOURCE_NAME,
-  composedName,
-  LABEL_CLAIM_NAME,
-  LABEL_CLAIM_NAMESPACE,
-  LABEL_COMPOSITE,
-} from "./composed-name.ts";
+import { composedName } from "./composed-name.ts";
 
 /** A composed resource that says whose it is. */
 export interface Identified {

@@ -1,6 +1,6 @@
+import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
 import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
-import { ANNOTATION_RESOURCE_NAME } from "../compose/composed-name.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
 

@@ -1,42 +1,42 @@
 import type { Desired } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
-import type { StepResult } from "../steps/run-pipeline.ts";
 import { PipelineError } from "./pipeline-error.ts";
 import type { StepRecord, TemplateWrite } from "./step-record.ts";
+import type { StepResult } from "./step-result.ts";
 
-/** Measures one step from the moment it is made, and tells of it once, when the step has ended. */
+/** Measures one step from the moment of construction, and emits its record once, when the step ends. */
 export class StepRecorder {
-  readonly #tell: (record: StepRecord) => void;
+  readonly #emit: (record: StepRecord) => void;
   readonly #record: StepRecord;
   readonly #started: number = performance.now();
 
-  constructor(tell: (record: StepRecord) => void, step: Pick<StepRecord, "name" | "kind" | "image" | "before">) {
-    this.#tell = tell;
+  constructor(emit: (record: StepRecord) => void, step: Pick<StepRecord, "name" | "kind" | "image" | "before">) {
+    this.#emit = emit;
     this.#record = { ...step, inputBytes: 0, outputBytes: 0, ms: 0, phases: {}, after: step.before, results: [] };
   }
 
-  /** A phase of the runner. One that is reported twice, as by a runner that tries again, took the sum. */
+  /** Adds to a phase of the runner. A runner that retries reports a phase more than once. */
   phase(phase: RunPhase, ms: number): void {
     const { phases } = this.#record;
     phases[phase] = (phases[phase] ?? 0) + ms;
   }
 
-  /** The bytes that the function was given. */
+  /** Sets the number of bytes written to the function. */
   given(bytes: number): void {
     this.#record.inputBytes = bytes;
   }
 
-  /** The bytes that the function returned. */
+  /** Sets the number of bytes that the function returned. */
   returned(bytes: number): void {
     this.#record.outputBytes = bytes;
   }
 
-  /** The step has ended, and this is the desired state after it. */
+  /** Ends the record of a step that succeeded. @param after desired state after the step */
   done(after: Desired, results: StepResult[], writes?: TemplateWrite[]): void {
     this.#end({ after, results, ...(writes && { writes }) });
   }
 
-  /** The step ended the run by an error. */
+  /** Ends the record of a step that failed. */
   failed(error: unknown, results: StepResult[] = [], writes?: TemplateWrite[]): void {
     const { code, message } =
       error instanceof PipelineError ? error : { code: "Internal", message: "the step failed unexpectedly" };
@@ -44,6 +44,6 @@ export class StepRecorder {
   }
 
   #end(rest: Partial<StepRecord>): void {
-    this.#tell({ ...this.#record, ms: performance.now() - this.#started, ...rest });
+    this.#emit({ ...this.#record, ms: performance.now() - this.#started, ...rest });
   }
 }

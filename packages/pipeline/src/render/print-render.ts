@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import type { StepResult } from "../steps/run-pipeline.ts";
+import type { StepResult } from "../outcome/step-result.ts";
 import type { RenderResult } from "./render.ts";
 
 /** What to print besides the XR and its composed resources. */

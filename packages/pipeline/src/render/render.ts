@@ -9,7 +9,9 @@ import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { asComposite, type CompositeResource, observedEntries } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import { type PipelineInput, type PipelineResult, runPipeline, type StepResult } from "../steps/run-pipeline.ts";
+import type { StepResult } from "../outcome/step-result.ts";
+import type { PipelineInput } from "../steps/pipeline-input.ts";
+import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
 import { labelled } from "../steps/run-templates.ts";
 import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
 

@@ -10,12 +10,13 @@ import {
 } from "@xfn/functionio";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { StepRecorder } from "../outcome/record-step.ts";
+import type { StepResult } from "../outcome/step-result.ts";
 import { checkDesired } from "./check-desired.ts";
-import type { PipelineInput, StepResult } from "./run-pipeline.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
 import { runStep } from "./run-step.ts";
 import { stepInputs } from "./step-input.ts";
 
-/** What the functions made of the desired state that they were given. */
+/** The outcome of all functions. */
 export interface FunctionsRun {
   desired: Desired;
   /** The result that ended the run. */
@@ -23,10 +24,10 @@ export interface FunctionsRun {
 }
 
 /**
- * Runs the functions of a Composition in order, on desired state that they accumulate.
+ * Runs the functions of a Composition in order. They accumulate desired state.
  *
- * @param start what the templates desire
- * @param report told of each result, in order, the pipeline's own warnings included
+ * @param start the desired state of the templates
+ * @param report called for each result in order, including the pipeline's own warnings
  * @throws {PipelineError}
  */
 export async function runFunctions(

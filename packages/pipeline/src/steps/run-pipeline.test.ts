@@ -4,7 +4,8 @@ import type { RunOptions } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, desires, prints, runOf, xr } from "../../test/fixtures.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import { runPipeline, type StepResult } from "./run-pipeline.ts";
+import type { StepResult } from "../outcome/step-result.ts";
+import { runPipeline } from "./run-pipeline.ts";
 
 async function failure(run: Promise<unknown>): Promise<PipelineError> {
   try {

@@ -1,88 +1,44 @@
-import { type Composition, type CompositionFunction, ConnectionDetails, isCompatible } from "@xfn/composition";
-import type {
-  Desired,
-  ExplicitConnectionDetail,
-  JsonObject,
-  KubernetesObject,
-  Observed,
-  ObservedResource,
-  Severity,
-} from "@xfn/functionio";
-import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
+import { type Composition, ConnectionDetails, isCompatible } from "@xfn/composition";
+import type { Desired, Observed, ObservedResource } from "@xfn/functionio";
 import { type ComposedResource, compose } from "../compose/compose.ts";
+import { templateExtras } from "../compose/template-extras.ts";
 import { asComposite, type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import type { StepRecord } from "../outcome/step-record.ts";
+import type { StepResult } from "../outcome/step-result.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
 import { runFunctions } from "./run-functions.ts";
-import { runTemplates, templateExtras } from "./run-templates.ts";
+import { runTemplates } from "./run-templates.ts";
 
-/** What a run is given. */
-export interface PipelineInput {
-  /** The XR, as it was observed. */
-  composite: KubernetesObject;
-  /** The XR's own connection details, as they were observed. */
-  connectionDetails?: readonly ExplicitConnectionDetail[];
-  composition: Composition;
-  /** The composed resources that exist, under the names of their entries. */
-  observed?: readonly ObservedResource[];
-  /** The data that templates read and write beside the XR. Absent: patches from and to the environment do nothing. */
-  environment?: JsonObject;
-  /** Not used by a Composition without functions. */
-  runner: FunctionRunner;
-  /** Ends the run: the step that is running is ended, and no other is started. */
-  signal?: AbortSignal;
-  /** Credentials for a step's image, for those who can read its `imagePullSecrets`. */
-  auth?: (step: CompositionFunction) => Promise<RegistryAuth | undefined>;
-  /** Told of each step before it starts. */
-  onStep?: (step: CompositionFunction, index: number) => void;
-  /** Told how long each phase of a step took, in milliseconds. */
-  onPhase?: (step: string, phase: RunPhase, ms: number) => void;
-  /** Told of what the pipeline itself finds suspicious, as soon as it does. These are among the results as well. */
-  onWarning?: (warning: StepResult) => void;
-  /** Told of each step after it has ended, the one that failed included: what a trace is made of. Without it nothing is measured. */
-  onRecord?: (record: StepRecord) => void;
-}
-
-/** Something that a step, or the pipeline about a step, has to say. */
-export interface StepResult {
-  severity: Severity;
-  message: string;
-  /** The step that said it. Absent: it is about templates, or about the run as a whole. */
-  step?: string;
-  /** A word for programs, where the function gave one. */
-  reason?: string;
-}
-
-/** What came of a run. */
+/** The outcome of a run. */
 export interface PipelineResult {
-  /** The XR as it was given. */
+  /** The XR of the input. */
   composite: CompositeResource;
-  /** Everything that templates and functions desire, as they wrote it. After a fatal result: nothing of it may be applied. */
+  /** Everything that templates and functions desire, unchanged. Must not be applied after a fatal result. */
   desired: Desired;
-  /** What is to be applied, with name, labels and owner set; sorted by entry name. Empty after a fatal result. */
+  /** The resources to apply, with name, labels and owner set, sorted by entry name. Empty after a fatal result. */
   composed: ComposedResource[];
-  /** The names of the entries whose resources are to be deleted, sorted. Empty after a fatal result. */
+  /** The names of the entries whose resources must be deleted, sorted. Empty after a fatal result. */
   deleted: string[];
   /**
-   * The names of the entries that are not ready, sorted: composed resources, and templates that could not be rendered
-   * and that no function repaired. The XR is ready if there are none. Empty after a fatal result.
+   * The names of the entries that are not ready, sorted: composed resources, and templates that failed and that no
+   * function repaired. The XR is ready if there are none. Empty after a fatal result.
    */
   unready: string[];
-  /** What the XR is to publish. Empty after a fatal result. */
+  /** The connection details that the XR publishes. Empty after a fatal result. */
   connectionDetails: ConnectionDetails;
-  /** The results of all steps in order, with the pipeline's own warnings after those of the step that they are about. */
+  /** The results of all steps in order. The pipeline's warnings about a step follow the step's own results. */
   results: StepResult[];
-  /** The result that ended the run. Later functions did not run, and nothing may be applied or deleted. */
+  /** The result that ended the run. Later functions did not run, and nothing must be applied or deleted. */
   fatal?: StepResult;
   /**
-   * What the same desired state says of composed resources as they are by now, such as after they were applied: functions
-   * are not run again. Absent after a fatal result.
+   * Evaluates the same desired state against newer observed resources, for example after an apply, without running
+   * functions again. Absent after a fatal result.
    */
-  judge?: (observed: readonly ObservedResource[]) => Judgement;
+  reevaluate?: (observed: readonly ObservedResource[]) => Evaluation;
 }
 
-/** What is to be said of composed resources as they were observed. */
-export interface Judgement {
+/** Readiness and connection details of observed composed resources. */
+export interface Evaluation {
   /** See {@link PipelineResult.unready}. */
   unready: string[];
   /** See {@link PipelineResult.connectionDetails}. */
@@ -91,12 +47,12 @@ export interface Judgement {
 }
 
 /**
- * Runs a Composition for one XR: its templates (seed 004, patch-and-transform), then its functions, in order, on one
- * desired state that they accumulate (seed 000, "Function API").
+ * Runs a Composition for one XR: its templates (patch and transform), then its functions, in order. Together they
+ * accumulate one desired state (Crossplane design document "Composition Functions", Function API).
  *
- * Every function is given the same observed state. The first fatal result ends the run. What is desired is given its
- * identity at the end; see {@link ComposedResource}. Without functions the templates are a complete statement: what they
- * no longer name is deleted. With functions, `undesiredResources` decides. Nothing of the input is changed.
+ * Every function reads the same observed state. The first fatal result ends the run. Desired resources get their
+ * identity at the end; see {@link ComposedResource}. Without functions the templates are complete: the run deletes
+ * resources that no template names. With functions, `undesiredResources` decides. The input is not modified.
  *
  * @throws {PipelineError}
  */
@@ -119,7 +75,7 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
   }
   const { functions, undesiredResources } = composition.spec;
   const extras = templateExtras(composition);
-  const judge = (resources: readonly ObservedResource[]): ReturnType<typeof compose> =>
+  const evaluate = (resources: readonly ObservedResource[]): ReturnType<typeof compose> =>
     compose({
       composite,
       desired,
@@ -128,9 +84,9 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
       failed: templates.failed,
       deleteUndesired: functions.length === 0 || undesiredResources === "Delete",
     });
-  const { warnings, ...composed } = judge(observed.resources ?? []);
+  const { warnings, ...composed } = evaluate(observed.resources ?? []);
   for (const message of warnings) report({ severity: "Warning", message }, true);
-  return { composite, desired, results, ...composed, judge };
+  return { composite, desired, results, ...composed, reevaluate: evaluate };
 }
 
 function observedState(input: PipelineInput, composite: CompositeResource): Observed {
@@ -148,7 +104,7 @@ function titleOf({ metadata }: Composition): string {
 function pipelineMode(composition: Composition): PipelineError {
   return new PipelineError(
     "Unsupported",
-    `${titleOf(composition)} has mode: Pipeline, which cannot be run yet; give its steps as spec.functions, and its ` +
+    `${titleOf(composition)} has mode: Pipeline, which is not supported yet; write its steps as spec.functions and its ` +
       "templates as spec.resources",
   );
 }

@@ -5,7 +5,8 @@ import { composedName } from "../compose/composed-name.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import type { StepRecord } from "../outcome/step-record.ts";
-import { type PipelineInput, runPipeline } from "./run-pipeline.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
+import { runPipeline } from "./run-pipeline.ts";
 
 type Json = Record<string, JsonValue>;
 

@@ -13,29 +13,30 @@ import { nameUnnamed } from "../compose/identity.ts";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { StepRecorder } from "../outcome/record-step.ts";
+import type { StepResult } from "../outcome/step-result.ts";
 import { compositeProblems, resourceProblems } from "./check-desired.ts";
-import type { PipelineInput, StepResult } from "./run-pipeline.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
 
-/** What a trace calls patch-and-transform as a whole. */
+/** The name of patch-and-transform as a whole in a trace. */
 export const TEMPLATES_STEP = "templates";
 
-/** What patch-and-transform made. */
+/** The outcome of patch-and-transform. */
 export interface TemplatesRun {
-  /** What the first function is given as desired. */
+  /** Desired state for the first function. */
   desired: Desired;
-  /** The names of the entries whose templates could not be rendered. */
+  /** The names of the entries whose templates failed. */
   failed: ReadonlySet<string>;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
 
 /**
- * Renders a Composition's templates (seed 004; design of the desired state: an overlay, entry by entry).
+ * Renders a Composition's templates into desired state: an overlay on observed state, entry by entry.
  *
- * A template that fails leaves its entry out, with a warning: a function may repair it. Patches to the XR that fail end
- * the run, since every later template may depend on what they were to write.
+ * A template that fails leaves its entry out, with a warning: a function can repair it. A patch to the XR that fails ends
+ * the run, because every later template can depend on the field.
  *
- * @param report told of each template that failed
+ * @param report called for each template that failed
  * @throws {PipelineError} `TemplatesFailed`
  */
 export function runTemplates(
@@ -76,7 +77,7 @@ function hasTemplates({ spec }: Composition): boolean {
   return spec.resources.length > 0 || (spec.environment?.patches ?? []).length > 0;
 }
 
-/** A Composition is compiled once, however many XRs it is run for. */
+// Compiling once lets all XRs of a Composition share the compiled templates.
 const CACHE: WeakMap<Composition, CompiledTemplates> = new WeakMap();
 
 function compiled(composition: Composition): CompiledTemplates {
@@ -85,7 +86,7 @@ function compiled(composition: Composition): CompiledTemplates {
   return templates;
 }
 
-/** An XR that is the root of its tree carries its own name in the label, which a controller would have set by now. */
+/** Sets the composite label of an XR that is the root of its tree, as a controller does before composing. */
 export function labelled(composite: CompositeResource): CompositeResource {
   const { metadata } = composite;
   if (metadata.labels?.[LABEL_COMPOSITE]) return composite;
@@ -119,40 +120,17 @@ function collect(
   return { desired: { ...(wanted && { composite: { resource: wanted } }), resources }, failed };
 }
 
-/** What a template made, or why it cannot be used. */
+/** The resource that a template rendered, or the reason why it cannot be used. */
 function usable(
   { resource, error, template }: RenderedTemplate,
   existing: KubernetesObject | undefined,
   field: string,
 ): KubernetesObject | string {
-  if (resource === undefined) return error?.message ?? "it made nothing";
+  if (resource === undefined) return error?.message ?? "it rendered nothing";
   const problems = resourceProblems(resource, existing);
   return problems.length === 0 ? resource : `spec.${field}[${template}]: ${problems.join("; ")}`;
 }
 
 function templatesFailed(problem: string, cause?: unknown): PipelineError {
   return new PipelineError("TemplatesFailed", `the Composition's templates cannot be rendered: ${problem}`, { cause });
-}
-
-/** What a template says of its entry that functions do not see. */
-export interface TemplateExtras {
-  readinessChecks: NonNullable<DesiredResource["readinessChecks"]>;
-  connectionDetails: NonNullable<DesiredResource["connectionDetails"]>;
-}
-
-/** Crossplane's API server fills this in where a template has no readiness checks. */
-const DEFAULT_CHECKS: TemplateExtras["readinessChecks"] = [
-  { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } },
-];
-
-/** Readiness checks and connection details of the templates, by entry name. */
-export function templateExtras(composition: Composition): Map<string, TemplateExtras> {
-  const extras = new Map<string, TemplateExtras>();
-  for (const { name, readinessChecks, connectionDetails } of composition.spec.resources) {
-    extras.set(name, {
-      readinessChecks: readinessChecks ?? DEFAULT_CHECKS,
-      connectionDetails: connectionDetails ?? [],
-    });
-  }
-  return extras;
 }

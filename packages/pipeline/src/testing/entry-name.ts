@@ -1,5 +1,5 @@
+import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
-import { ANNOTATION_RESOURCE_NAME } from "../compose/composed-name.ts";
 
 /** The name of the entry that a resource says it stands for, in its annotation. */
 export function entryName(resource: JsonValue): string | undefined {

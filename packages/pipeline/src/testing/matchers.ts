@@ -1,7 +1,7 @@
 import { conditionStatus } from "@xfn/composition";
 import type { Severity } from "@xfn/functionio";
 import { expect } from "vitest";
-import type { StepResult } from "../steps/run-pipeline.ts";
+import type { StepResult } from "../outcome/step-result.ts";
 import { describe, describeResults, didYouMean, ended, listed, whyMissing, whyUnready } from "./messages.ts";
 import { narrow } from "./narrow.ts";
 import { Rendering } from "./rendering.ts";

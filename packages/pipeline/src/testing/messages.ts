@@ -1,6 +1,6 @@
 import { closest } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
-import type { StepResult } from "../steps/run-pipeline.ts";
+import type { StepResult } from "../outcome/step-result.ts";
 import type { Rendering } from "./rendering.ts";
 
 /** A message lists this many; more would hide what it is about. */

@@ -1,8 +1,13 @@
-import { type Composition, checkConnectionKeys, type Finding, parseComposition } from "@xfn/composition";
+import {
+  ANNOTATION_RESOURCE_NAME,
+  type Composition,
+  checkConnectionKeys,
+  type Finding,
+  parseComposition,
+} from "@xfn/composition";
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "@xfn/runner-contract";
-import { ANNOTATION_RESOURCE_NAME } from "../compose/composed-name.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
 import { runnerFor, type TestFunction } from "./test-functions.ts";
 import { TestingError } from "./testing-error.ts";

@@ -1,7 +1,7 @@
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import { templateExtras } from "../compose/template-extras.ts";
 import type { StepRecord } from "../outcome/step-record.ts";
 import { type RenderResult, render as renderResult } from "../render/render.ts";
-import { templateExtras } from "../steps/run-templates.ts";
 import { buildTrace, type Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";

@@ -1,9 +1,9 @@
 import type { ConnectionDetails, Finding } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
+import type { StepResult } from "../outcome/step-result.ts";
 import { printRender } from "../render/print-render.ts";
 import type { RenderResult } from "../render/render.ts";
-import type { StepResult } from "../steps/run-pipeline.ts";
 import type { Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 

@@ -1,0 +1,11 @@
+import type { Severity } from "@xfn/functionio";
+
+/** What a step reported, or what the pipeline reported about a step. */
+export interface StepResult {
+  severity: Severity;
+  message: string;
+  /** The step that the result is about. Absent for results about templates or about the run as a whole. */
+  step?: string;
+  /** A CamelCase word for programs, if the function gave one. */
+  reason?: string;
+}
