@@ -3,6 +3,7 @@
  * image describes. See README.md for examples.
  */
 
+export type { RegistryAuth } from "@xfn/runner-contract";
 export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./base/errors.ts";
 export type { OnProgress, Progress } from "./base/progress.ts";
 export type { RetryOptions } from "./base/retry.ts";
@@ -32,7 +33,6 @@ export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/ma
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/limits.ts";
 export type { Owner } from "./layer/writer.ts";
-export type { RegistryAuth } from "./registry/auth.ts";
 export type { HelperOptions } from "./registry/credential-helper.ts";
 export { type CredentialRequest, type Credentials, firstCredentials } from "./registry/credentials.ts";
 export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./registry/docker-config.ts";

@@ -1,11 +1,11 @@
 import type { CompositionFunction, ImagePullSecret } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
+import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 import { findLive, objectAt } from "../objects/read-objects.ts";
 import { objectKey } from "../objects/references.ts";
-import { dockerAuths } from "./docker-auths.ts";
 import { tell, type Work } from "./reconcile-context.ts";
 
 /** Kubernetes, "Pull an Image from a Private Registry": the types of pull secrets, each with its key. */
@@ -85,6 +85,6 @@ function authOf(secret: LiveObject, image: string): RegistryAuth | undefined {
   const key = KEYS.get(secret["type"]);
   const value = key === undefined ? undefined : objectAt(secret, "data")[key];
   if (key === undefined || typeof value !== "string") return undefined;
-  const text = Buffer.from(value, "base64").toString("utf8");
-  return dockerAuths(text, key === ".dockercfg").find(image);
+  const auths = parsePullSecret(Buffer.from(value, "base64").toString("utf8"), key === ".dockercfg");
+  return auths === undefined ? undefined : findAuth(auths, image);
 }

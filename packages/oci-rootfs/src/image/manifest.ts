@@ -1,4 +1,5 @@
 import { ImageError } from "../base/errors.ts";
+import { type Fields, isObject } from "../base/json.ts";
 import { parseDigest } from "./digest.ts";
 import {
   CONFIG_TYPES,
@@ -73,8 +74,6 @@ export const MAX_LAYERS = 256;
 export const MAX_BLOB_BYTES: number = 32 * 1024 ** 3;
 /** Platforms of one index; the largest official ones have some 30, with as many attestations. */
 const MAX_INDEX_ENTRIES = 1024;
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Reads what a registry or layout gave for a name: an image's manifest or an index of several. */
 export function parseManifestOrIndex(bytes: Uint8Array, contentType?: string): Manifest | ImageIndex {
@@ -233,10 +232,6 @@ export function parseObject(bytes: Uint8Array, what: string): Fields {
 function optional(fields: Fields, name: string, check: (value: unknown) => boolean, kind: string): void {
   const value = fields[name];
   if (value !== undefined && value !== null && !check(value)) throw invalid(`image config: ${name} is not ${kind}`);
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isString(value: unknown): value is string {

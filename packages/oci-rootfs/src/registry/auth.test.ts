@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts";
 import { testImage, writeLayout } from "../../testing/layout.ts";
@@ -7,7 +8,7 @@ import { file, tarball } from "../../testing/tarball.ts";
 import { ImageError } from "../base/errors.ts";
 import { type Image, type ImageOptions, openStore } from "../store/store.ts";
 import { copyImage } from "../transfer/copy-image.ts";
-import { mayAuthenticateAt, parseChallenges, type RegistryAuth } from "./auth.ts";
+import { mayAuthenticateAt, parseChallenges } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
 
 let box: Sandbox;

@@ -1,14 +1,4 @@
-/** Credentials for one registry, as Kubernetes' pull secrets and the runner contract have them. */
-export interface RegistryAuth {
-  readonly username?: string;
-  readonly password?: string;
-  /** base64 of `username:password`. */
-  readonly auth?: string;
-  /** An OAuth2 refresh token, to be exchanged at the registry's token server. */
-  readonly identityToken?: string;
-  /** A bearer token for the registry itself. */
-  readonly registryToken?: string;
-}
+import type { RegistryAuth } from "@xfn/runner-contract";
 
 /** One way of authenticating that a registry offers (RFC 9110, section 11.6.1). */
 export interface Challenge {

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
+import { parseJsonObject } from "../base/json.ts";
 import { abortError } from "../base/single-flight.ts";
-import type { RegistryAuth } from "./auth.ts";
 
 export interface HelperOptions {
   /** What helpers are started with, and where `DOCKER_CONFIG`, `HOME` and `PATH` are read. Default: this process's. */
@@ -45,14 +46,9 @@ export async function credentialHelper(
         .slice(0, 200) ?? "";
     throw failed(program, `it ended with ${code}${words === "" ? "" : `: ${words}`}`);
   }
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    // Without the cause, which would quote the secret.
-    throw failed(program, "its answer is not JSON");
-  }
-  const { Username: username, Secret: secret } = (answer ?? {}) as { Username?: unknown; Secret?: unknown };
+  const answer = parseJsonObject(text);
+  if (answer === undefined) throw failed(program, "its answer is not a JSON object");
+  const { Username: username, Secret: secret } = answer;
   if (typeof username !== "string" || typeof secret !== "string")
     throw failed(program, "its answer has no Username and Secret");
   if (username === "" && secret === "") return undefined;

@@ -1,4 +1,4 @@
-import type { RegistryAuth } from "./auth.ts";
+import type { RegistryAuth } from "@xfn/runner-contract";
 
 /** Whose credentials are wanted. */
 export interface CredentialRequest {

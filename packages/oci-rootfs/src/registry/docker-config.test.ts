@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
-import type { RegistryAuth } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
 import { dockerCredentials, pullSecretCredentials } from "./docker-config.ts";
 
@@ -180,7 +180,7 @@ describe("credential helpers", () => {
 
   test.each([
     ["fails", "echo 'keychain is locked'; exit 3", "keychain is locked"],
-    ["answers no JSON", "echo s3cret", "not JSON"],
+    ["answers no JSON", "echo s3cret", "not a JSON object"],
     ["answers something else", 'echo \'{"Secret":"s3cret"}\'', "no Username"],
     ["never stops writing", "exec cat /dev/zero", "more than"],
     ["hangs", "sleep 3600 & wait", "no answer after"],

@@ -1,4 +1,5 @@
 import { ImageError } from "../base/errors.ts";
+import { type Fields, isObject, parseJsonObject } from "../base/json.ts";
 import type { RegistryTransport, TransportResponse } from "./transport.ts";
 
 /** So much of an error's body is looked at for the registry's own code. */
@@ -39,8 +40,7 @@ export function retryAfter(header: string | string[] | undefined): number | unde
 function registryError(bytes: Buffer): { registryCode: string | undefined; words: string } {
   const { errors } = parseJson(bytes);
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
-  if (typeof first !== "object" || first === null) return { registryCode: undefined, words: "" };
-  const { code, message } = first as { code?: unknown; message?: unknown };
+  const { code, message } = isObject(first) ? first : {};
   const words = [code, message].filter((word) => typeof word === "string").join(": ");
   return {
     registryCode: typeof code === "string" && /^[A-Z_]{1,64}$/.test(code) ? code : undefined,
@@ -49,12 +49,6 @@ function registryError(bytes: Buffer): { registryCode: string | undefined; words
 }
 
 /** A JSON object of an answer; empty where it is none: the content must not be repeated, it may hold secrets. */
-export function parseJson(bytes: Buffer): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // The callers say what they miss.
-  }
-  return {};
+export function parseJson(bytes: Buffer): Fields {
+  return parseJsonObject(bytes.toString("utf8")) ?? {};
 }

@@ -1,6 +1,7 @@
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
 import { SingleFlight } from "../base/single-flight.ts";
-import { basicAuthorization, type Challenge, mayAuthenticateAt, parseChallenges, type RegistryAuth } from "./auth.ts";
+import { basicAuthorization, type Challenge, mayAuthenticateAt, parseChallenges } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
 import { parseJson, registryFailure } from "./failure.ts";
 import { type RegistryTransport, type TransportResponse, withoutCredentials } from "./transport.ts";

@@ -1,5 +1,5 @@
+import type { RegistryAuth } from "@xfn/runner-contract";
 import type { RetryOptions } from "../base/retry.ts";
-import type { RegistryAuth } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** How registries are talked to. */

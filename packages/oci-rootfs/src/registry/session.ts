@@ -1,4 +1,4 @@
-import type { RegistryAuth } from "./auth.ts";
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { registryFailure } from "./failure.ts";
 import { RegistryLogin } from "./login.ts";
 import type { RegistryOptions } from "./options.ts";

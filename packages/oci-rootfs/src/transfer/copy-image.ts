@@ -1,3 +1,4 @@
+import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES, type Progress } from "../base/progress.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
@@ -7,7 +8,6 @@ import type { ImageSource } from "../image/image-source.ts";
 import type { ImageTarget } from "../image/image-target.ts";
 import { type Descriptor, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { hostPlatform, type Platform, printPlatform, satisfies } from "../image/platform.ts";
-import type { RegistryAuth } from "../registry/auth.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { internalsOf, type Store } from "../store/store.ts";
 import { knownRepositories, openSource, openTarget } from "./image-location.ts";

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { dockerAuths } from "./docker-auths.ts";
+import { findAuth, parsePullSecret } from "./docker-auths.ts";
 
-const find = (auths: object, image: string): unknown => dockerAuths(JSON.stringify({ auths })).find(image);
+const find = (auths: object, image: string): unknown =>
+  findAuth(parsePullSecret(JSON.stringify({ auths })) ?? new Map(), image);
 const ADA = { username: "ada", password: "p" };
 
 test.each([
   ["registry.example.org/team/fn:v1", "registry.example.org"],
-  ["registry.example.org/team/fn@sha256:0", "https://registry.example.org/v2/"],
+  [`registry.example.org/team/fn@sha256:${"0".repeat(64)}`, "https://registry.example.org/v2/"],
   ["registry.example.org:5000/fn", "registry.example.org:5000"],
   ["localhost/fn", "localhost"],
   ["REGISTRY.example.org/fn", "registry.example.org"],
@@ -15,6 +16,9 @@ test.each([
   ["docker.io/team/fn", "registry-1.docker.io"],
   ["registry.example.org/team/fn", "registry.example.org/team"],
   ["one.registry.example.org/fn", "*.registry.example.org"],
+  ["prefix.kubernetes.io/fn", "prefix.*.io"],
+  ["abc.def.kubernetes.io/fn", "*.*.kubernetes.io"],
+  ["prefix-good.kubernetes.io/fn", "*-good.kubernetes.io"],
   ["abcabc.example.org/fn", "a*c*c.example.org"],
   ["eu1-docker.example.org:5000/team/fn", "https://eu?-*.example.org:5000/team"],
 ])("%s has the credentials of %s", (image, key) => {
@@ -34,20 +38,40 @@ test.each([
   ["a.example.org:5000/fn", "a.example.org*"],
   ["a.example.org.evil.example/fn", "*.example.org"],
   ["a.example.org/fn", "a?example.org"],
+  ["abc.kubernetes.io/fn", "*.*.kubernetes.io"],
+  ["example.org/fn", "*.org"],
+  ["a.example.org/fn", "*.*.org"],
+  ["a.example.org/fn", "*"],
+  ["[::1]:5000/fn", "[::?]:5000"],
+  ["oci:/registry.example.org/fn", "registry.example.org"],
+  ["Not a name", "docker.io"],
   ["abcab.example.org/fn", "a*c*c.example.org"],
 ])("%s has none of those of %s", (image, key) => {
   expect(find({ [key]: ADA }, image)).toBeUndefined();
 });
 
 test("the longest path counts", () => {
-  const auths = { "r.example": ADA, "r.example/team": { registrytoken: "t" }, "r.example/team/x": { auth: "x" } };
+  const auths = { "r.example": ADA, "r.example/team": { registrytoken: "t" }, "r.example/team/x": { auth: "eDp5" } };
   expect(find(auths, "r.example/team/fn")).toEqual({ registryToken: "t" });
   expect(find(auths, "r.example/other/fn")).toEqual(ADA);
-  expect(find({ "*.example": { auth: "x" }, "r.example": ADA, "r.*": { auth: "y" } }, "r.example/fn")).toEqual(ADA);
+  expect(
+    find({ "*.r.example": { auth: "eDp5" }, "a.r.example": ADA, "a.*.example": { auth: "eDp6" } }, "a.r.example/fn"),
+  ).toEqual(ADA);
 });
 
-test("the old form has auths alone; what is no configuration holds none", () => {
-  expect(dockerAuths(JSON.stringify({ "r.example": ADA }), true).find("r.example/fn")).toEqual(ADA);
-  for (const text of ["", "not JSON: secret", "[]", '{"auths":5}', '{"auths":{"r.example":{}}}', "null"])
-    expect(dockerAuths(text).find("r.example/fn")).toBeUndefined();
+test("auth is decoded, and wins over username and password, as in the kubelet", () => {
+  const auth = Buffer.from("bob:open:sesame").toString("base64");
+  expect(find({ "r.example": { ...ADA, auth } }, "r.example/fn")).toEqual({ username: "bob", password: "open:sesame" });
+});
+
+test("the legacy form is auths alone", () => {
+  expect(parsePullSecret(JSON.stringify({ "r.example": ADA }), true)).toEqual(new Map([["r.example", ADA]]));
+});
+
+test.each(["", "not JSON: secret", "[]", "null"])("%j is not a pull secret", (text) => {
+  expect(parsePullSecret(text)).toBeUndefined();
+});
+
+test.each(['{"auths":5}', '{"auths":{"r.example":{}}}', "{}"])("%s has no credentials", (text) => {
+  expect(parsePullSecret(text)).toEqual(new Map());
 });
