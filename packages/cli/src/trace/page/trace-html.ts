@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { Trace } from "@xfn/pipeline/trace";
-import { tracePage } from "./client.ts";
 import { pageData } from "./page-data.ts";
+import { pageScript } from "./page-script.ts";
 import { STYLE } from "./style.ts";
 
 /**
- * One HTML page, complete in itself: it loads nothing, and can be kept and sent on. Its Content-Security-Policy lets exactly
- * this style and this script run, so that nothing in a trace could, even if it were not escaped.
+ * Makes a self-contained HTML page, which loads nothing. Its Content-Security-Policy allows exactly this style and this script, so
+ * that text of the trace could not run even if it were not escaped.
  */
 export function traceHtml(trace: Trace): string {
   const data = pageData(trace);
-  const script = `(${tracePage.toString()})(document, JSON.parse(document.getElementById("data").textContent));`;
+  const script = pageScript();
   const policy = [
     "default-src 'none'",
     `style-src ${hashSource(STYLE)}`,
@@ -44,7 +44,7 @@ export function traceHtml(trace: Trace): string {
 <section class="panel" id="step" aria-label="Step"></section>
 <section class="panel questions" aria-labelledby="who">
 <h2 id="who">Who set this field?</h2>
-<div id="answer" role="status"><p>Choose a field of the desired state: the step that set it is named here, and marked above.</p></div>
+<div id="answer" role="status"><p>Choose a field of the desired state to see which step set it. Its card is marked above.</p></div>
 <label for="search">Find a field</label>
 <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="spec.storage">
 <p id="found" aria-live="polite"></p>
@@ -64,7 +64,7 @@ function hashSource(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** JSON in a script element: `</script>` and `<!--` would end it, or swallow what follows. */
+/** Escapes `<`: in a script element `</script>` would end the JSON, and `<!--` would hide what follows. */
 function scriptJson(value: JsonObject): string {
   return printJson(value).replaceAll("<", "\\u003c");
 }

@@ -1,0 +1,33 @@
+import type { PageDocument } from "./dom.ts";
+import { FieldPanel } from "./field-panel.ts";
+import type { PageData } from "./page-data.ts";
+import { PageElements } from "./page-elements.ts";
+import { StepPanel } from "./step-panel.ts";
+
+/** The classes of the page's script. */
+export interface PageClasses {
+  readonly PageElements: typeof PageElements;
+  readonly StepPanel: typeof StepPanel;
+  readonly FieldPanel: typeof FieldPanel;
+}
+
+/**
+ * The page's script. A bundler may rename what a source refers to in other modules, so each class and function refers to nothing
+ * outside itself, and gets the classes that it needs as values.
+ */
+export function pageScript(): string {
+  const classes = `{ PageElements: ${PageElements}, StepPanel: ${StepPanel}, FieldPanel: ${FieldPanel} }`;
+  return `(${startPage})(document, JSON.parse(document.getElementById("data").textContent), ${classes});`;
+}
+
+function startPage(page: PageDocument, data: PageData, { PageElements, StepPanel, FieldPanel }: PageClasses): void {
+  const elements = new PageElements(page);
+  elements.byId("title").textContent = data.title;
+  const last = data.facts.length - 1;
+  const facts = data.facts.map((fact, index) => elements.make("li", index === last ? data.status : "", fact));
+  elements.byId("facts").append(...facts);
+  const steps = new StepPanel(elements, data.steps);
+  const fields = new FieldPanel(elements, steps, data.entries);
+  fields.start();
+  steps.start();
+}
