@@ -19,32 +19,32 @@ const ready = (conditions: readonly { [key: string]: unknown }[]): unknown =>
   conditions.find((condition) => condition["type"] === "Ready");
 
 describe("conditions of a NopResource", () => {
-  test("has at first what it has from its creation on, and knows when the next one comes", () => {
+  test("start with those due at creation, and have the time of the next change", () => {
     const found = conditionsAt(SPEC, [], CREATED, CREATED);
     expect(ready(found.conditions)).toMatchObject({ status: "False", reason: "Creating" });
     expect(found).toMatchObject({ changed: true, ready: false, nextMs: 5_000 });
   });
 
-  test("is ready after the delay, whatever order the spec has", () => {
+  test("include Ready after its delay, in any order of the spec", () => {
     const found = conditionsAt(SPEC, [], CREATED, CREATED + 5_000);
     expect(ready(found.conditions)).toMatchObject({ status: "True", reason: "Available" });
     expect(found).toMatchObject({ ready: true, nextMs: 55_000 });
   });
 
-  test("has what its spec says last for ever", () => {
+  test("end with the last ones of the spec", () => {
     const found = conditionsAt(SPEC, [], CREATED, CREATED + 3_600_000);
     expect(ready(found.conditions)).toMatchObject({ status: "False", reason: "Broken" });
     expect(found).toMatchObject({ ready: false, nextMs: undefined });
   });
 
-  test("does not change, time included, while nothing becomes due", () => {
+  test("do not change, time included, while none becomes due", () => {
     const { conditions } = conditionsAt(SPEC, [], CREATED, CREATED + 5_000);
     const later = conditionsAt(SPEC, conditions, CREATED, CREATED + 20_000);
     expect(later.changed).toBe(false);
     expect(later.conditions).toEqual(conditions);
   });
 
-  test("a changed reason alone keeps the time of the transition", () => {
+  test("keep the transition time if only the reason changes", () => {
     const before = conditionsAt(SPEC, [], CREATED, CREATED).conditions.map((one) =>
       one["type"] === "Ready" ? { ...one, reason: "Other" } : one,
     );

@@ -1,17 +1,17 @@
 import type { JsonObject } from "@xfn/functionio";
 import { type NopSpec, textAt } from "./nop-resource.ts";
 
-/** The conditions that a resource has now, and when it will have others. */
+/** The conditions of a resource at a point in time, and the time until the next change. */
 export interface Conditions {
   readonly conditions: JsonObject[];
   readonly changed: boolean;
   readonly ready: boolean;
-  /** In milliseconds from now. */
+  /** Milliseconds from now. */
   readonly nextMs: number | undefined;
 }
 
 /**
- * @param current those that it has: what stays true keeps its time
+ * @param current the present conditions; an unchanged one keeps its transition time
  * @param createdAt, now - milliseconds since the epoch
  */
 export function conditionsAt(

@@ -3,9 +3,9 @@ import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kuberne
 import { objectAt, objectsAt, readSpec } from "./nop-resource.ts";
 
 /**
- * Writes the connection secret of a resource, unless it is as it should be already.
+ * Writes the connection secret of a resource, unless it is up to date.
  *
- * @throws {ApiError} Conflict, where there is a secret of that name that is not the resource's
+ * @throws {ApiError} Conflict, if a secret of that name exists that the resource does not control
  */
 export async function writeConnectionSecret(client: Client, resource: LiveObject): Promise<void> {
   const { secret, connectionDetails } = readSpec(resource);

@@ -1,4 +1,4 @@
-// A provider of NopResources: run it with `node main.ts`, and a kubeconfig or in a pod. Ctrl-C ends it.
+// A provider of NopResources. Run it with `node main.ts` and a kubeconfig, or in a pod. Ctrl-C stops it.
 import { once } from "node:events";
 import process from "node:process";
 import { connect, startInformers, workQueue } from "@xfn/kubernetes";

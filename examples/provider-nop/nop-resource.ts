@@ -11,7 +11,7 @@ export const NOP_RESOURCE: ResourceKind = {
   namespaced: false,
 };
 
-/** `spec.forProvider` and `spec.writeConnectionSecretToRef`, read. The CRD's schema has checked them. */
+/** The parsed `spec.forProvider` and `spec.writeConnectionSecretToRef`, which the CRD's schema has validated. */
 export interface NopSpec {
   readonly conditionAfter: readonly ConditionAfter[];
   readonly connectionDetails: ReadonlyMap<string, string>;
@@ -19,7 +19,7 @@ export interface NopSpec {
   readonly secret: { readonly name: string; readonly namespace: string } | undefined;
 }
 
-/** A condition that a resource has from some time after its creation on. */
+/** A condition that a resource gets at some time after its creation. */
 export interface ConditionAfter {
   readonly afterMs: number;
   readonly type: string;
@@ -50,7 +50,7 @@ export function readSpec(object: JsonObject): NopSpec {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** A duration as Go writes it, such as `1m30s`, in milliseconds. */
+/** Converts a duration in Go's syntax, such as `1m30s`, to milliseconds. */
 export function milliseconds(duration: string): number {
   let total = 0;
   for (const [, count, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))

@@ -6,16 +6,16 @@ import { API_VERSION, objectAt, objectsAt, readSpec, textAt } from "./nop-resour
 
 const FINALIZER = "finalizer.managedresource.crossplane.io";
 
-/** What the reconciler works with. */
+/** The dependencies of the reconciler. */
 export interface NopContext {
   readonly client: Client;
-  /** The resource as it was a moment ago: an informer's cache. */
+  /** Reads a resource from the informer's cache. */
   readonly read: (name: string) => LiveObject | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Brings one NopResource, named by its key, to where its spec says that it is by now. */
+/** Sets the conditions of one NopResource that are due. Its key is its name. */
 export function nopReconciler({ client, read, now }: NopContext): Reconcile {
   return async (name) => {
     const resource = read(name);
@@ -27,7 +27,7 @@ export function nopReconciler({ client, read, now }: NopContext): Reconcile {
     const created = Date.parse(textAt(resource.metadata, "creationTimestamp") ?? "");
     const current = objectsAt(objectAt(finalized, "status"), "conditions");
     const { conditions, changed, ready, nextMs } = conditionsAt(readSpec(finalized), current, created, now());
-    // First the secret: who sees the resource ready finds it.
+    // Write the secret first, so that it exists once the resource is ready.
     if (ready) await writeConnectionSecret(client, finalized);
     if (changed) await client.patch(reference(name), "merge", { status: { conditions } }, { subresource: "status" });
     return nextMs === undefined ? undefined : { requeueAfterMs: nextMs };
@@ -59,7 +59,7 @@ async function remove(
   return undefined;
 }
 
-// With the version that was read: another's finalizer is not lost.
+// The resourceVersion makes a concurrent change of the finalizers a conflict.
 function withFinalizers({ metadata }: LiveObject, finalizers: JsonValue[]): JsonValue {
   return { metadata: { finalizers, resourceVersion: metadata.resourceVersion } };
 }

@@ -16,7 +16,7 @@ function xr(spec: string): string {
   return `{apiVersion: platform.example.org/v1alpha1, kind: XSQLDatabase, metadata: {name: test}, spec: ${spec}}`;
 }
 
-test("a server has the size and place that were asked for", async () => {
+test("a server has the requested size and location", async () => {
   const result = await render({ ...orders, composite: xr("{region: US, storageGB: 20}") });
   expect(result).toComposeResource("server", {
     kind: "Server",
@@ -24,7 +24,7 @@ test("a server has the size and place that were asked for", async () => {
   });
 });
 
-test("a server has 50 GB unless something else is asked for", async () => {
+test("a server has 50 GB by default", async () => {
   const result = await render({ ...orders, composite: xr("{region: EU}") });
   expect(result).toComposeResource("server", { spec: { forProvider: { storageMb: 51_200 } } });
 });
@@ -37,7 +37,7 @@ test("each address that may connect has a firewall rule", async () => {
   });
 });
 
-test("letting in every tenant of the cloud is deprecated, letting in everybody is refused", async () => {
+test("admitting every tenant of the cloud is deprecated, admitting every address is rejected", async () => {
   expect(await render(orders)).toHaveResult("Warning", /cloud.*deprecated/);
   const result = await render({
     ...orders,
@@ -47,13 +47,13 @@ test("letting in every tenant of the cloud is deprecated, letting in everybody i
   expect(result.names).toEqual([]);
 });
 
-test("a rule that was taken from the list is deleted", async () => {
+test("a rule that the list no longer has is deleted", async () => {
   const rule = { apiVersion: "dbforpostgresql.azure.upbound.io/v1beta1", kind: "FirewallRule" };
   const result = await render({ ...orders, observed: { "firewall-home": rule } });
   expect(result.deleted).toEqual(["firewall-home"]);
 });
 
-test("the host is told as soon as it is known", async () => {
+test("the host is published once it is known", async () => {
   expect(await render(orders)).not.toPublish("host");
   const result = await render({ ...orders, observed: file("observed.yaml") });
   expect(result).toPublish("host", "orders-x7w2p.postgres.database.azure.com");
@@ -61,7 +61,7 @@ test("the host is told as soon as it is known", async () => {
   expect(result).not.toBeReady();
 });
 
-test("everything is ready in the end, and nothing goes on changing", async () => {
+test("everything becomes ready, and then nothing changes", async () => {
   const status = (): object => ({ conditions: [{ type: "Ready", status: "True" }] });
   expect(await converge(orders, { status })).toBeReady();
 });
@@ -70,7 +70,7 @@ test("nothing else has changed", async () => {
   expect(await render({ ...orders, observed: file("observed.yaml") })).toMatchSnapshot();
 });
 
-test("it is what the README's xfn render prints", async () => {
+test("the output equals that of the README's xfn render", async () => {
   const result = await render({ ...orders, observed: file("observed.yaml") });
   await expect(printRender(result, { includeFunctionResults: true })).toMatchFileSnapshot("expected.yaml");
 });

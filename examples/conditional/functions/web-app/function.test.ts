@@ -11,16 +11,16 @@ test("an application with maxReplicas has an autoscaler", async () => {
   expect(desired["autoscaler"]).toMatchObject({ ...autoscaler, spec: { maxReplicas: 10 } });
 });
 
-test("an application without has none", async () => {
+test("an application without maxReplicas has no autoscaler", async () => {
   const { desired } = await invoke(webApp, { xr: fixed });
   expect(Object.keys(desired)).toEqual(["deployment"]);
 });
 
-test("an autoscaler from before is deleted", async () => {
+test("an existing autoscaler is deleted", async () => {
   const { desired } = await invoke(webApp, { xr: fixed, observed: { autoscaler } });
   expect(desired["autoscaler"]).toBeNull();
 });
 
-test("what is desired does not depend on what exists already", async () => {
+test("desires the same whatever exists", async () => {
   await expect(converge(webApp, { xr: scaled })).resolves.toMatchObject({ rounds: 1 });
 });

@@ -33,6 +33,6 @@ export default compose<XWebApp>(({ xr, desired }) => {
     );
   }
 
-  // The other side of the condition: an autoscaler that exists, and that nothing desires any more, is to go.
+  // Otherwise delete an autoscaler that still exists.
   desired.prune((entry) => entry.name === "autoscaler");
 });

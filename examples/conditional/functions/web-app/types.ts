@@ -13,7 +13,7 @@ export interface XWebApp {
   spec: {
     namespace: string;
     image: string;
-    /** Up to how many replicas it is scaled by itself; if not given, it is not. */
+    /** Highest number of replicas of the autoscaler. Without it, there is no autoscaler. */
     maxReplicas?: number;
   };
 }

@@ -2,14 +2,14 @@ import { compose, fatal, type } from "@xfn/functionio/sdk";
 import * as v from "valibot";
 import type { XTeam } from "./types.ts";
 
-// What a Composition may say in this function's `config`. Anything else ends in a fatal result that names the field.
+// The schema of this function's `config`. A config that violates it ends in a fatal result that names the field.
 const Config = v.object({
   sizes: v.record(v.string(), v.object({ cpu: v.string(), memory: v.string() })),
 });
 
 export default compose({ composite: type<XTeam>(), config: Config }, ({ xr, config, desired }) => {
   const { name } = xr.metadata;
-  // A map has what was put into it, while every object has a "constructor".
+  // A Map, because every object has the key "constructor".
   const sizes = new Map(Object.entries(config.sizes));
   const size =
     sizes.get(xr.spec.size) ?? fatal(`spec.size: ${xr.spec.size} is not one of ${[...sizes.keys()].join(", ")}`);

@@ -7,7 +7,7 @@ const box = (running: boolean) => ({
   spec: { namespace: "dev-alice", image: "devbox:1", running },
 });
 
-test("a machine that runs has its disk in it", async () => {
+test("a running machine mounts its disk", async () => {
   const { desired } = await invoke(devBox, { xr: box(true) });
   expect(desired["machine"]).toMatchObject({
     kind: "Pod",
@@ -15,12 +15,12 @@ test("a machine that runs has its disk in it", async () => {
   });
 });
 
-test("a machine that is switched off is deleted, and its disk is kept", async () => {
+test("switching a machine off deletes it and keeps its disk", async () => {
   const { desired } = await invoke(devBox, { xr: box(false) });
   expect(desired["machine"]).toBeNull();
   expect(desired["disk"]).toMatchObject({ kind: "PersistentVolumeClaim" });
 });
 
-test("what is desired does not depend on what exists already", async () => {
+test("desires the same whatever exists", async () => {
   await expect(converge(devBox, { xr: box(true) })).resolves.toMatchObject({ rounds: 1 });
 });

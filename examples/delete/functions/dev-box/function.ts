@@ -5,7 +5,7 @@ export default compose<XDevBox>(({ xr, desired }) => {
   const { name } = xr.metadata;
   const { namespace, image, running } = xr.spec;
 
-  // Always desired: what is on the disk outlives the machine.
+  // Always desire the disk: its data outlives the machine.
   desired.apply(
     "disk",
     {

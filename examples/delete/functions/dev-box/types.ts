@@ -13,7 +13,7 @@ export interface XDevBox {
   spec: {
     namespace: string;
     image: string;
-    /** Whether it uses processors and memory now. Its disk is kept in any case. */
+    /** Whether the machine runs. Its disk exists in any case. */
     running: boolean;
   };
 }

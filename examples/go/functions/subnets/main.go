@@ -1,4 +1,4 @@
-// A composition function in Go, with the standard library alone: each zone of a network gets a subnet of its own.
+// A composition function in Go, with the standard library alone: each zone of a network gets a subnet.
 package main
 
 import (
@@ -9,13 +9,13 @@ import (
 	"os"
 )
 
-// A network is divided into this many subnets, used or not: so a zone that is added later moves no other.
+// The fixed number of subnets of a network, used or not, so that a new zone does not move the others.
 const (
 	zones    = 16
 	zoneBits = 4
 )
 
-// The input has what this function reads. Entries of earlier steps stay as they are written: nothing in them is lost.
+// The fields that this function reads. Entries of earlier steps remain raw JSON, so that nothing in them is lost.
 type input struct {
 	Observed struct {
 		Composite struct {
@@ -26,7 +26,7 @@ type input struct {
 	Results []json.RawMessage `json:"results"`
 }
 
-// The output needs no observed state: a function cannot change it.
+// The output omits observed state, which a function cannot change.
 type output struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -58,7 +58,7 @@ type object map[string]any
 func main() {
 	var in input
 	if err := json.NewDecoder(os.Stdin).Decode(&in); err != nil {
-		// Not the user's mistake: the runner reports what is on standard error.
+		// An internal failure: the runner reports stderr.
 		fmt.Fprintln(os.Stderr, "the input is not a FunctionIO:", err)
 		os.Exit(1)
 	}
@@ -70,7 +70,7 @@ func main() {
 	}
 	entries, err := compose(in.Observed.Composite.Resource)
 	if err != nil {
-		// The user's mistake: a fatal result tells them, and nothing is applied.
+		// A user's mistake: the fatal result reports it, and nothing is applied.
 		out.Results = append(out.Results, encode(object{"severity": "Fatal", "message": err.Error()}))
 	}
 	for _, entry := range entries {
@@ -111,7 +111,7 @@ func compose(xr network) ([]entry, error) {
 	return entries, nil
 }
 
-// subnet is the network's part of the given index.
+// subnet returns the network's part with the given index.
 func subnet(network netip.Prefix, index int) netip.Prefix {
 	length := network.Bits() + zoneBits
 	address := network.Addr().As4()
@@ -123,7 +123,7 @@ func subnet(network netip.Prefix, index int) netip.Prefix {
 func encode(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // of values made here, none can fail
+		panic(err) // cannot fail for values of these types
 	}
 	return text
 }

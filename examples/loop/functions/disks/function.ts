@@ -17,6 +17,6 @@ export default compose<XDiskPool>(({ xr, desired }) => {
     );
   }
 
-  // What is not named any more is left alone, not deleted: so say which disks are to go when the pool shrinks.
+  // A disk that no function names stays unchanged. Delete the others explicitly when the pool shrinks.
   desired.prune(({ name }) => /^disk-\d+$/.test(name));
 });

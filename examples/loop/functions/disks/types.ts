@@ -12,9 +12,9 @@ export interface XDiskPool {
   metadata: import("@xfn/functionio/sdk").ObjectMeta;
   spec: {
     namespace: string;
-    /** How many disks there are to be. */
+    /** Number of disks. */
     count: number;
-    /** How much each of them holds, such as 50Gi. */
+    /** Size of each disk, such as 50Gi. */
     size: string;
   };
 }

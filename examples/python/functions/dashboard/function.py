@@ -36,12 +36,12 @@ def compose(xr):
     }
 
 
-# A FunctionIO in, the same with this function's additions out: what earlier steps desired is passed on.
+# Reads a FunctionIO, and writes it with additions. The entries of earlier steps pass through.
 io = json.load(sys.stdin)
 try:
     entry = compose(io["observed"]["composite"]["resource"])
     io.setdefault("desired", {}).setdefault("resources", []).append(entry)
 except ValueError as error:
-    # The user's mistake: a fatal result tells them, and nothing is applied.
+    # A user's mistake: the fatal result reports it, and nothing is applied.
     io.setdefault("results", []).append({"severity": "Fatal", "message": str(error)})
 json.dump(io, sys.stdout)

@@ -18,11 +18,11 @@ test("a highly available database has three instances", async () => {
   expect(desired["cluster"]).toMatchObject({ spec: { instances: 3 } });
 });
 
-test("the status says where the database and its credentials are", async () => {
+test("the status has the host and the name of the Secret", async () => {
   const { composite } = await invoke(database, { xr });
   expect(composite?.["status"]).toEqual({ host: "orders-rw.shop.svc", connectionSecret: "orders-app" });
 });
 
-test("what is desired does not depend on what exists already", async () => {
+test("desires the same whatever exists", async () => {
   await expect(converge(database, { xr })).resolves.toMatchObject({ rounds: 1 });
 });

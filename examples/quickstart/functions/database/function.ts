@@ -1,8 +1,8 @@
 import { compose } from "@xfn/functionio/sdk";
 import type { XDatabase } from "./types.ts";
 
-// A PostgreSQL cluster (https://cloudnative-pg.io) with one database and a user who owns it. The operator makes the
-// password and keeps it in a secret; the XR's status says which.
+// A PostgreSQL cluster (https://cloudnative-pg.io) with one database and the user that owns it. The operator generates the
+// password and stores it in a Secret. The XR's status names that Secret.
 export default compose<XDatabase>(({ xr, desired }) => {
   const { name } = xr.metadata;
   const { namespace, storage, highlyAvailable } = xr.spec;

@@ -11,9 +11,9 @@ export interface XDatabase {
   kind: "XDatabase";
   metadata: import("@xfn/functionio/sdk").ObjectMeta;
   spec: {
-    /** The namespace of the application that the database is for. */
+    /** Namespace of the application that uses the database. */
     namespace: string;
-    /** How much data it may hold, such as 20Gi. */
+    /** Size of the storage, such as 20Gi. */
     storage: string;
     /** Three replicas instead of one. */
     highlyAvailable?: boolean;
@@ -21,9 +21,9 @@ export interface XDatabase {
     clients?: string[];
   };
   status?: {
-    /** Where the database is. */
+    /** Host name of the database. */
     host?: string;
-    /** The secret that holds its user and password. */
+    /** Name of the Secret with the user and the password. */
     connectionSecret?: string;
   };
 }

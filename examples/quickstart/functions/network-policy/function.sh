@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lets only the clients that an XDatabase names connect to its PostgreSQL cluster.
 #
-# A function reads a FunctionIO from standard input and prints one: what it was given, with its own additions. This one
-# prints its input again, byte for byte, and adds one more element to desired.resources on the way.
+# A function reads a FunctionIO from standard input and prints it with additions. This function copies its input byte for
+# byte, and inserts an element into desired.resources.
 set -eu
 
 input=$(cat)
@@ -20,7 +20,7 @@ fatal() {
   exit 0
 }
 
-# These are JSON: strings are still quoted and escaped, and go into the policy as they are.
+# These values are JSON. Strings keep their quotes and escapes, so that they can be copied into the policy.
 name=$(json get observed.composite.resource.metadata.name)
 namespace=$(json get observed.composite.resource.spec.namespace)
 clients=$(json get observed.composite.resource.spec.clients)

@@ -39,7 +39,7 @@ function clientsOf(output: Output): unknown[] {
 }
 
 describe("the network policy", () => {
-  test("lets the named clients in", () => {
+  test("admits the named clients", () => {
     const output = invoke(database({ namespace: "shop", clients: ["api", "reports"] }));
     expect(output.desired?.resources[0]?.resource).toMatchObject({
       metadata: { name: "orders", namespace: "shop" },
@@ -61,7 +61,7 @@ describe("the network policy", () => {
     expect(output.desired?.resources[0]?.resource.spec.ingress).toHaveLength(1);
   });
 
-  test("comes after what earlier steps desired", () => {
+  test("follows the entries of earlier steps", () => {
     const desired = {
       composite: { resource: { status: { note: '"desired":{"resources":[]}' } } },
       resources: [{ name: "cluster", resource: { apiVersion: "v1", kind: "Thing", text: '}]}\\"' }, extra: [1] }],

@@ -37,7 +37,7 @@ describe("json.awk get", () => {
     expect(awk("get", path, document)).toBe(`${value}\n`);
   });
 
-  test.each(["", "{", '{"a":"b', '{"a":1}}'])("refuses %j", (document) => {
+  test.each(["", "{", '{"a":"b', '{"a":1}}'])("rejects %j", (document) => {
     expect(() => awk("get", "a", document)).toThrow("not JSON");
   });
 });
@@ -56,12 +56,12 @@ describe("json.awk before and after", () => {
     expect(JSON.parse(append("a.b", document, "0"))).toEqual(result);
   });
 
-  test("refuse a place that is no array", () => {
+  test("reject a path that is not an array", () => {
     expect(() => awk("before", "a.b", '{"a":{"b":"c"}}')).toThrow("no room");
     expect(() => awk("after", "a.b", '{"a":[]}')).toThrow("no room");
   });
 
-  test("change nothing else, whatever the document says", () => {
+  test("change nothing else, whatever the document", () => {
     const text = fc.oneof(
       fc.string({ unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", " ", "a", "é", "\n", "\u001c") }),
       fc.constantFrom("desired", "resources", '"desired":{"resources":[', "\\", '\\"'),
@@ -82,7 +82,7 @@ describe("json.awk before and after", () => {
         const printed = JSON.stringify(io);
         const { desired } = io;
         const expected = { ...io, desired: { ...desired, resources: [...(desired.resources ?? []), element] } };
-        // As texts: JSON.parse takes some keys for others (https://github.com/nodejs/node/issues/63785).
+        // Compare texts: JSON.parse mistakes some keys for others (https://github.com/nodejs/node/issues/63785).
         expect(append("desired.resources", printed, JSON.stringify(element))).toBe(`${JSON.stringify(expected)}\n`);
         expect(awk("get", "desired", printed)).toBe(`${JSON.stringify(desired)}\n`);
       }),

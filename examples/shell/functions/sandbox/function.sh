@@ -1,5 +1,5 @@
 #!/bin/sh
-# A composition function in POSIX shell: a namespace to try things in, with limits.
+# A composition function in POSIX shell: a namespace for experiments, with limits.
 set -eu
 
 input=$(cat)
@@ -9,11 +9,11 @@ json() {
   printf '%s\n' "$input" | LC_ALL=C awk -f "${0%/*}/json.awk" "$@"
 }
 
-# JSON strings, still quoted and escaped: they can stand below as they are, whatever they say.
+# JSON strings with their quotes and escapes, so that any value can be copied into the output below.
 name=$(json get observed.composite.resource.metadata.name)
 memory=$(json get observed.composite.resource.spec.memory)
 
-# What earlier steps desired, two more resources, and the rest of the input.
+# Print the entries of earlier steps, two more resources, and the rest of the input.
 json before desired.resources
 cat <<END
 {

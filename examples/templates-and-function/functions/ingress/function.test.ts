@@ -8,7 +8,7 @@ const website = (hosts?: string[]) => ({
   spec: { namespace: "web", image: "shop:1", ...(hosts && { hosts }) },
 });
 
-test("a rule for each host leads to the service that a template made", async () => {
+test("each host has a rule for the template's service", async () => {
   const { desired } = await invoke(ingress, { xr: website(["a.example", "b.example"]), desired: { service } });
   const backend = { service: { name: "shop", port: { number: 80 } } };
   const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
@@ -23,7 +23,7 @@ test("a rule for each host leads to the service that a template made", async () 
   expect(desired["service"]).toEqual(service);
 });
 
-test("without hosts there is no ingress, and one from before is deleted", async () => {
+test("without hosts an existing ingress is deleted", async () => {
   const old = { apiVersion: "networking.k8s.io/v1", kind: "Ingress" };
   const run = { xr: website(), desired: { service } };
   expect(Object.keys((await invoke(ingress, run)).desired)).toEqual(["service"]);

@@ -3,7 +3,7 @@ import type { XWebsite } from "./types.ts";
 
 export default compose<XWebsite>(({ xr, desired }) => {
   const { namespace, hosts = [] } = xr.spec;
-  // What the Composition's template made: its name is the template's business.
+  // The template decides the name of the Service.
   const service = desired.resource("service")?.metadata?.name;
 
   if (service !== undefined && hosts.length > 0) {
@@ -21,6 +21,6 @@ export default compose<XWebsite>(({ xr, desired }) => {
     );
   }
 
-  // A website that has no hosts any more: its ingress is to go.
+  // Delete the ingress of a website that has no hosts any more.
   desired.prune((entry) => entry.name === "ingress");
 });

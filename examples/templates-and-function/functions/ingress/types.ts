@@ -13,7 +13,7 @@ export interface XWebsite {
   spec: {
     namespace: string;
     image: string;
-    /** The names under which the website is reached. */
+    /** Host names of the website. */
     hosts?: string[];
   };
 }

@@ -1,7 +1,7 @@
 import { compose, fatal } from "@xfn/functionio/sdk";
 import type { XSQLDatabase } from "./types.ts";
 
-// A rule for each address, or range of addresses, that may connect.
+// Composes a rule for each address or range that may connect.
 export default compose<XSQLDatabase>(({ xr, desired, results }) => {
   for (const { name, from, to = from } of xr.spec.allow ?? []) {
     if (from === "0.0.0.0") {
@@ -20,5 +20,5 @@ export default compose<XSQLDatabase>(({ xr, desired, results }) => {
       },
     });
   }
-  desired.prune(({ name }) => name.startsWith("firewall-")); // those that were taken from the list
+  desired.prune(({ name }) => name.startsWith("firewall-")); // rules that the list no longer has
 });

@@ -18,7 +18,7 @@ export interface XSQLDatabase {
     allow?: {
       name: string;
       from: string;
-      /** The last address, if there are several. */
+      /** Last address of a range. */
       to?: string;
     }[];
   };

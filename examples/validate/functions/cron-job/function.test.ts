@@ -2,7 +2,7 @@ import { invoke } from "@xfn/functionio/testing";
 import { expect, test } from "vitest";
 import cronJob from "./function.ts";
 
-test("the image runs at the times that cron understands", async () => {
+test("the image runs on the schedule", async () => {
   const xr = { metadata: { name: "report" }, spec: { namespace: "reports", at: "30 4 * * *", image: "report:1" } };
   const { desired } = await invoke(cronJob, { xr });
   expect(desired["cron-job"]).toMatchObject({

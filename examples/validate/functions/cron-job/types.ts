@@ -12,7 +12,7 @@ export interface XSchedule {
   metadata: import("@xfn/functionio/sdk").ObjectMeta;
   spec: {
     namespace: string;
-    /** When it runs, as cron writes it. */
+    /** Schedule in cron's syntax. */
     at: string;
     image: string;
   };

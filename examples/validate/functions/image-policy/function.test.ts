@@ -6,7 +6,7 @@ const config = { allowedRegistries: ["registry.example.org", "mirror.example.org
 const pod = (image: string) => ({ apiVersion: "v1", kind: "Pod", spec: { containers: [{ name: "app", image }] } });
 const deployment = (image: string) => ({ apiVersion: "apps/v1", kind: "Deployment", spec: { template: pod(image) } });
 
-test("images of allowed registries pass, and nothing is changed", async () => {
+test("accepts images of allowed registries, and changes nothing", async () => {
   const desired = { a: pod("registry.example.org/a:1"), b: deployment("mirror.example.org/b:1"), c: null };
   const result = await invoke(imagePolicy, { config, desired });
   expect(result.desired).toEqual(desired);
@@ -21,7 +21,7 @@ test.each(["docker.io/someone/report:latest", "report", "registry.example.org.ev
   },
 );
 
-test("init containers count as well", async () => {
+test("checks init containers too", async () => {
   const desired = {
     report: { apiVersion: "v1", kind: "Pod", spec: { initContainers: [{ name: "init", image: "x" }] } },
   };

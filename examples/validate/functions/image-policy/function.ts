@@ -4,7 +4,7 @@ interface ImagePolicy {
   readonly allowedRegistries: readonly string[];
 }
 
-// Desires nothing: it looks at what the steps before it desire, and ends the run if they may not have it.
+// Desires nothing. Checks the entries of earlier steps, and ends the run if one of their images is not allowed.
 export default compose({ config: type<ImagePolicy>() }, ({ config, desired }) => {
   const allowed = config.allowedRegistries;
 
@@ -16,7 +16,7 @@ export default compose({ config: type<ImagePolicy>() }, ({ config, desired }) =>
   }
 });
 
-/** The images of all containers in a resource: pods, and whatever has a pod template. */
+/** Returns the images of all containers of a resource: a pod, or an object with a pod template. */
 function imagesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, field]) =>
