@@ -80,7 +80,7 @@ export async function readContentGraph(
 }
 
 /** The platforms of an index whose manifests are at hand. */
-export function platformsAtHand(
+export function availablePlatforms(
   bytes: Uint8Array,
   mediaType: string | undefined,
   has: (digest: string) => boolean,

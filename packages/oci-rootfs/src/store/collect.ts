@@ -5,79 +5,88 @@ import type { Leases } from "./leases.ts";
 import type { NameRecord, NameStore } from "./name-store.ts";
 import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
 
-/** What is to go. Without `olderThanMs` and `maxBytes`: images that no name leads to. */
+/** Which images to remove. Without `olderThanMs` and `maxBytes`: images without a name. */
 export interface PruneOptions {
-  /** Images that were not used for so many milliseconds, named or not. */
+  /** Removes images that were not used for this many milliseconds, named or not. */
   olderThanMs?: number | undefined;
-  /** Those that were used longest ago, until the store takes no more bytes than this. */
+  /** Removes the least recently used images until the store takes at most this many bytes. */
   maxBytes?: number | undefined;
-  /** Images that were built here as well, by age and size: no registry has them. Default false. */
+  /** Also removes locally built images by age and size, although no registry has them. Default false. */
   built?: boolean | undefined;
-  /** Only say what would go. */
+  /** Removes nothing, and only reports. */
   dryRun?: boolean | undefined;
 }
 
-/** What went, or would go. */
+/** What was removed, or would be. */
 export interface PruneResult {
-  /** Names of images, and digests of those without one. */
+  /** Names of images; digests of images without a name. */
   readonly images: readonly string[];
-  /** What would have gone, but is in use by a process. */
+  /** Images that were to be removed, but that a process uses. */
   readonly inUse: readonly string[];
-  /** Unpacked layers and blobs. */
+  /** Number of unpacked layers and blobs. */
   readonly entries: number;
   readonly bytes: number;
 }
 
 /** An image of the store, by one of its names. */
 export interface StoredImage {
-  /** Its digest where it has no name. */
+  /** The digest if the image has no name. */
   readonly name: string;
-  /** Of the manifest or index. */
+  /** Digest of the manifest or index. */
   readonly digest: string;
   readonly built: boolean;
   readonly platforms: readonly string[];
-  /** Of its blobs and unpacked layers, also those that it shares with others. */
+  /** Size of its blobs and unpacked layers, including those that other images share. */
   readonly bytes: number;
   readonly lastUsed: Date;
-  /** Whether some process uses it now. */
+  /** Whether a process uses it now. */
   readonly inUse: boolean;
 }
 
-/** Blobs and layers that no image has yet may belong to one that is being built or fetched. */
+/** Unreachable blobs and layers may belong to an image that is being built or pulled. Younger ones stay. */
 const ORPHAN_MS = 60 * 60 * 1000;
 
+/** A blob or an unpacked layer. */
 interface Entry {
   readonly path: string;
   readonly bytes: number;
   readonly modifiedMs: number;
 }
 
+/** A record in `images/`: a manifest whose layers were unpacked. */
+interface ImageRecordFile {
+  readonly path: string;
+  readonly layers: readonly string[];
+  readonly usedMs: number;
+}
+
+/** A name or an unnamed manifest, with the entries that are reachable from it. */
 interface Candidate {
   readonly name: NameRecord | undefined;
   readonly label: string;
   readonly digests: readonly string[];
-  readonly reach: ReadonlySet<string>;
+  readonly reachable: ReadonlySet<string>;
   readonly lastUsedMs: number;
   readonly inUse: boolean;
 }
 
-interface Survey {
-  readonly entries: Map<string, Entry>;
-  readonly candidates: Candidate[];
-  /** Entries of images, by their manifests' digests. */
-  readonly records: Map<string, { path: string; layers: readonly string[]; usedMs: number }[]>;
+interface Marked {
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly candidates: readonly Candidate[];
+  /** By the digest of the manifest. */
+  readonly records: ReadonlyMap<string, readonly ImageRecordFile[]>;
 }
 
 export function listImages(directory: StoreDirectory, names: NameStore, leases: Leases): StoredImage[] {
   return leases.collect((inUse) => {
-    const { candidates, entries } = survey(directory, names, inUse);
+    const { candidates, entries } = mark(directory, names, inUse);
     return candidates
-      .map(({ name, label, digests, reach, lastUsedMs, inUse }) => ({
+      .map(({ name, label, digests, reachable, lastUsedMs, inUse }) => ({
         name: label,
         digest: name?.target.digest ?? (digests[0] as string),
         built: name?.built ?? false,
         platforms: Object.keys(name?.manifests ?? {}).sort(),
-        bytes: sizeOf(entries, reach),
+        bytes: sizeOf(entries, reachable),
         lastUsed: new Date(lastUsedMs),
         inUse,
       }))
@@ -85,7 +94,7 @@ export function listImages(directory: StoreDirectory, names: NameStore, leases: 
   });
 }
 
-/** @param chosen - names that go whatever the options say */
+/** @param chosen names to remove, whatever the options are */
 export function collectGarbage(
   directory: StoreDirectory,
   names: NameStore,
@@ -95,27 +104,20 @@ export function collectGarbage(
 ): PruneResult {
   const trash: string[] = [];
   const result = leases.collect((inUse): PruneResult => {
-    const all = survey(directory, names, inUse);
-    const going = choose(all, options, chosen);
-    const blocked = going.filter((candidate) => candidate.inUse);
-    const gone = new Set(going.filter((candidate) => !candidate.inUse));
-    const kept = reachOf(all.candidates.filter((candidate) => !gone.has(candidate)));
-    const released = reachOf([...gone]);
+    const marked = mark(directory, names, inUse);
+    const [blocked, removed] = partition(choose(marked, options, chosen));
+    const retained = reachableFrom(marked.candidates.filter((candidate) => !removed.has(candidate)));
+    const released = reachableFrom([...removed]);
     const now = Date.now();
-    const victims = [...all.entries].filter(
+    const victims = [...marked.entries].filter(
       ([key, { modifiedMs }]) =>
-        !kept.has(key) &&
+        !retained.has(key) &&
         !inUse.has(key) &&
         (released.has(key) || (chosen === undefined && now - modifiedMs > ORPHAN_MS)),
     );
     if (options.dryRun !== true) {
-      for (const { name, digests } of gone) {
-        if (name !== undefined) names.remove(name.name);
-        for (const digest of digests)
-          if (!kept.has(`image ${digest}`))
-            for (const { path } of all.records.get(digest) ?? []) rmSync(path, { force: true });
-      }
-      // Renamed at once, and only then taken apart: no layer is ever there in part.
+      removeRecords(removed, retained, marked, names);
+      // Renames first and deletes afterwards, so that no process sees a partial layer.
       for (const [, { path }] of victims) {
         const aside = directory.temporary();
         renameSync(path, aside);
@@ -123,7 +125,7 @@ export function collectGarbage(
       }
     }
     return {
-      images: [...gone].map(({ label }) => label).sort(),
+      images: [...removed].map(({ label }) => label).sort(),
       inUse: blocked.map(({ label }) => label).sort(),
       entries: victims.length,
       bytes: victims.reduce((sum, [, { bytes }]) => sum + bytes, 0),
@@ -133,8 +135,26 @@ export function collectGarbage(
   return result;
 }
 
+function partition(chosen: readonly Candidate[]): [blocked: readonly Candidate[], removed: ReadonlySet<Candidate>] {
+  return [chosen.filter(({ inUse }) => inUse), new Set(chosen.filter(({ inUse }) => !inUse))];
+}
+
+function removeRecords(
+  removed: ReadonlySet<Candidate>,
+  retained: ReadonlySet<string>,
+  { records }: Marked,
+  names: NameStore,
+): void {
+  for (const { name, digests } of removed) {
+    if (name !== undefined) names.remove(name.name);
+    for (const digest of digests)
+      if (!retained.has(`image ${digest}`))
+        for (const { path } of records.get(digest) ?? []) rmSync(path, { force: true });
+  }
+}
+
 function choose(
-  { candidates, entries }: Survey,
+  { candidates, entries }: Marked,
   options: PruneOptions,
   chosen: ReadonlySet<string> | undefined,
 ): Candidate[] {
@@ -144,78 +164,50 @@ function choose(
   const byAge = candidates
     .toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
     .filter(({ name }) => built || name?.built !== true);
-  const going = new Set<Candidate>();
-  if (olderThanMs !== undefined) for (const one of byAge) if (now - one.lastUsedMs > olderThanMs) going.add(one);
+  const removed = new Set<Candidate>();
+  if (olderThanMs !== undefined) for (const one of byAge) if (now - one.lastUsedMs > olderThanMs) removed.add(one);
   if (olderThanMs === undefined && maxBytes === undefined)
-    for (const one of byAge) if (one.name === undefined) going.add(one);
+    for (const one of byAge) if (one.name === undefined) removed.add(one);
   if (maxBytes !== undefined) {
     for (const one of byAge) {
-      const left = reachOf(candidates.filter((candidate) => !going.has(candidate) || candidate.inUse));
+      const left = reachableFrom(candidates.filter((candidate) => !removed.has(candidate) || candidate.inUse));
       if (sizeOf(entries, left) <= maxBytes) break;
-      going.add(one);
+      removed.add(one);
     }
   }
-  return [...going];
+  return [...removed];
 }
 
-function reachOf(candidates: readonly Candidate[]): Set<string> {
-  return new Set(candidates.flatMap(({ reach }) => [...reach]));
+function reachableFrom(candidates: readonly Candidate[]): Set<string> {
+  return new Set(candidates.flatMap(({ reachable }) => [...reachable]));
 }
 
-function sizeOf(entries: ReadonlyMap<string, Entry>, reach: ReadonlySet<string>): number {
+function sizeOf(entries: ReadonlyMap<string, Entry>, keys: ReadonlySet<string>): number {
   let bytes = 0;
-  for (const key of reach) bytes += entries.get(key)?.bytes ?? 0;
+  for (const key of keys) bytes += entries.get(key)?.bytes ?? 0;
   return bytes;
 }
 
-/** Everything that the store holds, and what leads to it. */
-function survey(directory: StoreDirectory, names: NameStore, inUse: ReadonlySet<string>): Survey {
-  const entries = new Map<string, Entry>();
-  const layers = directory.layerPath("");
-  for (const key of list(layers)) {
-    const path = directory.layerPath(key);
-    const record = readRecord(join(path, "layer.json")) as { bytes?: number } | undefined;
-    entries.set(`layer ${key}`, { path, bytes: record?.bytes ?? 0, modifiedMs: modified(path) });
-  }
-  for (const algorithm of list(join(directory.dir, "blobs")))
-    for (const hex of list(join(directory.dir, "blobs", algorithm))) {
-      const path = join(directory.dir, "blobs", algorithm, hex);
-      const stats = statSync(path, { throwIfNoEntry: false });
-      if (stats !== undefined)
-        entries.set(`blob ${algorithm}:${hex}`, { path, bytes: stats.size, modifiedMs: stats.mtimeMs });
-    }
-  const records: Survey["records"] = new Map();
-  for (const algorithm of list(join(directory.dir, "images")))
-    for (const file of list(join(directory.dir, "images", algorithm))) {
-      const path = join(directory.dir, "images", algorithm, file);
-      const digest = `${algorithm}:${file.replace(/(?:-\d+-\d+)?\.json$/, "")}`;
-      const record = readRecord(path) as { layers?: readonly string[] } | undefined;
-      const one = { path, layers: record?.layers ?? [], usedMs: modified(path) };
-      records.set(digest, [...(records.get(digest) ?? []), one]);
-    }
-
-  // A layer by itself, whoever owns its files, is kept for its image also where another was made of it for its place.
-  const alone = Map.groupBy(
-    [...entries.keys()].filter((key) => key.startsWith("layer ")),
-    (key) => {
-      const bare = key.slice("layer ".length).replace(/-\d+-\d+$/, "");
-      return bare.startsWith("sha512-") ? bare.replace("-", ":") : `sha256:${bare}`;
-    },
-  );
+/** Lists everything in the store, and what is reachable from each name. */
+function mark(directory: StoreDirectory, names: NameStore, inUse: ReadonlySet<string>): Marked {
+  const entries = listEntries(directory);
+  const records = listRecords(directory);
+  const ownLayers = layersByDiffId(entries.keys());
   const candidate = (name: NameRecord | undefined, digests: readonly string[], fallbackMs: number): Candidate => {
-    const reach = new Set<string>();
+    const reachable = new Set<string>();
     for (const digest of digests) {
-      reach.add(`image ${digest}`);
-      for (const blob of documentsOf(directory, digest)) reach.add(`blob ${blob}`);
-      for (const { layers } of records.get(digest) ?? []) for (const key of layers) reach.add(`layer ${key}`);
-      for (const diffId of diffIdsOf(directory, digest)) for (const key of alone.get(diffId) ?? []) reach.add(key);
+      reachable.add(`image ${digest}`);
+      for (const blob of blobsOf(directory, digest)) reachable.add(`blob ${blob}`);
+      for (const { layers } of records.get(digest) ?? []) for (const key of layers) reachable.add(`layer ${key}`);
+      for (const diffId of diffIdsOf(directory, digest))
+        for (const key of ownLayers.get(diffId) ?? []) reachable.add(key);
     }
     const used = digests.flatMap((digest) => (records.get(digest) ?? []).map(({ usedMs }) => usedMs));
     return {
       name,
       label: name?.name ?? (digests[0] as string),
       digests,
-      reach,
+      reachable,
       lastUsedMs: used.length === 0 ? fallbackMs : Math.max(...used),
       inUse: digests.some((digest) => inUse.has(`image ${digest}`)),
     };
@@ -231,6 +223,50 @@ function survey(directory: StoreDirectory, names: NameStore, inUse: ReadonlySet<
   return { entries, candidates, records };
 }
 
+function listEntries(directory: StoreDirectory): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const key of list(directory.layerPath(""))) {
+    const path = directory.layerPath(key);
+    const record = readRecord(join(path, "layer.json")) as { bytes?: number } | undefined;
+    entries.set(`layer ${key}`, { path, bytes: record?.bytes ?? 0, modifiedMs: modified(path) });
+  }
+  for (const algorithm of list(join(directory.dir, "blobs")))
+    for (const hex of list(join(directory.dir, "blobs", algorithm))) {
+      const path = join(directory.dir, "blobs", algorithm, hex);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats !== undefined)
+        entries.set(`blob ${algorithm}:${hex}`, { path, bytes: stats.size, modifiedMs: stats.mtimeMs });
+    }
+  return entries;
+}
+
+function listRecords(directory: StoreDirectory): Map<string, ImageRecordFile[]> {
+  const records = new Map<string, ImageRecordFile[]>();
+  for (const algorithm of list(join(directory.dir, "images")))
+    for (const file of list(join(directory.dir, "images", algorithm))) {
+      const path = join(directory.dir, "images", algorithm, file);
+      const digest = `${algorithm}:${file.replace(/(?:-\d+-\d+)?\.json$/, "")}`;
+      const record = readRecord(path) as { layers?: readonly string[] } | undefined;
+      const one = { path, layers: record?.layers ?? [], usedMs: modified(path) };
+      records.set(digest, [...(records.get(digest) ?? []), one]);
+    }
+  return records;
+}
+
+/**
+ * Layers by the digest of their content, for every owner of the files. An image retains these even if it uses a variant
+ * that was unpacked for its position above other layers.
+ */
+function layersByDiffId(keys: Iterable<string>): Map<string, string[]> {
+  return Map.groupBy(
+    [...keys].filter((key) => key.startsWith("layer ")),
+    (key) => {
+      const bare = key.slice("layer ".length).replace(/-\d+-\d+$/, "");
+      return bare.startsWith("sha512-") ? bare.replace("-", ":") : `sha256:${bare}`;
+    },
+  );
+}
+
 interface Document {
   readonly config?: { readonly digest?: string };
   readonly layers?: readonly { readonly digest?: string }[];
@@ -242,26 +278,25 @@ function read(directory: StoreDirectory, digest: string): Document | undefined {
   try {
     return JSON.parse(readSmallFile(directory.blobPath(digest), MAX_MANIFEST_BYTES).toString("utf8")) as Document;
   } catch {
-    // Missing, damaged, or no document at all: it leads nowhere.
+    // A missing or damaged document references nothing.
     return undefined;
   }
 }
 
-/** Digests of all that a manifest or index needs, itself included. */
-function documentsOf(directory: StoreDirectory, digest: string): string[] {
+/** Digests of a manifest or index and of all that it references. An index within an index is not followed. */
+function blobsOf(directory: StoreDirectory, digest: string): string[] {
   const document = read(directory, digest);
-  const parts = [document?.config?.digest, ...(document?.layers ?? []).map((layer) => layer.digest)];
   const children = (document?.manifests ?? []).flatMap((child) =>
-    child.digest === undefined || child.digest === digest ? [] : documentsOfChild(directory, child.digest),
+    child.digest === undefined || child.digest === digest
+      ? []
+      : [child.digest, ...partsOf(read(directory, child.digest))],
   );
-  return [digest, ...parts.filter((part) => part !== undefined), ...children];
+  return [digest, ...partsOf(document), ...children];
 }
 
-/** An index within an index is not followed. */
-function documentsOfChild(directory: StoreDirectory, digest: string): string[] {
-  const document = read(directory, digest);
+function partsOf(document: Document | undefined): string[] {
   const parts = [document?.config?.digest, ...(document?.layers ?? []).map((layer) => layer.digest)];
-  return [digest, ...parts.filter((part) => part !== undefined)];
+  return parts.filter((part) => part !== undefined);
 }
 
 function diffIdsOf(directory: StoreDirectory, digest: string): readonly string[] {
@@ -269,9 +304,9 @@ function diffIdsOf(directory: StoreDirectory, digest: string): readonly string[]
   return config === undefined ? [] : (read(directory, config)?.rootfs?.diff_ids ?? []);
 }
 
-function list(folder: string): string[] {
+function list(directory: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(directory);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;

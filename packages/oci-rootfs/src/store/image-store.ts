@@ -145,7 +145,7 @@ export class ImageStore {
   }
 
   keepDocument(digest: string, bytes: Uint8Array): void {
-    this.#store.writeAside(this.#store.blobPath(digest), bytes);
+    this.#store.writeAtomically(this.#store.blobPath(digest), bytes);
   }
 
   /**
@@ -194,7 +194,7 @@ export class ImageStore {
       const placed = await this.#place(layers, manifest, diffIds, options);
       const overlay = placed.every(({ record }) => record.overlay);
       const record: ImageRecord = { version: 1, config, layers: placed.map(({ key }) => key), overlay };
-      this.#store.writeAside(this.#recordPath(digest), JSON.stringify(record));
+      this.#store.writeAtomically(this.#recordPath(digest), JSON.stringify(record));
       return this.#remember(digest, { digest, config, layers: placed.map(({ root }) => root), overlay });
     } finally {
       this.#leases.release(...parts);

@@ -49,7 +49,7 @@ export function nameStore(store: StoreDirectory): NameStore {
       known.set(name, { path, stamp, record });
       return record;
     },
-    put: (record) => store.writeAside(pathOf(record.name), JSON.stringify(record)),
+    put: (record) => store.writeAtomically(pathOf(record.name), JSON.stringify(record)),
     remove: (name) => rmSync(pathOf(name), { force: true }),
     modifiedMs: (name) => statSync(pathOf(name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     list: () =>

@@ -19,144 +19,148 @@ import { mayBeRunning, ownName } from "../base/process-identity.ts";
 import { removeTree } from "../base/remove-tree.ts";
 import { parseDigest } from "../image/digest.ts";
 
-/** The store's folders and how things get into them: always written aside, then renamed. */
-export interface StoreDirectory {
-  readonly dir: string;
-  /** `blobs/sha256/<hex>` */
-  blobPath(digest: string): string;
-  /** `images/sha256/<hex>.json`: an image's config and its layers' directories, by manifest. */
-  imagePath(manifestDigest: string): string;
-  /** `layers/sha256/<key>`: one unpacked layer (`fs`) and its record (`layer.json`). */
-  layerPath(key: string): string;
-  readonly names: string;
-  /** A path in a folder of this process; nothing is there yet. Removed by a later process if this one dies. */
-  temporary(): string;
-  /** Puts a small file in its place at once. */
-  writeAside(path: string, content: string | Uint8Array): void;
-  /** Moves a finished file or directory to its place. False if another process was first (for directories). */
-  commit(temporary: string, path: string): boolean;
-  /**
-   * Removes a tree of ours, whatever modes a layer gave its directories. What cannot be removed now, as where no file may be
-   * opened any more, is tried again: it must not take the place of the error that made it rubbish.
-   */
-  remove(path: string): void;
-}
-
-/** JSON that we wrote ourselves; a larger file is not ours. Lists of implied paths can be long. */
+/** Records are JSON that this package wrote, and may list many implied paths. A larger file is not one of them. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
-/** After so long, what could not be removed is tried again. */
-const RETRY_MS = 100;
+const REMOVE_RETRY_MS = 100;
 
-/** Opens or makes the store's folders, and clears up after processes that were killed. */
+/** Opens or creates the store's directories, and cleans up after processes that were killed. @throws ImageError */
 export function openStoreDirectory(dir: string): StoreDirectory {
   try {
-    return open(dir);
+    createDirectories(dir);
+    removeAbandoned(join(dir, "tmp"));
+    return new StoreDirectory(dir);
   } catch (error) {
     throw ImageError.from(error);
   }
 }
 
-function open(dir: string): StoreDirectory {
+function createDirectories(dir: string): void {
   makeFolder(dir, 0o700);
   const stats = statSync(dir);
-  const me = process.geteuid?.();
-  // Whoever owns the folder could exchange a layer after we have checked it.
-  if (me !== undefined && stats.uid !== me) {
-    throw new ImageError("StoreFailed", `${dir} belongs to user ${stats.uid}, not to ${me}: use a folder of your own`);
+  const uid = process.geteuid?.();
+  // The owner of the directory could replace a layer after its verification.
+  if (uid !== undefined && stats.uid !== uid) {
+    throw new ImageError("StoreFailed", `${dir} belongs to user ${stats.uid}, not to ${uid}: use a directory that you own`);
   }
   if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
-  const layers = join(dir, "layers", "sha256");
   for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) makeFolder(join(dir, folder), 0o700);
-  // Searchable, so that a process of the layers' owner which was handed this folder open can use it.
-  makeFolder(layers, 0o711);
-
-  const temporaries = join(dir, "tmp");
-  sweep(temporaries);
-  const own = join(temporaries, ownName());
-  let counter = 0;
-  const outstanding = new Set<string>();
-  const release = (path: string): void => {
-    if (!outstanding.delete(path) || outstanding.size > 0) return;
-    try {
-      rmdirSync(own);
-    } catch {
-      // Something is left in it after all: a later process clears up.
-    }
-  };
-
-  const stubborn = new Set<string>();
-  const retry = (): void => {
-    for (const path of stubborn) {
-      try {
-        removeTree(path);
-        stubborn.delete(path);
-        release(path);
-      } catch {
-        // Again in a moment.
-      }
-    }
-    if (stubborn.size > 0) setTimeout(retry, RETRY_MS).unref();
-  };
-  const store: StoreDirectory = {
-    dir,
-    names: join(dir, "names"),
-    blobPath: (digest) => {
-      const { algorithm, hex } = parseDigest(digest);
-      return join(dir, "blobs", algorithm, hex);
-    },
-    imagePath: (digest) => {
-      const { algorithm, hex } = parseDigest(digest);
-      return join(dir, "images", algorithm, `${hex}.json`);
-    },
-    layerPath: (key) => join(layers, key),
-    temporary() {
-      makeFolder(own, 0o700);
-      counter += 1;
-      const path = join(own, String(counter));
-      outstanding.add(path);
-      return path;
-    },
-    writeAside(path, content) {
-      const aside = store.temporary();
-      try {
-        writeFileSync(aside, content, { mode: 0o600, flag: "wx" });
-        store.commit(aside, path);
-      } catch (error) {
-        store.remove(aside);
-        throw error;
-      }
-    },
-    commit(temporary, path) {
-      try {
-        renameSync(temporary, path);
-      } catch (error) {
-        const code = (error as NodeJS.ErrnoException).code;
-        if (code === "ENOENT" && !existsSync(join(path, "..")) && existsSync(temporary)) {
-          makeFolder(join(path, ".."), 0o700);
-          return store.commit(temporary, path);
-        }
-        if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
-        store.remove(temporary);
-        return false;
-      }
-      release(temporary);
-      return true;
-    },
-    remove(path) {
-      // A place that others may fill again must not be emptied later.
-      if (!outstanding.has(path)) {
-        removeTree(path);
-        return;
-      }
-      stubborn.add(path);
-      retry();
-    },
-  };
-  return store;
+  // Searchable, so that a process of the layers' owner can use an open descriptor of this directory.
+  makeFolder(join(dir, "layers", "sha256"), 0o711);
 }
 
-/** Reads a JSON record of ours; undefined where there is none or it is damaged: it is then made again. */
+/** The store's directories. Files and directories get into them by a rename, so they are always complete. */
+export class StoreDirectory {
+  readonly dir: string;
+  readonly names: string;
+  readonly #layers: string;
+  /** Temporary files of this process. */
+  readonly #own: string;
+  readonly #outstanding = new Set<string>();
+  readonly #toRemove = new Set<string>();
+  #counter = 0;
+
+  constructor(dir: string) {
+    this.dir = dir;
+    this.names = join(dir, "names");
+    this.#layers = join(dir, "layers", "sha256");
+    this.#own = join(dir, "tmp", ownName());
+  }
+
+  /** `blobs/sha256/<hex>` */
+  blobPath(digest: string): string {
+    const { algorithm, hex } = parseDigest(digest);
+    return join(this.dir, "blobs", algorithm, hex);
+  }
+
+  /** `images/sha256/<hex>.json`: an image's config and its layers' directories, by manifest. */
+  imagePath(manifestDigest: string): string {
+    const { algorithm, hex } = parseDigest(manifestDigest);
+    return join(this.dir, "images", algorithm, `${hex}.json`);
+  }
+
+  /** `layers/sha256/<key>`: one unpacked layer (`fs`) and its record (`layer.json`). */
+  layerPath(key: string): string {
+    return join(this.#layers, key);
+  }
+
+  /** A new path for this process, where nothing exists yet. A later process removes it if this one is killed. */
+  temporary(): string {
+    makeFolder(this.#own, 0o700);
+    this.#counter += 1;
+    const path = join(this.#own, String(this.#counter));
+    this.#outstanding.add(path);
+    return path;
+  }
+
+  /** Writes a small file atomically. */
+  writeAtomically(path: string, content: string | Uint8Array): void {
+    const temporary = this.temporary();
+    try {
+      writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+      this.commit(temporary, path);
+    } catch (error) {
+      this.remove(temporary);
+      throw error;
+    }
+  }
+
+  /** Renames a finished file or directory to its path. False if another process has created the directory first. */
+  commit(temporary: string, path: string): boolean {
+    try {
+      renameSync(temporary, path);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "ENOENT" && !existsSync(join(path, "..")) && existsSync(temporary)) {
+        makeFolder(join(path, ".."), 0o700);
+        return this.commit(temporary, path);
+      }
+      if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+      this.remove(temporary);
+      return false;
+    }
+    this.#release(temporary);
+    return true;
+  }
+
+  /**
+   * Removes a tree, whatever modes a layer gave its directories. A failure to remove a temporary tree, such as EMFILE, is
+   * retried in the background: thrown, it would hide the error for which the tree is removed.
+   */
+  remove(path: string): void {
+    // Another process may recreate any other path, which a retry must not remove.
+    if (!this.#outstanding.has(path)) {
+      removeTree(path);
+      return;
+    }
+    this.#toRemove.add(path);
+    this.#removeAll();
+  }
+
+  #removeAll(): void {
+    for (const path of this.#toRemove) {
+      try {
+        removeTree(path);
+        this.#toRemove.delete(path);
+        this.#release(path);
+      } catch {
+        // Retried below.
+      }
+    }
+    if (this.#toRemove.size > 0) setTimeout(() => this.#removeAll(), REMOVE_RETRY_MS).unref();
+  }
+
+  #release(path: string): void {
+    if (!this.#outstanding.delete(path) || this.#outstanding.size > 0) return;
+    try {
+      rmdirSync(this.#own);
+    } catch {
+      // If it is not empty, a later process removes it.
+    }
+  }
+}
+
+/** Reads a JSON record; undefined if it is missing or damaged, so that the caller writes it again. */
 export function readRecord(path: string): unknown {
   try {
     return JSON.parse(readSmallFile(path, MAX_RECORD_BYTES).toString("utf8"));
@@ -167,7 +171,7 @@ export function readRecord(path: string): unknown {
   }
 }
 
-/** Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may hold. */
+/** Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may contain. */
 export function readSmallFile(path: string | Buffer, limit: number, flags = 0): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
   try {
@@ -188,13 +192,13 @@ export function readSmallFile(path: string | Buffer, limit: number, flags = 0): 
   }
 }
 
-function sweep(temporaries: string): void {
+function removeAbandoned(temporaries: string): void {
   for (const name of readdirSync(temporaries)) {
     const path = join(temporaries, name);
     try {
       if (!mayBeRunning(name, path)) removeTree(path);
     } catch {
-      // Another process sweeps as well, or the folder is not ours to remove: neither concerns this one.
+      // Another process removes it at the same time, or this one lacks the permission.
     }
   }
 }

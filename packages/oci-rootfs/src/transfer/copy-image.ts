@@ -2,7 +2,12 @@ import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES, type Progress } from "../base/progress.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
-import { type ContentGraph, type CopiedManifest, platformsAtHand, readContentGraph } from "../image/content-graph.ts";
+import {
+  availablePlatforms,
+  type ContentGraph,
+  type CopiedManifest,
+  readContentGraph,
+} from "../image/content-graph.ts";
 import { type ImageLocation, parseImageLocation } from "../image/image-name.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import type { ImageTarget } from "../image/image-target.ts";
@@ -15,21 +20,21 @@ import { knownRepositories, openSource, openTarget } from "./image-location.ts";
 export interface CopyOptions extends Omit<RegistryOptions, "auth"> {
   /** `store:NAME`, or a name without a registry; `oci:DIR[:TAG]`; or a reference with a registry. */
   from: string;
-  /** The same. */
+  /** A name of the same forms. */
   to: string;
-  /** For names of a store. */
+  /** For names in a store. */
   store?: Store | undefined;
-  /** Of an index only the image for this one. Default: all of it. */
+  /** Copies only this platform's image of an index. Default: all images. */
   platform?: Platform | undefined;
-  /** For the registry of `from`; comes before `credentials`. */
+  /** For the registry of `from`; takes precedence over `credentials`. */
   fromAuth?: RegistryAuth | undefined;
-  /** For the registry of `to`; comes before `credentials`. */
+  /** For the registry of `to`; takes precedence over `credentials`. */
   toAuth?: RegistryAuth | undefined;
-  /** A repository of the registry of `to` that may have some of the blobs. Default: what is known of the source and the store. */
+  /** A repository in the registry of `to` that may have some of the blobs. Default: derived from the source and the store. */
   mountFrom?: string | undefined;
-  /** Uploads in pieces of so many bytes. Default: each blob at once. */
+  /** Uploads blobs in chunks of this many bytes. Default: each blob in one request. */
   chunkBytes?: number | undefined;
-  /** `layer` counts all that is copied, configs too. */
+  /** `layer` counts all blobs, including configs. */
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -37,28 +42,28 @@ export interface CopyOptions extends Omit<RegistryOptions, "auth"> {
 export interface CopiedImage {
   /** The full name of the copy. */
   readonly name: string;
-  /** Of the manifest or index that the name stands for now. */
+  /** Digest of the manifest or index that the name now refers to. */
   readonly digest: string;
-  /** Blobs that had to be sent or written, and those that were there, or that the registry had in another repository. */
+  /** Numbers of blobs: transferred, already present, and mounted from another repository of the registry. */
   readonly blobs: { readonly written: number; readonly present: number; readonly mounted: number };
-  /** Bytes of those that were written. */
+  /** Bytes of the transferred blobs. */
   readonly bytes: number;
-  /** Set where an index was to be copied of which the store holds only this platform's image. */
+  /** The only platform that was copied, if `from` is an index of which the store has no other. */
   readonly onlyPlatform?: string;
 }
 
-/** Blobs at a time, as when pulling. */
+/** Concurrent blobs, as in a pull. */
 const MAX_PARALLEL_BLOBS = 4;
 
 /**
- * Copies an image, or all images of an index, between a registry, a layout and a store, byte for byte: digests stay. Only what
- * is missing there moves, and it has its name only when all of it is there.
+ * Copies an image, or all images of an index, between a registry, a layout and a store, byte for byte, so that digests do
+ * not change. Transfers only what the target lacks, and sets the name last.
  *
  * @throws ImageError
  */
 export async function copyImage(options: CopyOptions): Promise<CopiedImage> {
   throwIfAborted(options.signal);
-  // The first blob that fails stops the others.
+  // The first failing blob stops the others.
   const stop = new AbortController();
   const abort = (): void => stop.abort(options.signal?.reason);
   options.signal?.addEventListener("abort", abort, { once: true });
@@ -88,7 +93,7 @@ async function copy(options: CopyOptions, stop: AbortController): Promise<Copied
     target = openTarget(to, store, {
       registry: { ...options, auth: toAuth },
       chunkBytes: options.chunkBytes,
-      mountFrom: mounts(options, from, to),
+      mountFrom: mountSources(options, from, to),
     });
     const counts = await at(options.to, copyGraph(graph, source, target, options, stop));
     return {
@@ -102,7 +107,7 @@ async function copy(options: CopyOptions, stop: AbortController): Promise<Copied
   }
 }
 
-/** A pulled image is one of several of an index, of which the store need not have the others. */
+/** The store may have only the pulled image of an index. Then that one is copied. */
 function platformInStore(
   store: Store,
   top: { bytes: Uint8Array; mediaType?: string },
@@ -111,13 +116,13 @@ function platformInStore(
   if (wanted !== undefined) return wanted;
   const { images } = internalsOf(store);
   const has = (digest: string): boolean => images.readDocument(digest, MAX_MANIFEST_BYTES) !== undefined;
-  const { missing, platforms } = platformsAtHand(top.bytes, top.mediaType, has);
+  const { missing, platforms } = availablePlatforms(top.bytes, top.mediaType, has);
   if (!missing) return undefined;
   return platforms.find((platform) => satisfies(platform, hostPlatform())) ?? platforms[0] ?? hostPlatform();
 }
 
-/** Where the target's registry may have a blob already. */
-function mounts(
+/** Returns the repository of the target's registry that may already have a blob. */
+function mountSources(
   options: CopyOptions,
   from: ImageLocation,
   to: ImageLocation,
@@ -146,20 +151,11 @@ async function copyGraph(
   stop: AbortController,
 ): Promise<Pick<CopiedImage, "blobs" | "bytes">> {
   const { signal } = stop;
-  const missing: CopiedManifest[] = [];
-  const blobs = new Map<string, Descriptor>();
-  const there = new Map<string, Descriptor>();
-  const whole = await target.hasManifest(graph.top, signal);
-  for (const manifest of graph.manifests) {
-    const present = whole || (await target.hasManifest(manifest.descriptor, signal));
-    if (!present) missing.push(manifest);
-    for (const blob of manifest.blobs) (present ? there : blobs).set(blob.digest, blob);
-  }
-  for (const digest of blobs.keys()) there.delete(digest);
-  const counts = { written: 0, present: there.size, mounted: 0 };
+  const { manifests, missing, present } = await compare(graph, target, signal);
+  const counts = { written: 0, present: present.length, mounted: 0 };
   let bytes = 0;
-  const all = [...there.values(), ...blobs.values()];
-  const report = (blob: Descriptor, done: number, state: Progress["state"]): void =>
+  const all = [...present, ...missing];
+  const report: ReportBlob = (blob, done, state) =>
     options.onProgress?.({
       image: target.name,
       digest: blob.digest,
@@ -169,22 +165,10 @@ async function copyGraph(
       totalBytes: blob.size,
       state,
     });
-  for (const blob of there.values()) report(blob, blob.size, "present");
-  await inParallel([...blobs.values()], stop, async (blob) => {
-    report(blob, 0, "waiting");
-    let reported = 0;
-    const writing = target.blob({
-      descriptor: blob,
-      open: (attempt) => source.blob(blob, attempt),
-      onBytes(done) {
-        if (done >= reported && done - reported < PROGRESS_STEP_BYTES) return;
-        reported = done;
-        report(blob, done, "pulling");
-      },
-      signal,
-    });
-    const outcome = await writing.catch((error: unknown) => {
-      // Wrong content is the source's doing.
+  for (const blob of present) report(blob, blob.size, "present");
+  await inParallel(missing, stop, async (blob) => {
+    const outcome = await copyBlob(blob, source, target, report, signal).catch((error: unknown) => {
+      // Wrong content is the source's fault, not the target's.
       const wrong = error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
       throw ImageError.from(error, { digest: blob.digest, ...(wrong && { image: options.from }) });
     });
@@ -193,11 +177,54 @@ async function copyGraph(
     report(blob, blob.size, outcome === "written" ? "done" : "present");
   });
   const last = graph.manifests.at(-1) as CopiedManifest;
-  for (const { descriptor, bytes } of missing) {
+  for (const { descriptor, bytes } of manifests) {
     if (descriptor.digest !== last.descriptor.digest) await target.manifest(descriptor, bytes, signal);
   }
   await target.finish(last.descriptor, last.bytes, signal);
   return { blobs: counts, bytes };
+}
+
+/** Reports the bytes of one blob that were transferred so far. */
+type ReportBlob = (blob: Descriptor, done: number, state: Progress["state"]) => void;
+
+/** Compares an image with the target. A manifest that the target has implies that it has the manifest's blobs. */
+async function compare(
+  graph: ContentGraph,
+  target: ImageTarget,
+  signal: AbortSignal,
+): Promise<{ manifests: readonly CopiedManifest[]; missing: readonly Descriptor[]; present: readonly Descriptor[] }> {
+  const manifests: CopiedManifest[] = [];
+  const missing = new Map<string, Descriptor>();
+  const present = new Map<string, Descriptor>();
+  const hasAll = await target.hasManifest(graph.top, signal);
+  for (const manifest of graph.manifests) {
+    const exists = hasAll || (await target.hasManifest(manifest.descriptor, signal));
+    if (!exists) manifests.push(manifest);
+    for (const blob of manifest.blobs) (exists ? present : missing).set(blob.digest, blob);
+  }
+  for (const digest of missing.keys()) present.delete(digest);
+  return { manifests, missing: [...missing.values()], present: [...present.values()] };
+}
+
+function copyBlob(
+  blob: Descriptor,
+  source: ImageSource,
+  target: ImageTarget,
+  report: ReportBlob,
+  signal: AbortSignal,
+): ReturnType<ImageTarget["blob"]> {
+  report(blob, 0, "waiting");
+  let reported = 0;
+  return target.blob({
+    descriptor: blob,
+    open: (attempt) => source.blob(blob, attempt),
+    onBytes(done) {
+      if (done >= reported && done - reported < PROGRESS_STEP_BYTES) return;
+      reported = done;
+      report(blob, done, "pulling");
+    },
+    signal,
+  });
 }
 
 async function inParallel<T>(
