@@ -34,6 +34,6 @@ test("docs/conditions.md has each reason that a composite is not composed for, a
 });
 
 test("docs/conditions.md has each reason that a claim cannot go on for, and no other", () => {
-  const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimProblemReason");
+  const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimErrorCode");
   expect(rowsOf("Claims")).toEqual([...words, "ReconcileError", "ReconcilePaused"].toSorted());
 });

@@ -1,56 +1,53 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt, textsAt } from "../objects/read-objects.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { typeMeta } from "../objects/kinds.ts";
+import { textsAt } from "../objects/read-objects.ts";
 import { claimReference } from "./bind-composite.ts";
-import { type ClaimWork, compositeReference } from "./claim-context.ts";
-import { CLAIM_MANAGER, wantedSpec } from "./claim-fields.ts";
+import type { ClaimContext } from "./claim-context.ts";
+import { wantedSpec } from "./claim-fields.ts";
 import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
 import { yieldFields } from "./yield-fields.ts";
 
 /**
- * Makes the composite what the claim says: creates it, or applies what has changed. Fields that others gave it stay, and those
- * that the claim no longer has go.
+ * Creates the composite of a claim, or applies what has changed. Fields of other writers stay; fields that the claim no longer
+ * has are removed.
  *
- * @param existing the composite as it is known to be; undefined if the server has just said that there is none
+ * @param existing the composite as last read; undefined if the server has none
  */
 export async function applyComposite(
-  work: ClaimWork,
+  context: ClaimContext,
   name: string,
   existing: LiveObject | undefined,
 ): Promise<{ composite: LiveObject; created: boolean }> {
-  const { context, memory, signal } = work;
-  const intent = compositeIntent(work, name, existing);
+  const { client, memory, signal } = context;
+  const intent = compositeIntent(context, name, existing);
+  const fieldManager = FIELD_MANAGERS.claim;
   if (existing === undefined) {
-    // Without force: one that somebody else creates in this very moment keeps what it says, its claim before all.
-    const options = { fieldManager: CLAIM_MANAGER, force: false, signal };
-    const composite = await context.client.apply(intent, options);
-    memory.own.saw(composite);
+    // Do not force ownership: if another writer creates the object concurrently, its claim reference above all must win.
+    const composite = await client.apply(intent, { fieldManager, force: false, signal });
+    memory.writes.saw(composite);
     return { composite, created: true };
   }
-  const { object, written } = await memory.applied.apply(context.client, intent, existing, {
-    fieldManager: CLAIM_MANAGER,
-    // Whose it is was judged by this state of it: perhaps another claim has it meanwhile.
-    onlyIfUnchanged: true,
-    signal,
-  });
-  if (written) memory.own.saw(object);
+  // Only if unchanged: another claim may have been bound to the composite since it was checked.
+  const options = { fieldManager, onlyIfUnchanged: true, signal };
+  const { object, written } = await memory.applies.apply(client, intent, existing, options);
+  if (written) memory.writes.saw(object);
   return { composite: object, created: false };
 }
 
-function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | undefined): KubernetesObject {
-  const { claim } = work;
-  const { apiVersion, kind } = compositeReference(work, name);
-  const yielding = (wanted: JsonObject, ...within: readonly string[]): JsonObject => {
-    const { own, yielded } = yieldFields(wanted, existing, ...within);
-    for (const path of yielded) tellYielded(work, path);
+function compositeIntent(context: ClaimContext, name: string, existing: LiveObject | undefined): KubernetesObject {
+  const { claim, composites, definition } = context;
+  const yielding = (wanted: JsonObject, ...path: readonly string[]): JsonObject => {
+    const { own, yielded } = yieldFields(wanted, existing, ...path);
+    for (const field of yielded) emitYielded(context, field);
     return own;
   };
   const labels = { ...textsAt(yielding(wantedLabels(claim), "metadata", "labels")), ...claimLabels(claim) };
   const annotations = textsAt(yielding(wantedAnnotations(claim, existing), "metadata", "annotations"));
-  const spec: JsonObject = { ...yielding(wantedSpec(claim, work.definition), "spec"), claimRef: claimReference(work) };
+  const spec: JsonObject = { ...yielding(wantedSpec(claim, definition), "spec"), claimRef: claimReference(context) };
   return {
-    apiVersion,
-    kind,
+    ...typeMeta(composites),
     metadata: {
       name,
       labels,
@@ -60,19 +57,10 @@ function compositeIntent(work: ClaimWork, name: string, existing: LiveObject | u
   };
 }
 
-/** Once for each process and field: it stays so for as long as both say what they say. */
-function tellYielded({ context, claim, memory }: ClaimWork, path: string): void {
-  if (memory.told.has(path)) return;
-  memory.told.add(path);
-  const message = `${path}: the Composition sets it; what the claim says there has no effect`;
-  context.events.record(claim, { type: "Warning", reason: "FieldOfComposition", message });
-}
-
-/** Whether a composite has become ready. */
-export function isReady(composite: LiveObject): boolean {
-  const { conditions } = objectAt(composite, "status");
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((one) => objectAt(one)["type"] === "Ready" && objectAt(one)["status"] === "True")
-  );
+/** Emits one event for each process and field: nothing changes until the claim or the Composition does. */
+function emitYielded({ events, claim, memory }: ClaimContext, path: string): void {
+  if (memory.yielded.has(path)) return;
+  memory.yielded.add(path);
+  const message = `${path}: the Composition sets it; the claim's value has no effect`;
+  events.record(claim, { type: "Warning", reason: "FieldOfComposition", message });
 }

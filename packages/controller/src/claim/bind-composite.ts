@@ -1,93 +1,92 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
-import { FINALIZER_CLAIM } from "../objects/labels.ts";
-import { groupKind } from "../objects/owner.ts";
-import { apiVersionOf, objectAt, textAt } from "../objects/read-objects.ts";
-import { type ClaimWork, findComposite, patchClaim } from "./claim-context.ts";
-import { ClaimProblem } from "./claim-error.ts";
+import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
+import { apiVersionOf, groupKind, typeMeta } from "../objects/kinds.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts";
+import { ClaimError } from "./claim-error.ts";
 
 /**
- * The name of the composite that is made for a claim: always the same for the same claim, so that no crash makes a second one,
- * and another for a new claim of the same name.
+ * The name of the composite that the controller creates for a claim. The same claim always has the same name, so that a crash
+ * creates no second composite. A new claim of the same name has another one.
  */
 export function provisionedName({ metadata }: LiveObject): string {
   return composedName(`${metadata.name}-`, metadata.uid, "composite");
 }
 
-/** What names can be (RFC 1123 subdomain). Nothing has another, and one such as `..` would be another path of the server. */
+/** RFC 1123 subdomain. Stricter than the URL check: a composite of another name cannot exist. */
 const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
- * The name of a claim's composite: the one that it is bound to, or asks to be.
+ * The name of the composite that a claim is bound to, or asks for.
  *
- * @throws {ClaimProblem} `InvalidResourceRef`
+ * @throws {ClaimError} `InvalidResourceRef`
  */
-export function compositeName({ claim, composites }: ClaimWork): string {
+export function compositeName({ claim, composites }: ClaimContext): string {
   const reference = objectAt(claim, "spec", "resourceRef");
   const name = textAt(reference, "name");
   if (name === undefined) return provisionedName(claim);
-  const wanted = groupKind(apiVersionOf(composites), composites.kind);
-  const asked = groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "");
-  if (asked === wanted && OBJECT_NAME.test(name)) return name;
-  throw new ClaimProblem(
+  if (groupKindOf(reference) === groupKind(apiVersionOf(composites), composites.kind) && OBJECT_NAME.test(name))
+    return name;
+  throw new ClaimError(
     "InvalidResourceRef",
     `spec.resourceRef: this claim can be bound to a ${composites.kind} of ${composites.group}; ` +
-      "name one, or remove the field to have one made",
+      "name one, or remove the field to have one created",
   );
 }
 
 /**
- * The composite of a claim, if it is there and may be the claim's.
+ * The composite that a claim can be bound to; undefined if it must be created.
  *
- * @throws {ClaimProblem} `CompositeOfAnother`, or `CompositeNotFound` for one that the claim's author chose
+ * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` for one that the claim's author chose
  */
-export async function bindableComposite(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
-  const composite = await findComposite(work, name);
+export async function bindableComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
+  const composite = await findComposite(context, name);
+  const { kind } = context.composites;
   if (composite === undefined) {
-    if (name === provisionedName(work.claim)) return undefined;
-    throw new ClaimProblem(
+    if (name === provisionedName(context.claim)) return undefined;
+    throw new ClaimError(
       "CompositeNotFound",
-      `there is no ${work.composites.kind} ${name}, which spec.resourceRef names; create it, or remove the field to have one made`,
+      `there is no ${kind} ${name}, which spec.resourceRef names; create it, or remove the field to have one created`,
     );
   }
-  if (claimOf(work, composite) === "another") {
-    throw new ClaimProblem(
+  if (bindingOf(context, composite) === "another") {
+    throw new ClaimError(
       "CompositeOfAnother",
-      `the ${work.composites.kind} ${name} is bound to another claim; name another, or remove spec.resourceRef to have one made`,
+      `the ${kind} ${name} is bound to another claim; name another, or remove spec.resourceRef to have one created`,
     );
   }
   return composite;
 }
 
-/** Whose a composite is, by its `spec.claimRef`. */
-export function claimOf({ claim, claims }: ClaimWork, composite: LiveObject): "ours" | "another" | "nobody" {
+/** The claim that a composite is bound to, by its `spec.claimRef`: this one, another one, or none. */
+export function bindingOf({ claim, claims }: ClaimContext, composite: LiveObject): "this" | "another" | "none" {
   const reference = objectAt(composite, "spec")["claimRef"];
-  if (reference === undefined) return "nobody";
-  const isOurs =
+  if (reference === undefined) return "none";
+  const isThis =
     textAt(reference, "name") === claim.metadata.name &&
     textAt(reference, "namespace") === claim.metadata.namespace &&
-    // In whatever version: definitions come to have others.
-    groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "") ===
-      groupKind(apiVersionOf(claims), claims.kind);
-  return isOurs ? "ours" : "another";
+    // In any version: definitions add and remove versions.
+    groupKindOf(reference) === groupKind(apiVersionOf(claims), claims.kind);
+  return isThis ? "this" : "another";
 }
 
-/** What a composite says of its claim. */
-export function claimReference({ claim, claims }: ClaimWork): JsonObject {
+/** `spec.claimRef` of the composite. */
+export function claimReference({ claim, claims }: ClaimContext): JsonObject {
   const { name, namespace = "" } = claim.metadata;
-  return { apiVersion: apiVersionOf(claims), kind: claims.kind, namespace, name };
+  return { ...typeMeta(claims), namespace, name };
 }
 
 /**
- * Records in the claim what it is bound to, before anything is made: its finalizer, `resourceRef`, and how its composite is to
- * be deleted.
+ * Records the binding in the claim before the composite is created: the finalizer, `resourceRef`, and the deletion policy of the
+ * composite.
  */
-export async function recordBinding(work: ClaimWork, name: string): Promise<void> {
-  const { claim, composites, definition } = work;
-  const finalizers = (claim.metadata["finalizers"] ?? []) as string[];
+export async function recordBinding(context: ClaimContext, name: string): Promise<void> {
+  const { claim, composites, definition } = context;
+  const finalizers = finalizersOf(claim);
   const spec: JsonObject = {};
-  const wanted: JsonObject = { apiVersion: apiVersionOf(composites), kind: composites.kind, name };
+  const wanted: JsonObject = { ...typeMeta(composites), name };
   const bound = objectAt(claim, "spec", "resourceRef");
   if (Object.keys(wanted).some((field) => bound[field] !== wanted[field])) spec["resourceRef"] = wanted;
   if (textAt(claim, "spec", "compositeDeletePolicy") === undefined) {
@@ -96,5 +95,9 @@ export async function recordBinding(work: ClaimWork, name: string): Promise<void
   const hasFinalizer = finalizers.includes(FINALIZER_CLAIM);
   if (hasFinalizer && Object.keys(spec).length === 0) return;
   const metadata: JsonObject = hasFinalizer ? {} : { finalizers: [...finalizers, FINALIZER_CLAIM] };
-  await patchClaim(work, { metadata, spec });
+  await patchClaim(context, { metadata, spec });
+}
+
+function groupKindOf(reference: JsonObject[string]): string {
+  return groupKind(textAt(reference, "apiVersion") ?? "", textAt(reference, "kind") ?? "");
 }

@@ -1,71 +1,71 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
-import { isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { findCrd } from "../definition/definition-crd.ts";
-import type { AppliedMemory } from "../objects/apply-changed.ts";
+import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { referenceOf } from "../objects/kinds.ts";
 import type { OwnWrites } from "../objects/own-writes.ts";
-import { apiVersionOf, findLive } from "../objects/read-objects.ts";
-import { CLAIM_MANAGER } from "./claim-fields.ts";
+import { findLive } from "../objects/read-objects.ts";
 
-/** What a process remembers of one claim; it only saves requests and events. */
+/** What the process retains of one claim between reconciles. It only saves requests and events. */
 export interface ClaimMemory {
-  readonly own: OwnWrites;
-  readonly applied: AppliedMemory;
-  /** What was told and need not be told again. */
-  readonly told: Set<string>;
+  readonly writes: OwnWrites;
+  readonly applies: ApplyCache;
+  /** The fields that an event has reported as set by the Composition. */
+  readonly yielded: Set<string>;
 }
 
-/** One reconcile of one claim: what it works with. */
-export interface ClaimWork {
-  readonly context: Context;
+/** One reconcile of one claim. */
+export interface ClaimContext extends Context {
   readonly definition: Definition;
   readonly memory: ClaimMemory;
   readonly signal: AbortSignal;
   readonly claims: ResourceKind;
   readonly composites: ResourceKind;
-  /** The claim as it is known to be: newer after each write. */
+  /** The claim as last read or written. */
   claim: LiveObject;
 }
 
-/** What names a composite. */
-export function compositeReference({ composites }: ClaimWork, name: string): ObjectReference {
-  return { apiVersion: apiVersionOf(composites), kind: composites.kind, name };
+/** Reads a composite from the cache or from the controller's own writes. Reads it live if no cache has it. */
+export async function findComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
+  const { informers, composites, memory } = context;
+  const cached = informers.peek(composites)?.get(name);
+  if (cached === undefined) return findCompositeLive(context, name);
+  return memory.writes.newest(referenceOf(composites, name), cached);
 }
 
-/** A composite as a cache has it, or our last write if it is newer; one that no cache has as the server has it. */
-export async function findComposite(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
-  const cached = work.context.informers.peek(work.composites)?.get(name);
-  if (cached === undefined) return findCompositeLive(work, name);
-  return work.memory.own.newest(compositeReference(work, name), cached);
-}
-
-/** A composite as the server has it now. */
-export async function findCompositeLive(work: ClaimWork, name: string): Promise<LiveObject | undefined> {
-  const { context, composites, signal } = work;
+/** Reads a composite from the API server. */
+export async function findCompositeLive(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
+  const { composites, memory, signal } = context;
   try {
-    const composite = await findLive(context, compositeReference(work, name), signal);
-    if (composite !== undefined) work.memory.own.saw(composite);
+    const composite = await findLive(context, referenceOf(composites, name), signal);
+    if (composite !== undefined) memory.writes.saw(composite);
     return composite;
   } catch (error) {
-    // Without its CRD there is none; one that the server only does not list for a moment may be there.
     if (!isApiError(error, "KindNotServed")) throw error;
+    // Without a CRD there are no composites. With one, discovery lags, and the composite may exist.
     if ((await findCrd(context, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
     throw error;
   }
 }
 
-/** Changes the claim as it is known to be; a claim that has changed meanwhile is a `Conflict`. */
-export async function patchClaim(work: ClaimWork, body: JsonObject, subresource?: "status"): Promise<void> {
-  const { context, claims, signal, memory } = work;
-  const { name, namespace, resourceVersion, uid } = work.claim.metadata;
+/**
+ * Patches the claim.
+ *
+ * @throws {ApiError} `Conflict` if the claim has changed since it was read
+ */
+export async function patchClaim(context: ClaimContext, body: JsonObject, subresource?: "status"): Promise<void> {
+  const { client, claims, signal, memory } = context;
+  const { name, namespace, resourceVersion, uid } = context.claim.metadata;
   const { metadata, ...rest } = body;
-  const about: JsonObject = { ...(metadata as JsonObject | undefined), resourceVersion, uid };
-  work.claim = await context.client.patch(
-    { apiVersion: apiVersionOf(claims), kind: claims.kind, name, namespace },
+  const preconditions = { ...(isObject(metadata) ? metadata : {}), resourceVersion, uid };
+  context.claim = await client.patch(
+    referenceOf(claims, name, namespace),
     "merge",
-    { ...rest, metadata: about },
-    { fieldManager: CLAIM_MANAGER, signal, subresource },
+    { ...rest, metadata: preconditions },
+    { fieldManager: FIELD_MANAGERS.claim, signal, subresource },
   );
-  memory.own.saw(work.claim);
+  memory.writes.saw(context.claim);
 }

@@ -1,25 +1,30 @@
-/** Why a claim cannot go on, as the reason of its condition `Synced`. */
-export type ClaimProblemReason =
+/** Why a claim is not synchronized: the reason of its `Synced` condition. */
+export type ClaimErrorCode =
   /** `spec.resourceRef` names another kind than the definition's. */
   | "InvalidResourceRef"
-  /** `spec.resourceRef` names a composite that is not there. */
+  /** `spec.resourceRef` names a composite that does not exist. */
   | "CompositeNotFound"
   /** The composite is bound to another claim. */
   | "CompositeOfAnother"
-  /** The connection secret is not the composite's, or the one in the claim's namespace is another's. */
+  /** The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim. */
   | "SecretOfAnother"
-  /** The composite's connection secret is not there. */
+  /** The composite's connection secret does not exist. */
   | "SecretNotFound"
-  /** The server does not take the copy. */
+  /** The server refuses the copy. */
   | "SecretRefused";
 
-/** Something that a person has to mend, or that is waited for. The message says what to do. */
-export class ClaimProblem extends Error {
-  override readonly name = "ClaimProblem";
-  readonly code: ClaimProblemReason;
+/** A claim that waits for something, or that a user must fix. The message says what to do. */
+export class ClaimError extends Error {
+  override readonly name = "ClaimError";
+  readonly code: ClaimErrorCode;
 
-  constructor(code: ClaimProblemReason, message: string) {
-    super(message);
+  constructor(code: ClaimErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
+  }
+
+  /** Whether the same claim may be synchronized later: its composite may still publish the connection secret. */
+  get retryable(): boolean {
+    return this.code === "SecretNotFound";
   }
 }

@@ -2,7 +2,8 @@ import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { CLAIM_MANAGER, completedSpec, wantedSpec } from "./claim-fields.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { completedSpec, wantedSpec } from "./claim-fields.ts";
 
 const claim = (spec: JsonObject, copied: JsonObject = {}, others: JsonObject = {}): LiveObject => ({
   apiVersion: "example.org/v1",
@@ -13,7 +14,7 @@ const claim = (spec: JsonObject, copied: JsonObject = {}, others: JsonObject = {
     uid: "c",
     resourceVersion: "1",
     managedFields: [
-      { manager: CLAIM_MANAGER, operation: "Update", fieldsV1: { "f:spec": copied } },
+      { manager: FIELD_MANAGERS.claim, operation: "Update", fieldsV1: { "f:spec": copied } },
       { manager: "kubectl", operation: "Update", fieldsV1: { "f:spec": others } },
       { manager: "kubectl", operation: "Update", subresource: "status", fieldsV1: { "f:spec": copied } },
     ],

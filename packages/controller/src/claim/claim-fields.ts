@@ -1,17 +1,15 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 
-/** The field manager of what claims say of their composites, and of what is said of the composites in the claims. */
-export const CLAIM_MANAGER = "apiextensions.crossplane.io/claim";
-
 /**
- * Fields of a spec that are the machinery's own on one side: they never cross, whatever a schema allows (Crossplane v1.13;
- * seed 004). A claim that could set `resourceRefs` of its composite would have others' objects deleted with it.
+ * Fields of a spec that are never copied between a claim and its composite, whatever their schemas allow (Crossplane v1.13). A
+ * claim that could set `resourceRefs` of its composite could delete any object with it.
  */
-const NEVER_CROSSES: ReadonlySet<string> = new Set([
+const NEVER_COPIED: ReadonlySet<string> = new Set([
   "claimRef",
   "compositeDeletePolicy",
   "environmentConfigRefs",
@@ -22,10 +20,10 @@ const NEVER_CROSSES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Fields in which the claim only shows what its composite has: the revision, unless its author chooses one by the policy Manual,
- * and a composition that the definition enforces. A claim that went on asking for another would have it overwritten for ever.
+ * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and a Composition that the
+ * definition enforces. If the claim could ask for another one, both controllers would overwrite each other forever.
  */
-function shownFields(claim: LiveObject, { spec }: Definition): ReadonlySet<string> {
+function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<string> {
   const isManual = textAt(claim, "spec", "compositionUpdatePolicy") === "Manual";
   return new Set([
     ...(isManual ? [] : ["compositionRevisionRef"]),
@@ -33,13 +31,13 @@ function shownFields(claim: LiveObject, { spec }: Definition): ReadonlySet<strin
   ]);
 }
 
-/** What a claim wants of its composite's spec: its own, without the fields that were copied there from the composite. */
+/** The fields of a claim's spec that its composite gets: all except those that were copied from the composite. */
 export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
   const copied = copiedFields(claim);
-  const shown = shownFields(claim, definition);
+  const copiedOnly = copiedOnlyFields(claim, definition);
   const spec: JsonObject = Object.create(null) as JsonObject;
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
-    if (NEVER_CROSSES.has(key) || shown.has(key)) continue;
+    if (NEVER_COPIED.has(key) || copiedOnly.has(key)) continue;
     const own = withoutFields(value, copied, key);
     if (own !== undefined) spec[key] = own;
   }
@@ -47,25 +45,25 @@ export function wantedSpec(claim: LiveObject, definition: Definition): JsonObjec
 }
 
 /**
- * The claim's spec with what its composite has and it does not say itself: such as the composition that was selected. Fields
- * that were copied before follow the composite; what the claim's author wrote stays.
+ * The claim's spec, completed with fields of its composite that the claim's author does not set, such as the selected
+ * Composition. Fields that were copied before follow the composite.
  */
 export function completedSpec(claim: LiveObject, composite: LiveObject, definition: Definition): JsonObject {
   const copied = copiedFields(claim);
   const has = objectAt(claim, "spec");
   const from = objectAt(composite, "spec");
-  const spec = completed(has, from, copied, (key) => NEVER_CROSSES.has(key));
-  for (const field of shownFields(claim, definition)) {
+  const spec = completed(has, from, copied, (key) => NEVER_COPIED.has(key));
+  for (const field of copiedOnlyFields(claim, definition)) {
     const value = from[field];
     if (value !== undefined) spec[field] = value;
   }
   return spec;
 }
 
-/** The fields of a claim's spec that we wrote and nobody else: they come from the composite, and do not go back to it. */
+/** The fields of a claim's spec that only this controller owns: it copied them from the composite. */
 function copiedFields(claim: LiveObject): JsonObject {
-  const ours = fieldsOf(claim, (manager) => manager === CLAIM_MANAGER);
-  const theirs = fieldsOf(claim, (manager) => manager !== CLAIM_MANAGER);
+  const ours = fieldsOf(claim, (manager) => manager === FIELD_MANAGERS.claim);
+  const theirs = fieldsOf(claim, (manager) => manager !== FIELD_MANAGERS.claim);
   return exclusiveFields(objectAt(ours, "f:spec"), objectAt(theirs, "f:spec"));
 }
 
@@ -90,12 +88,12 @@ function completed(
   has: JsonObject,
   from: JsonObject,
   copied: JsonObject,
-  isKept: (key: string) => boolean = () => false,
+  isExcluded: (key: string) => boolean = () => false,
 ): JsonObject {
   const result: JsonObject = Object.create(null) as JsonObject;
   for (const [key, value] of Object.entries(has)) {
     const source = Object.hasOwn(from, key) ? from[key] : undefined;
-    if (isKept(key)) result[key] = value;
+    if (isExcluded(key)) result[key] = value;
     else if (isLeaf(copied, key)) {
       if (source !== undefined) result[key] = source;
     } else if (isObject(value) && (isObject(source) || Object.hasOwn(copied, `f:${key}`))) {
@@ -104,7 +102,7 @@ function completed(
     } else result[key] = value;
   }
   for (const [key, value] of Object.entries(from)) {
-    if (!isKept(key) && !Object.hasOwn(has, key)) result[key] = value;
+    if (!isExcluded(key) && !Object.hasOwn(has, key)) result[key] = value;
   }
   return result;
 }

@@ -1,76 +1,78 @@
-import type { JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { SECRET_TYPE_CONNECTION } from "../objects/labels.ts";
-import { controllerOf } from "../objects/owner.ts";
-import { apiVersionOf, findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../objects/connection-secrets.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { referenceOf, SECRETS, typeMeta } from "../objects/kinds.ts";
+import { controllerOf, controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
-import type { ClaimWork } from "./claim-context.ts";
-import { ClaimProblem } from "./claim-error.ts";
-import { CLAIM_MANAGER } from "./claim-fields.ts";
-
-const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
+import type { ClaimContext } from "./claim-context.ts";
+import { ClaimError } from "./claim-error.ts";
 
 /**
- * Copies a composite's connection secret into the claim's namespace, under the name that the claim wants. Only a secret that the
- * composite controls is copied: a reference must not be a way to read the secrets of others. Only one that is the claim's is
- * written, or a connection secret that nobody controls.
+ * Copies a composite's connection secret into the claim's namespace, under the claim's name for it. Copies only a Secret that the
+ * composite controls: otherwise a reference could read any Secret. Writes only a Secret that the claim controls, or a connection
+ * secret without a controller.
  *
- * @returns whether it was written
- * @throws {ClaimProblem} `SecretNotFound`, `SecretOfAnother`
+ * @returns whether it wrote
+ * @throws {ClaimError} `SecretNotFound`, `SecretOfAnother`, `SecretRefused`
  */
-export async function copySecret(work: ClaimWork, composite: LiveObject): Promise<boolean> {
-  const { context, claim, signal } = work;
-  const wanted = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
-  const name = textAt(composite, "spec", "writeConnectionSecretToRef", "name");
-  const namespace = textAt(composite, "spec", "writeConnectionSecretToRef", "namespace");
-  if (wanted === undefined || name === undefined || namespace === undefined) return false;
-  const source = await findLive(context, { ...SECRET, name, namespace }, signal);
-  if (source === undefined) {
-    throw new ClaimProblem("SecretNotFound", `the composite's connection secret ${namespace}/${name} is not there yet`);
-  }
-  if (controllerOf(source)?.uid !== composite.metadata.uid) {
-    throw new ClaimProblem(
-      "SecretOfAnother",
-      `the secret ${namespace}/${name}, which the composite names as its own, is not controlled by it and is not copied`,
-    );
-  }
-  const existing = await findLive(context, { ...SECRET, name: wanted, namespace: claim.metadata.namespace }, signal);
-  const data = objectAt(source, "data");
+export async function copySecret(context: ClaimContext, composite: LiveObject): Promise<boolean> {
+  const { claim, signal } = context;
+  const target = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
+  const source = secretReferenceOf(composite);
+  if (target === undefined || source === undefined) return false;
+  const data = objectAt(await readSource(context, composite, source.name, source.namespace), "data");
+  const { namespace = "" } = claim.metadata;
+  const existing = await findLive(context, referenceOf(SECRETS, target, namespace), signal);
+  const options = { fieldManager: FIELD_MANAGERS.claim, signal };
   if (existing === undefined) {
-    const metadata = { name: wanted, namespace: claim.metadata.namespace ?? "", ownerReferences: [ownerOf(work)] };
-    const secret = { ...SECRET, metadata, type: SECRET_TYPE_CONNECTION, data };
-    await written(wanted, context.client.create(secret, { fieldManager: CLAIM_MANAGER, signal }));
+    const metadata = { name: target, namespace, ownerReferences: [controllerReferenceTo(claim)] };
+    const secret = { ...typeMeta(SECRETS), metadata, type: SECRET_TYPE_CONNECTION, data };
+    await refusalWithoutValues(target, context.client.create(secret, options));
     return true;
   }
-  const owner = controllerOf(existing);
-  const isOurs = owner?.uid === claim.metadata.uid;
-  if (!isOurs && (owner !== undefined || existing["type"] !== SECRET_TYPE_CONNECTION)) {
-    throw new ClaimProblem(
+  const isOwn = isControlledBy(existing, claim);
+  if (!isOwn && (controllerOf(existing) !== undefined || existing["type"] !== SECRET_TYPE_CONNECTION)) {
+    throw new ClaimError(
       "SecretOfAnother",
-      `the secret ${wanted} in ${claim.metadata.namespace ?? ""} is not this claim's and is left as it is; ` +
+      `the secret ${target} in ${namespace} does not belong to this claim and is left alone; ` +
         "name another in spec.writeConnectionSecretToRef, or delete it",
     );
   }
-  if (isOurs && sameJson(objectAt(existing, "data"), data)) return false;
+  if (isOwn && sameJson(objectAt(existing, "data"), data)) return false;
   const owners = existing.metadata["ownerReferences"];
-  const ownerReferences = isOurs ? (owners ?? []) : [...(Array.isArray(owners) ? owners : []), ownerOf(work)];
-  const secret = { ...existing, ...SECRET, metadata: { ...existing.metadata, ownerReferences }, data };
-  await written(wanted, context.client.update(secret, { fieldManager: CLAIM_MANAGER, signal }));
+  const ownerReferences = isOwn
+    ? (owners ?? [])
+    : [...(Array.isArray(owners) ? owners : []), controllerReferenceTo(claim)];
+  const secret = { ...existing, ...typeMeta(SECRETS), metadata: { ...existing.metadata, ownerReferences }, data };
+  await refusalWithoutValues(target, context.client.update(secret, options));
   return true;
 }
 
-/** What a server says of a secret that it refuses may quote values of it: it is not repeated. */
-async function written(name: string, request: Promise<unknown>): Promise<void> {
+async function readSource(
+  context: ClaimContext,
+  composite: LiveObject,
+  name: string,
+  namespace: string,
+): Promise<LiveObject> {
+  const source = await findLive(context, referenceOf(SECRETS, name, namespace), context.signal);
+  if (source === undefined) {
+    throw new ClaimError("SecretNotFound", `the composite's connection secret ${namespace}/${name} does not exist yet`);
+  }
+  if (isControlledBy(source, composite)) return source;
+  throw new ClaimError(
+    "SecretOfAnother",
+    `the composite does not control the secret ${namespace}/${name} that it names, so it is not copied`,
+  );
+}
+
+/** The server may quote values of a refused Secret, so its message is left out. */
+async function refusalWithoutValues(name: string, request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
     if (!isApiError(error, "Invalid", "Forbidden")) throw error;
-    const why = error.code === "Forbidden" ? "by its access rules or a quota" : "as invalid";
-    throw new ClaimProblem("SecretRefused", `the server refuses the secret ${name} ${why} (${String(error.status)})`);
+    const reason = error.code === "Forbidden" ? "by its access rules or a quota" : "as invalid";
+    throw new ClaimError("SecretRefused", `the server refuses the secret ${name} ${reason} (${String(error.status)})`);
   }
-}
-
-function ownerOf({ claim, claims }: ClaimWork): JsonObject {
-  const { name, uid } = claim.metadata;
-  return { apiVersion: apiVersionOf(claims), kind: claims.kind, name, uid, controller: true, blockOwnerDeletion: true };
 }

@@ -1,85 +1,85 @@
 import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { deleteConnectionSecret } from "../objects/connection-secrets.ts";
-import { FINALIZER_CLAIM } from "../objects/labels.ts";
+import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
+import { referenceOf } from "../objects/kinds.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
-import { claimOf, compositeName, provisionedName } from "./bind-composite.ts";
-import { type ClaimWork, compositeReference, findCompositeLive, patchClaim } from "./claim-context.ts";
-import { ClaimProblem } from "./claim-error.ts";
+import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { bindingOf, compositeName, provisionedName } from "./bind-composite.ts";
+import { type ClaimContext, findCompositeLive, patchClaim } from "./claim-context.ts";
+import { ClaimError } from "./claim-error.ts";
 import { setClaimConditions } from "./claim-status.ts";
 
-/** Its composite's end reconciles the claim; this is for when nobody watches. */
-const WAIT_MS = 2_000;
-
 /**
- * Ends a claim that is being deleted: deletes its composite (`compositeDeletePolicy` Background: and goes at once; Foreground:
- * and goes when the composite and all that it is made of have gone), then takes off the finalizer. A composite that is another
- * claim's, or was never bound to this one, stays. The claim's own connection secret goes first.
+ * Deletes a claim's composite and its connection secret, and removes the claim's finalizer. With `compositeDeletePolicy`
+ * Foreground it first waits until the composite and its composed resources are gone. A composite that is bound to another claim,
+ * or was never bound to this one, stays.
  *
- * @throws {ClaimProblem} `CompositeOfAnother` for a composite that was made for this claim and no longer says whose it is
+ * @throws {ClaimError} `CompositeOfAnother` for a composite that was created for this claim and has lost its `claimRef`
  */
-export async function endClaim(work: ClaimWork): Promise<Outcome | undefined> {
-  const { claim, context, memory } = work;
-  const finalizers = (claim.metadata["finalizers"] ?? []) as string[];
+export async function deleteClaim(context: ClaimContext): Promise<Outcome | undefined> {
+  const { claim, memory, events } = context;
+  const finalizers = finalizersOf(claim);
   if (!finalizers.includes(FINALIZER_CLAIM)) return undefined;
-  const composite = await ownComposite(work);
+  const composite = await boundComposite(context);
   if (composite !== undefined) {
     const isForeground = textAt(claim, "spec", "compositeDeletePolicy") === "Foreground";
-    const isGoing = composite.metadata["deletionTimestamp"] !== undefined;
-    if (!isGoing) await deleteComposite(work, composite, isForeground);
+    if (!isBeingDeleted(composite)) await deleteComposite(context, composite, isForeground);
     if (isForeground) {
-      const message = `waits for the ${work.composites.kind} ${composite.metadata.name} to be deleted`;
-      await setClaimConditions(work, [{ type: "Ready", status: "False", reason: "Deleting", message }]);
-      return { requeueAfterMs: WAIT_MS };
+      const message = `waits for the ${context.composites.kind} ${composite.metadata.name} to be deleted`;
+      await setClaimConditions(context, [{ type: "Ready", status: "False", reason: "Deleting", message }]);
+      return { requeueAfterMs: REQUEUE_AFTER_MS.compositeDeletion };
     }
   }
-  const secret = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
-  const place = secret === undefined ? undefined : { name: secret, namespace: claim.metadata.namespace ?? "" };
-  await deleteConnectionSecret(context, claim, place, work.signal);
-  await patchClaim(work, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER_CLAIM) } });
-  memory.own.sawGone(claim.metadata.uid);
+  const name = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
+  const secret = name === undefined ? undefined : { name, namespace: claim.metadata.namespace ?? "" };
+  await deleteConnectionSecret(context, claim, secret, context.signal);
+  await patchClaim(context, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER_CLAIM) } });
+  memory.writes.sawGone(claim.metadata.uid);
   const message = composite === undefined ? "there is no composite left" : `deleted ${composite.metadata.name}`;
-  context.events.record(claim, { type: "Normal", reason: "DeleteCompositeResource", message });
+  events.record(claim, { type: "Normal", reason: "DeleteCompositeResource", message });
   return undefined;
 }
 
-/** The composite that goes with the claim, as the server has it now. */
-async function ownComposite(work: ClaimWork): Promise<LiveObject | undefined> {
-  const { claim, composites } = work;
+/** Reads the composite that is deleted with the claim. */
+async function boundComposite(context: ClaimContext): Promise<LiveObject | undefined> {
+  const { claim, composites } = context;
   let name: string;
   try {
-    name = compositeName(work);
+    name = compositeName(context);
   } catch (error) {
-    // A claim that could never be bound has nothing to delete.
-    if (error instanceof ClaimProblem) return undefined;
+    // A claim with an invalid reference was never bound.
+    if (error instanceof ClaimError) return undefined;
     throw error;
   }
-  const composite = await findCompositeLive(work, name);
+  const composite = await findCompositeLive(context, name);
   if (composite === undefined) return undefined;
-  const whose = claimOf(work, composite);
-  if (whose === "ours") return composite;
-  if (whose === "nobody" && name === provisionedName(claim)) {
-    throw new ClaimProblem(
+  const binding = bindingOf(context, composite);
+  if (binding === "this") return composite;
+  if (binding === "none" && name === provisionedName(claim)) {
+    throw new ClaimError(
       "CompositeOfAnother",
-      `the ${composites.kind} ${name} was made for this claim but has no spec.claimRef, and is not deleted; ` +
-        "give it one, or delete it",
+      `the ${composites.kind} ${name} was created for this claim but has no spec.claimRef, and is not deleted; ` +
+        "set it, or delete the composite",
     );
   }
   return undefined;
 }
 
-async function deleteComposite(work: ClaimWork, composite: LiveObject, isForeground: boolean): Promise<void> {
+async function deleteComposite(context: ClaimContext, composite: LiveObject, isForeground: boolean): Promise<void> {
+  const { client, composites, signal } = context;
   const { name, uid } = composite.metadata;
   try {
-    await work.context.client.delete(compositeReference(work, name), {
+    await client.delete(referenceOf(composites, name), {
       preconditions: { uid },
       propagationPolicy: isForeground ? "Foreground" : undefined,
-      signal: work.signal,
+      signal,
     });
   } catch (error) {
     if (isApiError(error, "NotFound")) return;
     if (!isApiError(error, "Conflict")) throw error;
-    // Where another of that name came meanwhile, the one that was ours is gone. A conflict has other reasons, too.
-    const now = await findCompositeLive(work, name);
-    if (now?.metadata.uid === uid) throw error;
+    // A composite of the name with another UID means that the bound one is gone. Otherwise the conflict has another reason.
+    const current = await findCompositeLive(context, name);
+    if (current?.metadata.uid === uid) throw error;
   }
 }

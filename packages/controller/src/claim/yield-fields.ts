@@ -1,20 +1,20 @@
 import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { COMPOSITE_MANAGER } from "../objects/composite-intent.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
 
-/** What was selected is written by the composite's controller too, but it keeps to what others choose. */
+/** Fields that the composite reconciler writes too, but in which it follows other writers. */
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);
 
 /**
- * What a claim wants of an object within its composite, such as its spec or its labels, without the fields that the Composition
- * has set to something else: were both to insist, each would overwrite the other for ever. When the Composition lets go of a
- * field, the claim has it again.
+ * Removes from the claim's fields those that the Composition has set to another value: otherwise both controllers would
+ * overwrite each other forever. When the Composition releases a field, the claim sets it again.
  *
- * @param composite as it is known to be; undefined if there is none: nobody has set anything
- * @returns the paths that were left out, too
+ * @param all the claim's fields of one object within the composite, such as its spec or its labels
+ * @param composite as last read; undefined if it does not exist
+ * @returns the remaining fields, and the paths of the removed ones
  */
 export function yieldFields(
   all: JsonObject,
@@ -22,8 +22,8 @@ export function yieldFields(
   ...within: readonly string[]
 ): { own: JsonObject; yielded: string[] } {
   if (composite === undefined) return { own: all, yielded: [] };
-  const composed = objectAt(
-    fieldsOf(composite, (manager) => manager === COMPOSITE_MANAGER),
+  const composedFields = objectAt(
+    fieldsOf(composite, (manager) => manager === FIELD_MANAGERS.composite),
     ...within.map((step) => `f:${step}`),
   );
   const yielded: string[] = [];
@@ -42,10 +42,10 @@ export function yieldFields(
     }
     return rest;
   };
-  return { own: walk(all, objectAt(composite, ...within), composed, within), yielded };
+  return { own: walk(all, objectAt(composite, ...within), composedFields, within), yielded };
 }
 
-/** A list of which each has some items: the server merges it. */
+/** Whether the fields are items of a list: the server merges lists by item. */
 function isShared(fields: JsonObject): boolean {
   return Object.keys(fields).some((field) => /^[kvi]:/.test(field));
 }

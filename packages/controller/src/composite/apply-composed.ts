@@ -1,97 +1,107 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
 import { type ComposedResource, composedName } from "@xfn/pipeline";
-import { CompositeError, refused } from "../objects/composite-error.ts";
-import { FIELD_MANAGER } from "../objects/labels.ts";
+import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { finalizersOf } from "../objects/finalizers.ts";
+import { SECRETS, typeMeta } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
-import { applyChanged, readLive, tell, type Work } from "./reconcile-context.ts";
+import { applyChanged, emitEvent, type ReconcileContext, readLive } from "./reconcile-context.ts";
 
-/** A composed resource that can be applied: its kind is served, and it is where its kind can be. */
+/** A composed resource whose kind is served and whose name and namespace are valid. */
 export interface Applicable {
   readonly entry: string;
-  readonly kind: ResourceKind;
-  /** What is applied: every field that is to be ours, and no other. */
+  /** Every field that the controller must own, and no other. */
   readonly intent: KubernetesObject;
   readonly observed: LiveObject | undefined;
 }
 
 /**
- * What is to be applied for a composed resource.
+ * Checks a composed resource before its reference is recorded: an invalid reference could neither be read nor deleted.
  *
- * @throws {CompositeError} if it cannot be
+ * @throws {CompositeError} if it cannot be applied
  */
-export async function applicable(
-  work: Work,
+export async function checkApplicable(
+  context: ReconcileContext,
   { name, resource }: ComposedResource,
   observed: LiveObject | undefined,
 ): Promise<Applicable> {
   const { apiVersion = "", kind: kindName = "" } = resource;
   let kind: ResourceKind;
   try {
-    kind = await work.context.client.kind(apiVersion, kindName, { signal: work.signal });
+    kind = await context.client.kind(apiVersion, kindName, { signal: context.signal });
   } catch (error) {
-    throw refused(error, titleOf(name, resource), false);
+    throw asCompositeError(error, titleOf(name, resource), false);
   }
-  // What has a name needs no prefix of one.
-  const { finalizers, namespace, generateName: _, ...metadata } = resource.metadata ?? {};
-  // A finalizer is the promise of a controller to take it off again, and functions promise nothing.
-  const has = observed?.metadata["finalizers"];
-  const asked = (Array.isArray(finalizers) ? finalizers : [])
-    .filter((one) => typeof one === "string")
-    .filter((one) => !Array.isArray(has) || !has.includes(one));
-  if (asked.length > 0) {
-    const title = `composed resource ${JSON.stringify(name)}`;
-    tell(work, "Warning", "ComposeResources", `${title}: asked for the finalizers ${asked.join(", ")}; it gets none`);
-  }
+  // Drop generateName: the resource has a name already.
+  const { finalizers: _, namespace, generateName: __, ...metadata } = resource.metadata ?? {};
+  warnOfFinalizers(context, name, resource, observed);
   if (kind.namespaced && !namespace) {
     throw new CompositeError(
       "InvalidResource",
-      `${titleOf(name, resource)}: ${kindName} is a kind within namespaces; give it a metadata.namespace`,
+      `${titleOf(name, resource)}: ${kindName} is a namespaced kind; set metadata.namespace`,
     );
   }
   const intent = { ...resource, metadata: { ...metadata, ...(kind.namespaced && namespace && { namespace }) } };
-  // Before its reference is recorded: there is nothing that such a one could be read or deleted by.
   const problem = namingProblem(referenceTo(intent));
   if (problem !== undefined)
     throw new CompositeError("InvalidResource", `${titleOf(name, resource)}: metadata.${problem}`);
-  return { entry: name, kind, intent, observed };
+  return { entry: name, intent, observed };
+}
+
+/** A finalizer promises that a controller removes it. Functions cannot promise that, so theirs are dropped. */
+function warnOfFinalizers(
+  context: ReconcileContext,
+  name: string,
+  resource: KubernetesObject,
+  observed: LiveObject | undefined,
+): void {
+  const existing = observed === undefined ? [] : finalizersOf(observed);
+  const dropped = finalizersOf(resource).filter((one) => !existing.includes(one));
+  if (dropped.length === 0) return;
+  const title = `composed resource ${JSON.stringify(name)}`;
+  emitEvent(context, "Warning", `${title}: its finalizers ${dropped.join(", ")} are not set; functions cannot set any`);
 }
 
 /**
- * Applies a composed resource if that changes something. One that is new and has a name that somebody gave it is looked for
- * first, live: what another controls is not taken.
+ * Applies a composed resource if that changes it. A new one with a name chosen by its author is read live first, so that the
+ * object of another controller is not overwritten.
  *
- * @returns what it is now
- * @throws {CompositeError} if that cannot be
- * @throws {ApiError} `Conflict`: it was not as it was known to be; look again
+ * @returns the object after the apply
+ * @throws {CompositeError} if the server refuses, or another owner controls the object
+ * @throws {ApiError} `Conflict` if the object was replaced or deleted
  */
-export async function applyComposed(work: Work, { entry, intent, observed }: Applicable): Promise<LiveObject> {
+export async function applyComposed(
+  context: ReconcileContext,
+  { entry, intent, observed }: Applicable,
+): Promise<LiveObject> {
   const existing =
-    observed ?? (isNamedByUs(work, entry, intent) ? undefined : await readLive(work, referenceTo(intent)));
+    observed ?? (hasGeneratedName(context, entry, intent) ? undefined : await readLive(context, referenceTo(intent)));
   const controller = existing && controllerOf(existing);
-  if (controller !== undefined && controller.uid !== work.xr.metadata.uid) {
-    const whose = `${controller.kind} ${controller.name}`;
+  if (controller !== undefined && controller.uid !== context.xr.metadata.uid) {
+    const owner = `${controller.kind} ${controller.name}`;
     throw new CompositeError(
       "NotControllable",
-      `${titleOf(entry, intent)}: it belongs to ${whose}; give it another name`,
+      `${titleOf(entry, intent)}: it belongs to ${owner}; give it another name`,
     );
   }
   try {
-    return (await applyChanged(work, intent, existing, { fieldManager: FIELD_MANAGER })).object;
+    return (await applyChanged(context, intent, existing, { fieldManager: FIELD_MANAGERS.composed })).object;
   } catch (error) {
     if (isApiError(error, "Conflict")) throw error;
-    throw refused(error, titleOf(entry, intent), holdsSecrets(intent));
+    throw asCompositeError(error, titleOf(entry, intent), isSecret(intent));
   }
 }
 
-/** A name that is made of the XR's UID and the entry is nobody else's. */
-export function isNamedByUs({ xr }: Work, entry: string, { metadata }: KubernetesObject): boolean {
+/** A name that the controller made from the XR's UID and the entry belongs to no other object. */
+function hasGeneratedName({ xr }: ReconcileContext, entry: string, { metadata }: KubernetesObject): boolean {
   return composedName("", xr.metadata.uid, entry) === metadata?.name?.slice(-composedName("", "", "").length);
 }
 
-function holdsSecrets({ apiVersion, kind }: JsonObject): boolean {
-  return apiVersion === "v1" && kind === "Secret";
+function isSecret({ apiVersion, kind }: KubernetesObject): boolean {
+  const secret = typeMeta(SECRETS);
+  return apiVersion === secret.apiVersion && kind === secret.kind;
 }
 
 function titleOf(entry: string, resource: KubernetesObject): string {

@@ -1,21 +1,17 @@
-import { AppliedMemory } from "../objects/apply-changed.ts";
+import { ApplyCache } from "../objects/apply-cache.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 
-/**
- * What a process remembers of one XR between reconciles. It only saves requests and events: with an empty memory the same comes
- * about.
- */
+/** What the process retains of one XR between reconciles. It only saves requests and events: losing it changes no result. */
 export interface CompositeMemory {
   readonly uid: string;
-  readonly own: OwnWrites;
-  readonly applied: AppliedMemory;
-  /** What the last reconcile told by events: what it tells again is not news. */
-  said: ReadonlySet<string>;
-  /** Conflicts in a row. */
+  readonly writes: OwnWrites;
+  readonly applies: ApplyCache;
+  /** The events of the last reconcile, which are not recorded again while they repeat. */
+  events: ReadonlySet<string>;
+  /** Consecutive conflicts. */
   conflicts: number;
 }
 
-/** Of an XR that is new to this process. */
 export function emptyMemory(uid: string, now: () => number): CompositeMemory {
-  return { uid, own: new OwnWrites(now), applied: new AppliedMemory(), said: new Set(), conflicts: 0 };
+  return { uid, writes: new OwnWrites(now), applies: new ApplyCache(), events: new Set(), conflicts: 0 };
 }

@@ -1,59 +1,62 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { COMPOSITE_MANAGER, statusIntent } from "../objects/composite-intent.ts";
-import { type Condition, withConditions } from "../objects/conditions.ts";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { type Condition, timestamp, withConditions } from "../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { objectAt } from "../objects/read-objects.ts";
-import { applyChanged, type Work } from "./reconcile-context.ts";
+import { statusIntent } from "./composite-intent.ts";
+import { applyChanged, type ReconcileContext } from "./reconcile-context.ts";
 
-/** What {@link writeStatus} writes. */
+/** Input of {@link writeStatus}. */
 export interface StatusUpdate {
-  /** What is desired of the XR. Absent: its status stays, conditions apart. */
-  readonly wanted?: KubernetesObject | undefined;
+  /** The desired XR. Absent: only the conditions change. */
+  readonly desired?: KubernetesObject | undefined;
   readonly conditions: readonly Condition[];
-  /** Connection details were published now. */
+  /** Whether this reconcile published connection details. */
   readonly published?: boolean;
 }
 
 /**
- * Writes an XR's status if it says something else.
+ * Writes an XR's status if it changes.
  *
- * @throws {ApiError} `Conflict` if the XR has changed since it was read: the conditions are one list, and others' stand in it too
+ * @throws {ApiError} `Conflict` if the XR has changed since it was read: other writers own conditions of the same list
  */
-export async function writeStatus(work: Work, { wanted, conditions, published }: StatusUpdate): Promise<void> {
-  const { xr, context } = work;
+export async function writeStatus(
+  context: ReconcileContext,
+  { desired, conditions, published }: StatusUpdate,
+): Promise<void> {
+  const { xr } = context;
   const now = context.now();
   const current = objectAt(xr, "status")["conditions"];
-  const all = [...(wanted === undefined ? [] : conditionsOf(wanted)), ...conditions];
-  const set = withConditions(current, all, now) ?? current ?? [];
-  const details = published === true ? { lastPublishedTime: timeOf(now) } : objectAt(xr, "status", "connectionDetails");
+  const all = [...(desired === undefined ? [] : conditionsOf(desired)), ...conditions];
+  const details =
+    published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
   const { name, namespace } = xr.metadata;
   const intent: KubernetesObject = {
     apiVersion: xr.apiVersion,
     kind: xr.kind,
     metadata: { name, ...(namespace !== undefined && { namespace }) },
     status: {
-      ...statusIntent(xr, wanted),
-      conditions: set,
+      ...statusIntent(xr, desired),
+      conditions: withConditions(current, all, now) ?? current ?? [],
       ...(Object.keys(details).length > 0 && { connectionDetails: details }),
     },
   };
-  const { object } = await applyChanged(work, intent, xr, {
-    fieldManager: COMPOSITE_MANAGER,
+  const { object } = await applyChanged(context, intent, xr, {
+    fieldManager: FIELD_MANAGERS.composite,
     subresource: "status",
     onlyIfUnchanged: true,
   });
-  work.xr = object;
+  context.xr = object;
 }
 
-/** Types of condition that say what we found, whatever a function says. */
-const OURS: readonly unknown[] = ["Synced", "Ready"];
+/** The types of condition that only the controller sets. */
+const RESERVED: readonly unknown[] = ["Synced", "Ready"];
 
-/** The conditions of its own that a function sets; their times are ours to tell. */
-function conditionsOf(wanted: KubernetesObject): Condition[] {
-  const list = objectAt(wanted, "status")["conditions"];
+/** The conditions that a function sets. Their times are left out: the controller sets them. */
+function conditionsOf(desired: KubernetesObject): Condition[] {
+  const list = objectAt(desired, "status")["conditions"];
   return (Array.isArray(list) ? list : []).flatMap((one) => {
     const condition = isObject(one) ? conditionIn(one) : undefined;
-    return condition === undefined || OURS.includes(condition.type) ? [] : [condition];
+    return condition === undefined || RESERVED.includes(condition.type) ? [] : [condition];
   });
 }
 
@@ -61,8 +64,4 @@ function conditionIn({ type, status, reason, message }: JsonObject): Condition |
   if (typeof type !== "string" || typeof reason !== "string") return undefined;
   if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
   return { type, status, reason, ...(typeof message === "string" && { message }) };
-}
-
-function timeOf(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }

@@ -1,78 +1,75 @@
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { refused } from "../objects/composite-error.ts";
-import { controllerOf } from "../objects/owner.ts";
+import { asCompositeError } from "../objects/composite-error.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
-import { readLive, tell, type Work } from "./reconcile-context.ts";
+import { emitEvent, type ReconcileContext, readLive } from "./reconcile-context.ts";
 
-/** What became of a deletion: it is under way, there is nothing (any more), or the object is not ours to delete. */
-export type Deletion = "going" | "gone" | "kept";
+/** The result of a deletion. An object that the XR does not control is `retained`. */
+export type Deletion = "deleting" | "deleted" | "retained";
+
+type PropagationPolicy = "Background" | "Foreground";
 
 /**
- * Deletes an object that the XR controls. UID and resource version are the precondition, so that what was judged is what is
- * deleted: an object that has changed since, in another's hands perhaps, is read live and judged again.
+ * Deletes an object that the XR controls. Its UID and resource version are preconditions, so that the deleted object is the one
+ * that was checked. After a conflict it is read live and checked once more: it may have another controller by now.
  *
  * @throws {CompositeError} if the server refuses
+ * @throws {ApiError} `Conflict` if it changed again
  */
 export async function deleteComposed(
-  work: Work,
+  context: ReconcileContext,
   known: LiveObject,
-  propagationPolicy: "Background" | "Foreground" = "Background",
+  policy: PropagationPolicy = "Background",
 ): Promise<Deletion> {
   const reference = referenceTo(known);
-  let object: LiveObject | undefined = known;
   try {
-    // Once more after a conflict: what was known is a moment old.
-    for (const last of [false, true]) {
-      if (object === undefined) return gone(work, known);
-      if (object.metadata["deletionTimestamp"] !== undefined) return "going";
-      if (controllerOf(object)?.uid !== work.xr.metadata.uid) return kept(work, object);
-      try {
-        return await deleteJudged(work, object, propagationPolicy);
-      } catch (error) {
-        if (!isApiError(error, "Conflict") || last) throw error;
-        object = await readLive(work, reference);
-      }
+    try {
+      return await deleteChecked(context, known, policy);
+    } catch (error) {
+      if (!isApiError(error, "Conflict")) throw error;
     }
+    const live = await readLive(context, reference);
+    return live === undefined ? forget(context, known) : await deleteChecked(context, live, policy);
   } catch (error) {
-    throw isApiError(error, "Conflict")
-      ? error
-      : refused(error, `cannot delete ${describeReference(reference)}`, false);
+    if (isApiError(error, "Conflict")) throw error;
+    throw asCompositeError(error, `cannot delete ${describeReference(reference)}`, false);
   }
-  return "going";
 }
 
-async function deleteJudged(
-  work: Work,
+async function deleteChecked(
+  context: ReconcileContext,
   object: LiveObject,
-  propagationPolicy: "Background" | "Foreground",
+  propagationPolicy: PropagationPolicy,
 ): Promise<Deletion> {
+  const { client, memory, signal, xr } = context;
+  if (isBeingDeleted(object)) return "deleting";
+  if (!isControlledBy(object, xr)) {
+    const title = describeReference(referenceTo(object));
+    emitEvent(context, "Warning", `${title} is not controlled by this resource; it is not deleted`);
+    return "retained";
+  }
   const { uid, resourceVersion } = object.metadata;
   try {
-    const left = await work.context.client.delete(referenceTo(object), {
+    const remaining = await client.delete(referenceTo(object), {
       preconditions: { uid, resourceVersion },
       propagationPolicy,
-      signal: work.signal,
+      signal,
     });
-    work.wrote = true;
-    // Nothing is applied to it any more, however long it stays.
-    work.memory.applied.forget(uid);
-    if (left?.metadata["deletionTimestamp"] !== undefined) work.memory.own.saw(left);
-    else work.memory.own.sawGone(uid);
-    return "going";
+    context.hasWritten = true;
+    if (remaining === undefined || !isBeingDeleted(remaining)) forget(context, object);
+    else {
+      memory.applies.forget(uid);
+      memory.writes.saw(remaining);
+    }
+    return "deleting";
   } catch (error) {
-    if (isApiError(error, "NotFound")) return gone(work, object);
+    if (isApiError(error, "NotFound")) return forget(context, object);
     throw error;
   }
 }
 
-function gone(work: Work, { metadata }: LiveObject): Deletion {
-  work.memory.own.sawGone(metadata.uid);
-  work.memory.applied.forget(metadata.uid);
-  return "gone";
-}
-
-function kept(work: Work, object: LiveObject): Deletion {
-  const title = describeReference(referenceTo(object));
-  tell(work, "Warning", "ComposeResources", `${title} is not controlled by this resource; it is not deleted`);
-  return "kept";
+function forget({ memory }: ReconcileContext, { metadata }: LiveObject): Deletion {
+  memory.writes.sawGone(metadata.uid);
+  memory.applies.forget(metadata.uid);
+  return "deleted";
 }

@@ -1,27 +1,26 @@
 import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import { controllerOf } from "../objects/owner.ts";
-import { readKnown, type Work } from "./reconcile-context.ts";
+import { isControlledBy } from "../objects/owner.ts";
+import { type ReconcileContext, readKnown } from "./reconcile-context.ts";
 
 /**
- * The object that an XR has recorded, as it is known to be; undefined if there is none.
+ * Reads an object that an XR has recorded; undefined if it does not exist.
  *
- * Other implementations record no namespace, and a kind may come back with another scope than it had. A reference is read as its
- * kind is now: where a namespace is missing, what is the XR's and has the name; where one is too many, without it.
+ * Other implementations record no namespace, and a kind may return with another scope. The kind's current scope decides: a
+ * superfluous namespace is ignored, and without a required one, the XR's own object of that name is searched by its label.
  *
  * @throws {ApiError} if it cannot be read
  */
 export async function readRecorded(
-  work: Work,
+  context: ReconcileContext,
   kind: ResourceKind,
   { namespace, ...reference }: ObjectReference,
 ): Promise<LiveObject | undefined> {
-  if (!kind.namespaced) return readKnown(work, kind, reference);
-  if (namespace !== undefined) return readKnown(work, kind, { ...reference, namespace });
-  const { name, uid, labels } = work.xr.metadata;
-  const { items } = await work.context.client.list(kind, {
-    labelSelector: `${LABEL_COMPOSITE}=${labels?.[LABEL_COMPOSITE] ?? name}`,
-    signal: work.signal,
-  });
-  return items.find((one) => one.metadata.name === reference.name && controllerOf(one)?.uid === uid);
+  if (!kind.namespaced) return readKnown(context, kind, reference);
+  if (namespace !== undefined) return readKnown(context, kind, { ...reference, namespace });
+  const { xr, client, signal } = context;
+  const { name, labels } = xr.metadata;
+  const labelSelector = `${LABEL_COMPOSITE}=${labels?.[LABEL_COMPOSITE] ?? name}`;
+  const { items } = await client.list(kind, { labelSelector, signal });
+  return items.find((one) => one.metadata.name === reference.name && isControlledBy(one, xr));
 }

@@ -7,141 +7,146 @@ import {
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
-import { type CompositeError, explain, type Failure, together } from "../objects/composite-error.ts";
+import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
 import type { Condition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
+import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
-import { apiVersionOf, findLive } from "../objects/read-objects.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { parseQueueKey } from "../objects/references.ts";
 import { composeResources } from "./compose.ts";
 import { type CompositeMemory, emptyMemory } from "./composite-memory.ts";
 import { writeStatus } from "./composite-status.ts";
 import { deleteComposite } from "./delete-composite.ts";
-import { pullSecretReader } from "./pull-auth.ts";
-import { readLive, tell, type Work } from "./reconcile-context.ts";
+import { explainFailure, type Failure } from "./explain-failure.ts";
+import { PullSecretCache } from "./pull-secret-cache.ts";
+import { emitEvent, type ReconcileContext, readLive } from "./reconcile-context.ts";
 
-/** Polls are spread over this part of the interval, so that XRs that were made at once do not stay together. */
-const JITTER = 0.2;
-
-/** After a conflict it is looked again this soon; twice as long after each further one. */
+/** The delay after a conflict. It doubles with each further one: another writer may be just as fast. */
 const CONFLICT_MS = 20;
 const MAX_CONFLICT_MS = 5_000;
 
 /**
- * Reconciles the composite resources (XRs) of a definition, each by its name: what its Composition makes of it exists, with what
- * holds at every instant (`docs/controller.md`): one object for each entry, recorded before it is created and until it is
- * gone; nothing deleted that the XR does not control, or after a run that failed; no write where nothing changes.
+ * Reconciles the composite resources (XRs) of a definition. The key is `name`.
+ *
+ * `docs/controller.md` lists what is true at every moment: each entry has at most one object; an object is recorded before it is
+ * created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a failed run; a reconcile
+ * that changes nothing writes nothing.
  */
 export function compositeReconciler(context: Context, definition: Definition): Reconcile {
-  const kind = compositeKindOf(definition);
-  const memories = new Map<string, CompositeMemory>();
-  const pullSecrets = pullSecretReader();
+  const reconciler = new CompositeReconciler(context, definition);
+  return (key, signal) => reconciler.reconcile(key, signal);
+}
 
-  const memoryOf = (key: string, uid: string | undefined): CompositeMemory | undefined => {
-    const memory = memories.get(key);
-    if (memory !== undefined && memory.uid !== uid) {
-      memories.delete(key);
-      context.composed?.watch(memory.uid, []);
-    }
-    if (uid === undefined) return undefined;
-    const own = memories.get(key) ?? emptyMemory(uid, context.now);
-    memories.set(key, own);
-    return own;
-  };
+class CompositeReconciler {
+  readonly #context: Context;
+  readonly #definition: Definition;
+  readonly #kind: ResourceKind;
+  readonly #memories: Map<string, CompositeMemory> = new Map();
+  readonly #pullSecrets: PullSecretCache = new PullSecretCache();
 
-  return async (key, signal) => {
-    const reference = referenceOf(kind, key);
-    const found = await findComposite(context, kind, reference, signal);
-    const memory = memoryOf(key, found?.metadata.uid);
+  constructor(context: Context, definition: Definition) {
+    this.#context = context;
+    this.#definition = definition;
+    this.#kind = compositeKindOf(definition);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Outcome | undefined> {
+    const { name, namespace } = parseQueueKey(key);
+    const reference = referenceOf(this.#kind, name, namespace);
+    const found = await this.#find(reference, signal);
+    const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
-    memory.own.begin();
-    const xr = memory.own.newest(reference, found) ?? found;
-    const work: Work = { context, definition, memory, pullSecrets, signal, xr, said: new Set(), wrote: false };
+    memory.writes.begin();
+    const context: ReconcileContext = {
+      ...this.#context,
+      definition: this.#definition,
+      memory,
+      pullSecrets: this.#pullSecrets,
+      signal,
+      xr: memory.writes.newest(reference, found) ?? found,
+      emitted: new Set(),
+      hasWritten: false,
+    };
     try {
-      const outcome = await reconcileComposite(work);
+      const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
       return outcome;
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
-      // Somebody else wrote: the next look is at what is there now.
-      await readLive(work, reference);
+      // Another writer changed the XR: the next reconcile must see its write, which a cache may not show yet.
+      await readLive(context, reference);
       return { requeueAfterMs: Math.min(CONFLICT_MS * 2 ** memory.conflicts++, MAX_CONFLICT_MS) };
     } finally {
-      memory.said = work.said;
+      memory.events = context.emitted;
     }
-  };
+  }
+
+  async #find(reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
+    const cache = this.#context.informers.peek(this.#kind);
+    if (cache === undefined) return findLive(this.#context, reference, signal);
+    return cache.get(reference.name, reference.namespace);
+  }
+
+  /** The memory of the XR that has this key now. That of an earlier one, which was deleted, is dropped. */
+  #memoryOf(key: string, uid: string | undefined): CompositeMemory | undefined {
+    const memory = this.#memories.get(key);
+    if (memory !== undefined && memory.uid === uid) return memory;
+    if (memory !== undefined) {
+      this.#memories.delete(key);
+      this.#context.composed?.watch(memory.uid, []);
+    }
+    if (uid === undefined) return undefined;
+    const empty = emptyMemory(uid, this.#context.now);
+    this.#memories.set(key, empty);
+    return empty;
+  }
 }
 
-/** The kind of a definition's composite resources, in the version that compositions are written for. */
-export function compositeKindOf({ spec }: Definition): ResourceKind {
-  const version = spec.versions.find(({ referenceable }) => referenceable)?.name ?? "";
-  return { group: spec.group, version, kind: spec.names.kind, plural: spec.names.plural, namespaced: false };
-}
-
-async function findComposite(
-  context: Context,
-  kind: ResourceKind,
-  reference: ObjectReference,
-  signal: AbortSignal,
-): Promise<LiveObject | undefined> {
-  const cache = context.informers.peek(kind);
-  return cache === undefined ? findLive(context, reference, signal) : cache.get(reference.name, reference.namespace);
-}
-
-async function reconcileComposite(work: Work): Promise<Outcome | undefined> {
-  if (work.xr.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
-    await writeStatus(work, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
+async function reconcileComposite(context: ReconcileContext): Promise<Outcome | undefined> {
+  if (context.xr.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
+    await writeStatus(context, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
     return undefined;
   }
   let readiness: Condition | undefined;
+  let failure: CompositeError | undefined;
   try {
-    if (work.xr.metadata["deletionTimestamp"] !== undefined) return await deleteComposite(work);
-    const { wanted, unready, published, failures } = await composeResources(work);
-    readiness = ready(unready);
-    const failure = failures.length === 0 ? undefined : together(failures);
-    if (failure !== undefined)
-      tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
-    // Of a reconcile that had nothing to do there is nothing to tell.
-    else if (work.wrote) tell(work, "Normal", "ComposeResources", "Successfully composed resources");
-    await writeStatus(work, { wanted, published, conditions: [synced(failure && explain(failure)), readiness] });
-    if (failure !== undefined) throw new Told(failure);
+    if (isBeingDeleted(context.xr)) return await deleteComposite(context);
+    const { desired, unready, published, failures } = await composeResources(context);
+    readiness = readyCondition(unready);
+    failure = combineFailures(failures);
+    if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
+    else if (context.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
+    const synced = syncedCondition(failure && explainFailure(failure));
+    await writeStatus(context, { desired, published, conditions: [synced, readiness] });
   } catch (error) {
-    if (error instanceof Told) throw error.cause;
-    if (work.signal.aborted || isApiError(error, "Conflict")) throw error;
-    const failure = explain(error);
-    tell(work, "Warning", "ComposeResources", `cannot compose resources: ${failure.message}`);
-    // A status that the server does not take keeps nobody from being told what became of the resources.
-    await writeStatus(work, { conditions: [synced(failure), ...(readiness === undefined ? [] : [readiness])] });
+    if (context.signal.aborted || isApiError(error, "Conflict")) throw error;
+    const explained = explainFailure(error);
+    emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
+    // Report readiness even if the server rejects the function's status.
+    const conditions = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
+    await writeStatus(context, { conditions });
     throw error;
   }
-  const poll = work.context.pollIntervalMs * (1 - JITTER / 2 + JITTER * Math.random());
-  return { requeueAfterMs: Math.min(poll, work.memory.own.lookAgainAfterMs ?? poll) };
+  if (failure !== undefined) throw failure;
+  const { requeueAfterMs } = context.memory.writes;
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
 }
 
-/** A failure that the XR's status tells of already. */
-class Told extends Error {
-  constructor(cause: CompositeError) {
-    super("told", { cause });
-  }
-}
-
-function synced(failure: Failure | undefined): Condition {
+function syncedCondition(failure: Failure | undefined): Condition {
   return failure === undefined
     ? { type: "Synced", status: "True", reason: "ReconcileSuccess" }
     : { type: "Synced", status: "False", ...failure };
 }
 
-/** This many entries are named, the others counted. */
+/** A message names this many entries and counts the others. */
 const MAX_NAMED = 10;
 
-function ready(unready: readonly string[]): Condition {
+function readyCondition(unready: readonly string[]): Condition {
   if (unready.length === 0) return { type: "Ready", status: "True", reason: "Available" };
   const more = unready.length > MAX_NAMED ? `, and ${unready.length - MAX_NAMED} more` : "";
   const message = `Unready resources: ${unready.slice(0, MAX_NAMED).join(", ")}${more}`;
   return { type: "Ready", status: "False", reason: "Creating", message };
-}
-
-function referenceOf(kind: ResourceKind, key: string): ObjectReference {
-  const slash = key.indexOf("/");
-  const place = slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-  return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...place };
 }

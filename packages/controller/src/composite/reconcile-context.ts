@@ -1,67 +1,71 @@
 import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import { type Applied, type ApplyChangedOptions } from "../objects/apply-changed.ts";
+import { type ApplyOptions, type ApplyResult } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { findLive } from "../objects/read-objects.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
-import type { PullSecretReader } from "./pull-auth.ts";
+import type { PullSecretCache } from "./pull-secret-cache.ts";
 
-/** One reconcile of one XR: what it works with, and what it has to tell. */
-export interface Work {
-  readonly context: Context;
+/** One reconcile of one XR. */
+export interface ReconcileContext extends Context {
   readonly definition: Definition;
   readonly memory: CompositeMemory;
-  readonly pullSecrets: PullSecretReader;
+  readonly pullSecrets: PullSecretCache;
   readonly signal: AbortSignal;
-  /** The XR as it is known to be: newer after each write. */
+  /** The XR as last read or written. */
   xr: LiveObject;
-  /** What is told by events, in order, with `reason` and `message`. */
-  readonly said: Set<string>;
-  /** Whether something was written, the status apart. */
-  wrote: boolean;
+  /** The events of this reconcile, with type, reason and message. */
+  readonly emitted: Set<string>;
+  /** Whether this reconcile has written anything but a status. */
+  hasWritten: boolean;
 }
 
-/** A function may have any number of results; nobody reads more events of one object. */
-const MAX_TOLD = 100;
+/** A function may return any number of results; more events of one reconcile would hide the others. */
+const MAX_EVENTS = 100;
 
-/** Tells users something of the XR, unless the last reconcile has told it. */
-export function tell(work: Work, type: "Normal" | "Warning", reason: string, message: string): void {
+/** Emits an event about the XR, unless the last reconcile emitted the same one. */
+export function emitEvent(
+  context: ReconcileContext,
+  type: "Normal" | "Warning",
+  message: string,
+  reason = "ComposeResources",
+): void {
   const text = `${type} ${reason} ${message}`;
-  if (work.said.has(text) || work.said.size >= MAX_TOLD) return;
-  work.said.add(text);
-  if (!work.memory.said.has(text)) work.context.events.record(work.xr, { type, reason, message });
+  if (context.emitted.has(text) || context.emitted.size >= MAX_EVENTS) return;
+  context.emitted.add(text);
+  if (!context.memory.events.has(text)) context.events.record(context.xr, { type, reason, message });
 }
 
-/** An object as the server has it now; undefined if there is none. */
-export async function readLive(work: Work, reference: ObjectReference): Promise<LiveObject | undefined> {
-  const object = await findLive(work.context, reference, work.signal);
-  if (object !== undefined) work.memory.own.saw(object);
+/** Reads an object from the API server; undefined if it does not exist. */
+export async function readLive(context: ReconcileContext, reference: ObjectReference): Promise<LiveObject | undefined> {
+  const object = await findLive(context, reference, context.signal);
+  if (object !== undefined) context.memory.writes.saw(object);
   return object;
 }
 
-/** An object as it is known to be: as a cache or a write of ours has it; what neither has is read live. */
+/** Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither has it. */
 export async function readKnown(
-  work: Work,
+  context: ReconcileContext,
   kind: ResourceKind,
   reference: ObjectReference,
 ): Promise<LiveObject | undefined> {
-  const cached = work.context.composed?.cache(kind)?.get(reference.name, reference.namespace);
-  return work.memory.own.newest(reference, cached) ?? (await readLive(work, reference));
+  const cached = context.composed?.cache(kind)?.get(reference.name, reference.namespace);
+  return context.memory.writes.newest(reference, cached) ?? (await readLive(context, reference));
 }
 
-/** Applies what differs, and remembers what the server made of it. */
+/** Applies an intent if it changes the observed object, and records the server's answer. */
 export async function applyChanged(
-  work: Work,
+  context: ReconcileContext,
   intent: KubernetesObject,
   observed: LiveObject | undefined,
-  options: ApplyChangedOptions,
-): Promise<Applied> {
-  const { context, memory, signal } = work;
-  const applied = await memory.applied.apply(context.client, intent, observed, { ...options, signal });
-  if (applied.written) {
-    memory.own.saw(applied.object);
-    work.wrote ||= options.subresource === undefined;
+  options: ApplyOptions,
+): Promise<ApplyResult> {
+  const { client, memory, signal } = context;
+  const result = await memory.applies.apply(client, intent, observed, { ...options, signal });
+  if (result.written) {
+    memory.writes.saw(result.object);
+    context.hasWritten ||= options.subresource === undefined;
   }
-  return applied;
+  return result;
 }

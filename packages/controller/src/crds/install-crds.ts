@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import { AppliedMemory } from "../objects/apply-changed.ts";
+import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf } from "../objects/conditions.ts";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
@@ -74,7 +74,7 @@ async function install(client: Client, desired: KubernetesObject, signal: AbortS
         `is; remove that program first, or label the CRD ${PART_OF_LABEL.join("=")} to hand it over`,
     );
   }
-  let { object } = await new AppliedMemory().apply(client, desired, existing, {
+  let { object } = await new ApplyCache().apply(client, desired, existing, {
     fieldManager: MANAGER,
     ...(signal && { signal }),
   });

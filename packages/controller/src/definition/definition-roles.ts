@@ -1,101 +1,89 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { AppliedMemory } from "../objects/apply-changed.ts";
+import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
-import { DEFINITIONS } from "../objects/kinds.ts";
-import { controllerOf } from "../objects/owner.ts";
-import { apiVersionOf, findLive } from "../objects/read-objects.ts";
-import { DEFINITION_MANAGER } from "./definition-crd.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { CLUSTER_ROLES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
 
-const ROLE = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" } as const;
 const VIEW = ["get", "list", "watch"];
-// No wildcard: it would grant verbs such as `escalate` or `use` that somebody may give a meaning to one day.
+// No wildcard: it would also grant verbs with a special meaning, such as `escalate` and `use`.
 const EDIT = [...VIEW, "create", "update", "patch", "delete"];
 
+// The prefixes of aggregation labels: ClusterRoles with such a label become part of the role that it names.
+const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
+const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
+
 /**
- * The ClusterRoles that a definition brings for people, labelled so that others are made up of them. Whoever may edit or view a
- * namespace may claim in it, or see its claims, by Kubernetes' own roles admin, edit and view. Composites, which belong to no
- * namespace, go with those of Crossplane's labels. What the controller itself may do its deployment says: nobody can grant
- * what he has not got.
+ * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get the claims, so that an editor of a
+ * namespace can claim in it. Composites are cluster-scoped, so only Crossplane's roles get them. The controller's own roles
+ * come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC Authorization").
  */
-export function definitionRoles(definition: Definition, uid: string): KubernetesObject[] {
+export function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
   const { group, names, claimNames } = definition.spec;
-  const role = (
-    suffix: string,
-    labels: readonly string[],
-    resource: string,
-    verbs: readonly string[],
-  ): KubernetesObject => ({
-    ...ROLE,
+  const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => ({
+    ...typeMeta(CLUSTER_ROLES),
     metadata: {
-      name: `crossplane:composite:${definition.metadata.name ?? ""}:${suffix}`,
+      name: `crossplane:composite:${object.metadata.name}:${suffix}`,
       labels: Object.fromEntries(labels.map((label) => [label, "true"])),
-      ownerReferences: [owner(definition, uid)],
+      ownerReferences: [controllerReferenceTo(object)],
     },
-    rules: [{ apiGroups: [group], resources: [resource], verbs: [...verbs] }],
+    rules: [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }],
   });
-  const crossplane = "rbac.crossplane.io/aggregate-to";
-  const kubernetes = "rbac.authorization.k8s.io/aggregate-to";
+  const roles = [
+    role("aggregate-to-edit", [`${CROSSPLANE}-admin`, `${CROSSPLANE}-edit`], names.plural, EDIT),
+    role("aggregate-to-view", [`${CROSSPLANE}-view`], names.plural, VIEW),
+  ];
+  if (claimNames === undefined) return roles;
   return [
-    role("aggregate-to-edit", [`${crossplane}-admin`, `${crossplane}-edit`], names.plural, EDIT),
-    role("aggregate-to-view", [`${crossplane}-view`], names.plural, VIEW),
-    ...(claimNames === undefined
-      ? []
-      : [
-          role("claims-aggregate-to-edit", [`${kubernetes}-admin`, `${kubernetes}-edit`], claimNames.plural, EDIT),
-          role("claims-aggregate-to-view", [`${kubernetes}-view`], claimNames.plural, VIEW),
-        ]),
+    ...roles,
+    role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
+    role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
   ];
 }
 
-/** What a process remembers of one definition; it only saves requests and events. */
+/** What the process retains of one definition. It only saves requests and events. */
 export interface DefinitionMemory {
-  readonly applied: AppliedMemory;
-  /** What was told of roles that cannot be made. */
-  readonly told: Set<string>;
+  readonly applies: ApplyCache;
+  /** The messages of events about roles, which are not repeated. */
+  readonly emitted: Set<string>;
 }
 
 /**
- * Keeps the roles of a definition. Where they cannot be made (Kubernetes lets nobody grant what he may not do himself) an event
- * says so, once: the definition works for whoever is granted it otherwise.
+ * Applies the roles of a definition. A role that cannot be applied is only reported by an event: the definition works for users
+ * who have other roles.
  */
-export async function keepRoles(
+export async function ensureRoles(
   context: Context,
   memory: DefinitionMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
 ): Promise<void> {
-  const tell = (reason: string, message: string): void => {
-    if (memory.told.has(message)) return;
-    memory.told.add(message);
+  const warn = (reason: string, message: string): void => {
+    if (memory.emitted.has(message)) return;
+    memory.emitted.add(message);
     context.events.record(object, { type: "Warning", reason, message });
   };
-  for (const role of definitionRoles(definition, object.metadata.uid)) {
+  for (const role of definitionRoles(object, definition)) {
     const { name = "" } = role.metadata ?? {};
     try {
-      const existing = await findLive(context, { ...ROLE, name }, signal);
-      if (existing !== undefined && controllerOf(existing)?.uid !== object.metadata.uid) {
-        tell(
+      const existing = await findLive(context, referenceOf(CLUSTER_ROLES, name), signal);
+      if (existing !== undefined && !isControlledBy(existing, object)) {
+        warn(
           "RoleOfAnother",
-          `the ClusterRole ${name} is not this definition's and is left as it is; delete it to have it made`,
+          `the ClusterRole ${name} does not belong to this definition and is left alone; ` +
+            "delete it to have it created again",
         );
-      } else await memory.applied.apply(context.client, role, existing, { fieldManager: DEFINITION_MANAGER, signal });
+      } else {
+        const options = { fieldManager: FIELD_MANAGERS.definition, signal };
+        await memory.applies.apply(context.client, role, existing, options);
+      }
     } catch (error) {
       if (!isApiError(error, "Forbidden")) throw error;
-      tell("CannotGrant", `the ClusterRole ${name} cannot be made: ${error.message}`);
+      warn("CannotGrant", `cannot create the ClusterRole ${name}: ${error.message}`);
     }
   }
-}
-
-function owner({ metadata }: Definition, uid: string): JsonObject {
-  return {
-    apiVersion: apiVersionOf(DEFINITIONS),
-    kind: DEFINITIONS.kind,
-    name: metadata.name ?? "",
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
 }

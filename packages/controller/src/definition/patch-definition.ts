@@ -2,18 +2,13 @@ import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { DEFINITIONS } from "../objects/kinds.ts";
-import { apiVersionOf, objectAt } from "../objects/read-objects.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { finalizersOf } from "../objects/finalizers.ts";
+import { DEFINITIONS, referenceOf } from "../objects/kinds.ts";
+import { objectAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
-import { DEFINITION_MANAGER } from "./definition-crd.ts";
 
-/** The finalizers of an object. */
-export function finalizersOf({ metadata }: LiveObject): string[] {
-  const finalizers = metadata["finalizers"];
-  return (Array.isArray(finalizers) ? finalizers : []).filter((one) => typeof one === "string");
-}
-
-/** Gives a definition these finalizers; those that are there already cost nothing. */
+/** Sets a definition's finalizers if they differ. */
 export async function setFinalizers(
   context: Context,
   definition: LiveObject,
@@ -25,7 +20,7 @@ export async function setFinalizers(
   return patch(context, definition, { metadata: { resourceVersion, finalizers: [...finalizers] } }, signal);
 }
 
-/** Sets conditions and the kinds that are reconciled (`status.controllers`); what is so already costs nothing. */
+/** Sets conditions, and the kinds that are reconciled (`status.controllers`), if they differ. */
 export async function setStatus(
   context: Context,
   definition: LiveObject,
@@ -37,8 +32,8 @@ export async function setStatus(
   const conditions = withConditions(status["conditions"], wanted, context.now());
   const before = objectAt(status, "controllers");
   const isSame = Object.keys(controllers).every((key) => {
-    const has = before[key];
-    return isObject(has) && sameJson(has, controllers[key] ?? null);
+    const current = before[key];
+    return isObject(current) && sameJson(current, controllers[key] ?? null);
   });
   if (conditions === undefined && isSame) return;
   const { resourceVersion } = definition.metadata;
@@ -56,6 +51,6 @@ function patch(
   signal: AbortSignal,
   subresource?: "status",
 ): Promise<LiveObject> {
-  const reference = { apiVersion: apiVersionOf(DEFINITIONS), kind: DEFINITIONS.kind, name: metadata.name };
-  return client.patch(reference, "merge", body, { fieldManager: DEFINITION_MANAGER, signal, subresource });
+  const options = { fieldManager: FIELD_MANAGERS.definition, signal, subresource };
+  return client.patch(referenceOf(DEFINITIONS, metadata.name), "merge", body, options);
 }

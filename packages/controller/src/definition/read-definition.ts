@@ -2,7 +2,7 @@ import { documentOf } from "@xfn/composition";
 import { checkDefinition, type Definition, DefinitionError } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 
-/** A CompositeResourceDefinition as the server holds it, or what is wrong with it: one line for each field. */
+/** Parses a CompositeResourceDefinition. A problem has a line for each invalid field. */
 export function checkLiveDefinition(object: LiveObject): { definition: Definition } | { problem: string } {
   const { definition, findings } = checkDefinition(documentOf(object));
   if (definition !== undefined) return { definition };
@@ -10,7 +10,7 @@ export function checkLiveDefinition(object: LiveObject): { definition: Definitio
   return { problem: new DefinitionError("Invalid", errors).message };
 }
 
-/** A CompositeResourceDefinition as the server holds it; undefined for one with errors, of which its condition tells. */
+/** Parses a CompositeResourceDefinition; undefined if it has errors, which its condition reports. */
 export function readDefinition(object: LiveObject): Definition | undefined {
   const checked = checkLiveDefinition(object);
   return "definition" in checked ? checked.definition : undefined;

@@ -1,44 +1,41 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
-import { AppliedMemory } from "../objects/apply-changed.ts";
+import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { DEFINITIONS } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, FINALIZER_DEFINED, FINALIZER_OFFERED } from "../objects/labels.ts";
-import { apiVersionOf, findLive } from "../objects/read-objects.ts";
+import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
+import { FINALIZER_DEFINED, FINALIZER_OFFERED, finalizersOf } from "../objects/finalizers.ts";
+import { DEFINITIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { type CrdState, ensureCrd } from "./definition-crd.ts";
-import { type DefinitionMemory, keepRoles } from "./definition-roles.ts";
-import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
+import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";
+import { setFinalizers, setStatus } from "./patch-definition.ts";
 import { checkLiveDefinition } from "./read-definition.ts";
 import { terminateDefinition } from "./terminate-definition.ts";
 
-/** A CRD is established some tens of milliseconds after it has been written. */
-const PENDING_MS = 50;
-/** Instances take what their composed resources take; when the CRD has gone its watch tells at once. */
-const GOING_MS = 1_000;
-/** Somebody has to do something first. */
-const REFUSED_MS = 10_000;
-
 /**
- * Makes CustomResourceDefinitions of a CompositeResourceDefinition (seed 004; conditions and finalizers of Crossplane v1.13):
- * `Established` says that its composites are served, `Offered` that its claims are. A definition with errors, and one whose CRD
- * is another's, say so in their conditions and touch nothing. One that is deleted has its claims deleted, then its composites,
- * then the CRDs. The key is the definition's name.
+ * Reconciles the CustomResourceDefinitions of a CompositeResourceDefinition. The key is its name.
+ *
+ * Conditions and finalizers are those of Crossplane v1.13: `Established` means that its composites are served, `Offered` that
+ * its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions. A deleted definition
+ * deletes its claims, then its composites, then the CRDs.
  */
 export function definitionReconciler(context: Context): Reconcile {
   const memories = new Map<string, DefinitionMemory>();
   return async (name, signal) => {
-    const reference = { apiVersion: apiVersionOf(DEFINITIONS), kind: DEFINITIONS.kind, name };
-    const object = await findLive(context, reference, signal);
+    const object = await findLive(context, referenceOf(DEFINITIONS, name), signal);
     if (object === undefined) memories.delete(name);
     if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
-    if (object.metadata["deletionTimestamp"] !== undefined) return terminateDefinition(context, object, signal);
+    if (isBeingDeleted(object)) return terminateDefinition(context, object, signal);
     const checked = checkLiveDefinition(object);
     if ("definition" in checked) {
-      const memory = memories.get(name) ?? { applied: new AppliedMemory(), told: new Set() };
+      const memory = memories.get(name) ?? { applies: new ApplyCache(), emitted: new Set() };
       memories.set(name, memory);
-      return define(context, memory, object, checked.definition, signal);
+      return ensureDefinition(context, memory, object, checked.definition, signal);
     }
     const condition = {
       type: "Established",
@@ -46,72 +43,64 @@ export function definitionReconciler(context: Context): Reconcile {
       reason: "InvalidDefinition",
       message: checked.problem,
     } as const;
-    tell(context, object, [condition]);
+    emitChanges(context, object, [condition]);
     await setStatus(context, object, [condition], {}, signal);
     return undefined;
   };
 }
 
-async function define(
+async function ensureDefinition(
   context: Context,
   memory: DefinitionMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  const { claimNames, names } = definition.spec;
-  const offers = claimNames !== undefined;
-  // Before the first CRD: what is there to be removed is known then.
-  const ours = [FINALIZER_DEFINED, ...(offers ? [FINALIZER_OFFERED] : [])];
-  const missing = ours.filter((finalizer) => !finalizersOf(object).includes(finalizer));
-  const current = await setFinalizers(context, object, [...finalizersOf(object), ...missing], signal);
+  const claimKind = claimKindOf(definition);
+  // Runs before the first CRD is applied, while the list of objects to remove is still complete.
+  const required = [FINALIZER_DEFINED, ...(claimKind === undefined ? [] : [FINALIZER_OFFERED])];
+  const existing = finalizersOf(object);
+  const missing = required.filter((finalizer) => !existing.includes(finalizer));
+  const current = await setFinalizers(context, object, [...existing, ...missing], signal);
 
-  const composites = await ensureCrd(context, memory.applied, current, compositeCrd(object), signal);
-  const claims = offers ? await ensureCrd(context, memory.applied, current, claimCrd(object), signal) : undefined;
+  const composites = await ensureCrd(context, memory.applies, current, compositeCrd(object), signal);
+  const claims = claimKind && (await ensureCrd(context, memory.applies, current, claimCrd(object), signal));
   const established = composites.is === "established";
-  if (established) await keepRoles(context, memory, current, definition, signal);
+  if (established) await ensureRoles(context, memory, current, definition, signal);
 
-  // Claims are of no use before there are composites; and conditions are told in the same order always.
-  const tellsClaims = claims !== undefined && (established || composites.is === "refused");
+  // Claims depend on composites, so their condition follows: conditions always have the same order.
+  const reportsClaims = claims !== undefined && (established || composites.is === "refused");
   const conditions = [
     conditionFor("Established", "WatchingCompositeResource", composites),
-    ...(!tellsClaims ? [] : [conditionFor("Offered", "WatchingCompositeResourceClaim", claims)]),
-  ];
-  const said = conditions.filter((condition) => condition !== undefined);
-  tell(context, current, said);
-  await setStatus(
-    context,
-    current,
-    said,
-    {
-      ...(established && { compositeResourceType: typeOf(definition, names.kind) }),
-      ...(claims?.is === "established" && { compositeResourceClaimType: typeOf(definition, claimNames?.kind ?? "") }),
-    },
-    signal,
-  );
-  const states = [composites.is, claims?.is];
-  if (states.includes("pending")) return { requeueAfterMs: PENDING_MS };
-  if (states.includes("going")) return { requeueAfterMs: GOING_MS };
-  return states.includes("refused") ? { requeueAfterMs: REFUSED_MS } : undefined;
+    reportsClaims ? conditionFor("Offered", "WatchingCompositeResourceClaim", claims) : undefined,
+  ].filter((condition) => condition !== undefined);
+  const controllers: JsonObject = {
+    ...(established && { compositeResourceType: typeMeta(compositeKindOf(definition)) }),
+    ...(claimKind && claims?.is === "established" && { compositeResourceClaimType: typeMeta(claimKind) }),
+  };
+  emitChanges(context, current, conditions);
+  await setStatus(context, current, conditions, controllers, signal);
+  return requeueFor([composites.is, claims?.is]);
 }
 
-/** Nothing is said of a CRD that will be established in a moment. */
+function requeueFor(states: readonly (CrdState["is"] | undefined)[]): Outcome | undefined {
+  if (states.includes("pending")) return { requeueAfterMs: REQUEUE_AFTER_MS.crdPending };
+  if (states.includes("deleting")) return { requeueAfterMs: REQUEUE_AFTER_MS.instancesDeletion };
+  return states.includes("refused") ? { requeueAfterMs: REQUEUE_AFTER_MS.userAction } : undefined;
+}
+
+/** @returns undefined for a CRD that is about to change its state */
 function conditionFor(type: string, reason: string, state: CrdState): Condition | undefined {
   if (state.is === "established") return { type, status: "True", reason };
   return state.is === "refused" ? { type, status: "False", reason: state.reason, message: state.message } : undefined;
 }
 
-/** An event for each condition that is new. */
-function tell({ events }: Context, object: LiveObject, conditions: readonly Condition[]): void {
+/** Emits an event for each condition that changes. */
+function emitChanges({ events }: Context, object: LiveObject, conditions: readonly Condition[]): void {
   for (const { type, status, reason, message = "" } of conditions) {
     const before = conditionOf(object, type);
     if (before?.["reason"] === reason && (before["message"] ?? "") === message) continue;
     const text = message === "" ? `${type}: its instances are reconciled` : message;
     events.record(object, { type: status === "True" ? "Normal" : "Warning", reason, message: text });
   }
-}
-
-function typeOf({ spec }: Definition, kind: string): JsonObject {
-  const version = spec.versions.find(({ referenceable }) => referenceable)?.name ?? "";
-  return { apiVersion: `${spec.group}/${version}`, kind };
 }

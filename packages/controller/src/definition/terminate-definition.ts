@@ -1,31 +1,32 @@
-import { isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
-import { conditionOf } from "../objects/conditions.ts";
+import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { FINALIZER_DEFINED, FINALIZER_OFFERED } from "../objects/labels.ts";
-import { controllerOf } from "../objects/owner.ts";
-import { apiVersionOf, objectAt, textAt } from "../objects/read-objects.ts";
+import {
+  FINALIZER_DEFINED,
+  FINALIZER_FOREGROUND,
+  FINALIZER_OFFERED,
+  FINALIZER_ORPHAN,
+  finalizersOf,
+} from "../objects/finalizers.ts";
+import { referenceOf } from "../objects/kinds.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
+import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
 import { findCrd } from "./definition-crd.ts";
-import { finalizersOf, setFinalizers, setStatus } from "./patch-definition.ts";
+import { setFinalizers, setStatus } from "./patch-definition.ts";
 
-/** Instances take what their composed resources take. */
-const WAIT_FOR_INSTANCES_MS = 1_000;
-/** A CRD without instances goes at once. */
-const WAIT_FOR_CRD_MS = 100;
-/** Deletes at a time, of perhaps thousands of instances. */
-const DELETES_AT_ONCE = 16;
-
-/** How a user deletes: Kubernetes keeps it in finalizers of its own ("Garbage Collection", cascading deletion). */
-const FOREGROUND = "foregroundDeletion";
-const ORPHAN = "orphan";
+/** Concurrent deletes: a definition may have thousands of instances. */
+const DELETE_CONCURRENCY = 16;
 
 const TERMINATING = "TerminatingCompositeResource";
 
 /**
- * Ends a definition that is being deleted: its claims first, as they delete their composites, then the other composites, then
- * the CRDs, and its finalizers last. Until then the controllers of its kinds go on, since instances need them to go.
+ * Deletes what a definition created: its claims, which delete their composites, then the other composites, then the CRDs. Then
+ * removes the finalizers. Until then the controllers of its kinds run on, because instances need them to be deleted.
  *
- * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the foreground, too.
+ * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the foreground too.
  */
 export async function terminateDefinition(
   context: Context,
@@ -34,10 +35,12 @@ export async function terminateDefinition(
 ): Promise<Outcome | undefined> {
   const finalizers = finalizersOf(definition);
   if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
-  if (!finalizers.includes(ORPHAN)) {
+  if (!finalizers.includes(FINALIZER_ORPHAN)) {
     for (const names of ["claimNames", "names"] as const) {
-      const waits = await removeOrTell(context, definition, names, signal);
-      if (waits !== undefined) return wait(context, definition, waits, signal);
+      const wait = await removeOrReport(context, definition, names, signal);
+      if (wait === undefined) continue;
+      await setTerminating(context, definition, wait.message, signal);
+      return { requeueAfterMs: wait.ms };
     }
   }
   const others = finalizers.filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
@@ -46,24 +49,14 @@ export async function terminateDefinition(
   return undefined;
 }
 
-/** What is waited for. */
+/** What the termination waits for. */
 interface Wait {
   readonly message: string;
   readonly ms: number;
 }
 
-async function wait(
-  context: Context,
-  definition: LiveObject,
-  { message, ms }: Wait,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  await tellTermination(context, definition, message, signal);
-  return { requeueAfterMs: ms };
-}
-
-/** @throws {ApiError} if the server refuses; it is told by then */
-async function removeOrTell(
+/** @throws {ApiError} if the server refuses, after the condition reports it */
+async function removeOrReport(
   context: Context,
   definition: LiveObject,
   names: "names" | "claimNames",
@@ -76,12 +69,12 @@ async function removeOrTell(
     const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
     if (conditionOf(definition, "Established")?.["message"] !== message)
       context.events.record(definition, { type: "Warning", reason: TERMINATING, message });
-    await tellTermination(context, definition, message, signal);
+    await setTerminating(context, definition, message, signal);
     throw error;
   }
 }
 
-async function tellTermination(
+async function setTerminating(
   context: Context,
   definition: LiveObject,
   message: string,
@@ -101,8 +94,9 @@ async function tellTermination(
 }
 
 /**
- * Removes the instances of a kind, then its CRD; undefined when it is gone. A CRD that is not this definition's is left alone,
- * with its instances.
+ * Removes the instances of a kind, then its CRD. Leaves a CRD of another owner alone, with its instances.
+ *
+ * @returns undefined when the CRD is gone
  */
 async function removeKind(
   context: Context,
@@ -114,30 +108,26 @@ async function removeKind(
   const group = textAt(definition, "spec", "group");
   if (plural === undefined || group === undefined) return undefined;
   const crd = await findCrd(context, `${plural}.${group}`, signal);
-  if (crd === undefined || controllerOf(crd)?.uid !== definition.metadata.uid) return undefined;
+  if (crd === undefined || !isControlledBy(crd, definition)) return undefined;
   const waitForCrd = {
     message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
-    ms: WAIT_FOR_CRD_MS,
+    ms: REQUEUE_AFTER_MS.crdDeletion,
   };
   const kind = kindOf(crd);
-  const instances = kind === undefined ? [] : await instancesOf(context, crd, kind, signal);
+  const instances = kind === undefined ? [] : await listInstances(context, crd, kind, signal);
   if (instances === undefined) return waitForCrd;
-  if (kind !== undefined && instances.length > 0) {
-    const living = instances.filter(({ metadata }) => metadata["deletionTimestamp"] === undefined);
-    const policy = finalizersOf(definition).includes(FOREGROUND) ? "Foreground" : undefined;
-    for (let start = 0; start < living.length; start += DELETES_AT_ONCE) {
-      const some = living.slice(start, start + DELETES_AT_ONCE);
-      await Promise.all(some.map((instance) => deleteExact(context, instance, apiVersionOf(kind), policy, signal)));
-    }
-    const message = `waits for ${instances.length} ${kind.plural} to be deleted, such as ${instances[0]?.metadata.name ?? ""}`;
-    return { message, ms: WAIT_FOR_INSTANCES_MS };
+  const [first] = instances;
+  if (kind !== undefined && first !== undefined) {
+    const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
+    await deleteInstances(context, kind, instances, policy, signal);
+    const message = `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`;
+    return { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
   }
-  if (crd.metadata["deletionTimestamp"] === undefined)
-    await deleteExact(context, crd, crd.apiVersion, undefined, signal);
+  if (!isBeingDeleted(crd)) await deleteExact(context, crd, referenceTo(crd), undefined, signal);
   return waitForCrd;
 }
 
-/** What a CRD serves; its names are its own, whatever became of the definition's. */
+/** The kind that a CRD serves. Its names may differ from those of a definition that has changed. */
 function kindOf(crd: LiveObject): ResourceKind | undefined {
   const served = servedVersions(crd);
   const version = textAt(served.find((one) => one["storage"] === true) ?? served[0], "name");
@@ -149,10 +139,10 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
 }
 
 /**
- * The instances of a kind; undefined where they are not known for the moment. A server takes the path of a kind away before the
- * CRD that was deleted is gone, and adds that of a new one some time after it is established.
+ * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before its deleted
+ * CRD is gone, and starts some time after a CRD is established.
  */
-async function instancesOf(
+async function listInstances(
   { client }: Context,
   crd: LiveObject,
   kind: ResourceKind,
@@ -162,22 +152,38 @@ async function instancesOf(
     return (await client.list(kind, { signal })).items;
   } catch (error) {
     if (!isApiError(error, "KindNotServed", "NotFound")) throw error;
-    // A CRD that was never established serves nothing, and has no instances. Of another there are perhaps some.
-    return conditionOf(crd, "Established")?.["status"] === "True" ? undefined : [];
+    // A CRD that was never established has no instances.
+    return isTrue(crd, "Established") ? undefined : [];
   }
 }
 
-/** Deletes this very object: another that took its name meanwhile stays. */
+async function deleteInstances(
+  context: Context,
+  kind: ResourceKind,
+  instances: readonly LiveObject[],
+  policy: "Foreground" | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const remaining = instances.filter((instance) => !isBeingDeleted(instance));
+  for (let start = 0; start < remaining.length; start += DELETE_CONCURRENCY) {
+    const deletions = remaining.slice(start, start + DELETE_CONCURRENCY).map((instance) => {
+      const { name, namespace } = instance.metadata;
+      return deleteExact(context, instance, referenceOf(kind, name, namespace), policy, signal);
+    });
+    await Promise.all(deletions);
+  }
+}
+
+/** Deletes this object, but not another one that has its name by now. */
 async function deleteExact(
   { client }: Context,
-  { kind, metadata }: LiveObject,
-  apiVersion: string,
+  { metadata: { uid } }: LiveObject,
+  reference: ObjectReference,
   propagationPolicy: "Foreground" | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace, uid } = metadata;
   try {
-    await client.delete({ apiVersion, kind, name, namespace }, { preconditions: { uid }, propagationPolicy, signal });
+    await client.delete(reference, { preconditions: { uid }, propagationPolicy, signal });
   } catch (error) {
     if (!isApiError(error, "NotFound", "Conflict")) throw error;
   }

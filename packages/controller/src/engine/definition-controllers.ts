@@ -2,8 +2,9 @@ import type { Definition, KindNames } from "@xfn/composition/definition";
 import type { FairSlots, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
 import type { ComposedWatches, Context } from "../objects/context.ts";
-import { groupKind, keyOf } from "../objects/owner.ts";
+import { groupKind } from "../objects/kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
+import { queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
 import { type KindController, startKindController } from "./kind-controller.ts";
@@ -88,7 +89,7 @@ export function definitionControllers(options: Options): DefinitionControllers {
     const tellClaim = (object: LiveObject): void => {
       const claim = textAt(object, "spec", "claimRef", "name");
       if (claim === undefined) return;
-      running.get(name)?.claim?.enqueue(keyOf(claim, textAt(object, "spec", "claimRef", "namespace")));
+      running.get(name)?.claim?.enqueue(queueKey(claim, textAt(object, "spec", "claimRef", "namespace")));
     };
     const controller = startKindController({
       context,
@@ -187,7 +188,7 @@ export function definitionControllers(options: Options): DefinitionControllers {
       if (controller === undefined) return;
       for (const key of [composition, ""]) {
         for (const { metadata } of controller.cache.byIndex(BY_COMPOSITION, key))
-          controller.enqueue(keyOf(metadata.name, metadata.namespace));
+          controller.enqueue(queueKey(metadata.name, metadata.namespace));
       }
     },
     async stop(graceMs) {

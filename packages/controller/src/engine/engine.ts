@@ -2,8 +2,9 @@ import { fairSlots, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
-import { controllerOf, keyOf } from "../objects/owner.ts";
+import { controllerOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
+import { queueKey } from "../objects/references.ts";
 import { composedWatches } from "./composed-watches.ts";
 import { definitionControllers, type InstanceReconcilers } from "./definition-controllers.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
@@ -48,7 +49,7 @@ export function startEngine(
   const slots = fairSlots(options.concurrency);
   const composed = composedWatches(informers, ({ apiVersion, kind, name }, { metadata }) => {
     const controller = instances.composites(apiVersion, kind);
-    controller?.enqueue(keyOf(name, controller.kind.namespaced ? metadata.namespace : undefined));
+    controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
   });
   const context: Context = { ...base, composed };
   const reconcilers = makeReconcilers(context);

@@ -11,10 +11,10 @@ import {
   workQueue,
 } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
-import { keyOf } from "../objects/owner.ts";
+import { parseQueueKey, queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { ReconcileWatcher } from "./engine-metrics.ts";
-import { pollInMs } from "./poll-policy.ts";
+import { withPoll } from "./poll-policy.ts";
 
 /** What reconciles the objects of one kind. */
 export interface KindController {
@@ -79,7 +79,7 @@ export function startKindController(options: KindControllerOptions): KindControl
       ),
   });
   const { handlers } = options;
-  const enqueueObject = ({ metadata }: LiveObject): void => queue.add(keyOf(metadata.name, metadata.namespace));
+  const enqueueObject = ({ metadata }: LiveObject): void => queue.add(queueKey(metadata.name, metadata.namespace));
   const stopped = new AbortController();
   let unsubscribe = (): void => undefined;
   const begin = async (): Promise<void> => {
@@ -100,7 +100,7 @@ export function startKindController(options: KindControllerOptions): KindControl
       handlers?.updated?.(object, before);
     },
     deleted(last) {
-      standings.delete(keyOf(last.metadata.name, last.metadata.namespace));
+      standings.delete(queueKey(last.metadata.name, last.metadata.namespace));
       enqueueObject(last);
       handlers?.deleted?.(last);
     },
@@ -132,16 +132,13 @@ export function startKindController(options: KindControllerOptions): KindControl
   };
 }
 
-// What is gone is not polled; what is to be looked at sooner than the poll is.
+/** Deleted objects are not polled. */
 function polled(
   outcome: Outcome | undefined,
   key: string,
   informer: Informer,
   pollIntervalMs: number,
 ): Outcome | undefined {
-  if (outcome?.requeueAfterMs !== undefined) return outcome;
-  const slash = key.indexOf("/");
-  const object = slash === -1 ? informer.cache.get(key) : informer.cache.get(key.slice(slash + 1), key.slice(0, slash));
-  if (object === undefined) return outcome;
-  return { requeueAfterMs: pollInMs(pollIntervalMs, performance.now(), Math.random()) };
+  const { name, namespace } = parseQueueKey(key);
+  return informer.cache.get(name, namespace) === undefined ? outcome : withPoll(outcome, pollIntervalMs);
 }

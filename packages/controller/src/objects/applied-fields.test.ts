@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { applied, appliedFields, owns, project } from "./applied-fields.ts";
+import { appliedFields, lastApplied, owns, project } from "./applied-fields.ts";
 import { sameJson } from "./same-json.ts";
 
 const entry = (more: JsonObject): JsonObject => ({
@@ -27,7 +27,7 @@ test("what a manager applied to an object is told apart from what others did, an
 
 test("an apply in another version is the same manager's", () => {
   const fields = { "f:spec": {} };
-  expect(applied(object(entry({ apiVersion: "example.org/v2" })), "me", "")).toEqual({
+  expect(lastApplied(object(entry({ apiVersion: "example.org/v2" })), "me", "")).toEqual({
     apiVersion: "example.org/v2",
     fields,
   });

@@ -2,22 +2,26 @@ import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from
 import { nativeJson } from "@xfn/functionio/document";
 import { sameJson } from "./same-json.ts";
 
-/** What a field manager applied to an object and still owns. */
-export interface Applied {
-  /** The version that it was applied in, such as `example.org/v1`. */
+/** The fields that a field manager has applied to an object and still owns. */
+export interface AppliedFields {
+  /** The version of the last apply, such as `example.org/v1`. */
   readonly apiVersion: JsonValue | undefined;
   /** In the form of `metadata.managedFields`: FieldsV1 of structured-merge-diff. */
   readonly fields: JsonObject;
 }
 
 /**
- * What a field manager applied to an object and still owns (Kubernetes, "Server-Side Apply"), in whatever version: a server keeps
- * one entry for all applies of a manager, and takes away what the next one leaves out, though it be of another version. Undefined
- * if there is none.
+ * The fields that a field manager has applied to an object and still owns (Kubernetes, "Server-Side Apply"). The server has one
+ * entry for all applies of a manager, whatever their version: an apply removes the fields of the last one that it leaves out.
  *
  * @param subresource "" for the object itself
+ * @returns undefined if the manager has not applied
  */
-export function applied(object: KubernetesObject, manager: string, subresource: "" | "status"): Applied | undefined {
+export function lastApplied(
+  object: KubernetesObject,
+  manager: string,
+  subresource: "" | "status",
+): AppliedFields | undefined {
   const entries = object.metadata?.["managedFields"];
   if (!Array.isArray(entries)) return undefined;
   const entry = entries.find(
@@ -32,18 +36,18 @@ export function applied(object: KubernetesObject, manager: string, subresource: 
   return isObject(fields) ? { apiVersion, fields } : undefined;
 }
 
-/** The fields of {@link applied}. */
+/** The fields of {@link lastApplied}. */
 export function appliedFields(
   object: KubernetesObject,
   manager: string,
   subresource: "" | "status",
 ): JsonObject | undefined {
-  return applied(object, manager, subresource)?.fields;
+  return lastApplied(object, manager, subresource)?.fields;
 }
 
 /**
- * The part of a value that a set of fields names. A field without fields of its own stands for all that is in it; items of a
- * list are found by their keys, and stay in the list's order.
+ * The part of a value that a set of fields names. A field without inner fields covers its whole value. Items of a list are
+ * matched by their keys, and stay in the order of the list.
  */
 export function project(value: JsonValue, fields: JsonObject): JsonValue {
   const names = Object.keys(fields).filter((name) => name !== ".");
@@ -68,7 +72,7 @@ export function project(value: JsonValue, fields: JsonObject): JsonValue {
   return part;
 }
 
-/** Whether a set of fields has one at this path, itself or in what it stands for. */
+/** Whether a set of fields has this path, or covers it. */
 export function owns(fields: JsonObject | undefined, path: readonly string[]): boolean {
   let at: JsonObject | undefined = fields;
   for (const key of path) {
@@ -83,7 +87,7 @@ function childOf(fields: JsonObject, name: string): JsonObject {
   return isObject(child) ? child : {};
 }
 
-/** `k:{"port":80}` is the item with these keys, `v:"x"` the item of this value, `i:0` the first. */
+/** Names of list items: `k:{"port":80}` by keys, `v:"x"` by value, `i:0` by index. */
 function itemMatcher(name: string): (item: JsonValue, index: number) => boolean {
   const text = name.slice(2);
   if (name.startsWith("i:")) return (_, index) => String(index) === text;
@@ -96,7 +100,7 @@ function itemMatcher(name: string): (item: JsonValue, index: number) => boolean 
   if (name.startsWith("v:")) return (item) => sameJson(item, wanted);
   if (!name.startsWith("k:") || !isObject(wanted)) return () => false;
   const keys = Object.entries(wanted);
-  // An intent may leave out a key that has a default; what a server holds has all of them.
+  // An intent may leave out a key that has a default; the stored object has them all.
   return (item) =>
     isObject(item) &&
     keys.some(([key]) => item[key] !== undefined) &&

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 
-/** JSON without spaces and with keys in the order of their code units: the same text for equal values. */
+/** JSON without spaces, with keys in the order of their code units: equal values have equal texts. */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (isObject(value)) return `{${entries(value).join(",")}}`;

@@ -1,31 +1,28 @@
 import { ApiError } from "@xfn/kubernetes";
-import { PipelineError, type PipelineErrorCode } from "@xfn/pipeline";
-import { SelectionError, type SelectionErrorCode } from "../revision/selection-error.ts";
 
-/** Why a composite resource is not composed. It becomes the reason of its `Synced` condition. */
+/** Why a composite resource is not composed: the reason of its `Synced` condition. */
 export type CompositeErrorCode =
   /** A function returned a fatal result. */
   | "FatalResult"
-  /** The Composition has functions, and they are off. */
+  /** The Composition has functions, and functions are disabled. */
   | "FunctionsDisabled"
   /** The Composition selects an environment. */
   | "EnvironmentUnsupported"
   /** The API server does not serve the kind of a composed resource. */
   | "KindNotServed"
-  /** A composed resource cannot exist as it is desired. */
+  /** A composed resource is invalid as desired. */
   | "InvalidResource"
-  /** An object that a composed resource, or the connection secret, is to be belongs to somebody else. */
+  /** Another owner controls the object of a composed resource, or the connection secret. */
   | "NotControllable"
   /** RBAC, a quota or admission refuses. */
   | "Forbidden"
-  /** The pull secrets of a function may not be read, or cannot be. */
+  /** A pull secret is in a namespace from which none may be read. */
   | "PullSecret"
-  /** The API server cannot do it now, or cannot at all; the message has its words. */
+  /** The API server is busy, unreachable, or failed; the message contains its answer. */
   | "ApiServer";
 
 /**
- * A composite resource that cannot be composed as things are. The message names what is wrong and holds no value of a Secret:
- * it is shown in conditions, events and logs.
+ * A composite resource that cannot be composed. The message contains no value of a Secret: conditions, events and logs show it.
  */
 export class CompositeError extends Error {
   override readonly name = "CompositeError";
@@ -35,48 +32,35 @@ export class CompositeError extends Error {
     super(message, options);
     this.code = code;
   }
-}
 
-/** Several failures as one: the first says why, all say what. */
-export function together(failures: readonly CompositeError[]): CompositeError {
-  const [first, ...more] = failures;
-  if (first !== undefined && more.length === 0) return first;
-  return new CompositeError(first?.code ?? "ApiServer", failures.map(({ message }) => message).join("; "));
-}
-
-/** What a condition and an event say of a failure. */
-export interface Failure {
-  readonly reason: CompositeErrorCode | PipelineErrorCode | SelectionErrorCode | "InternalError";
-  readonly message: string;
-}
-
-/** A failure in words for users. */
-export function explain(error: unknown): Failure {
-  // Of ours, which a step failed for, and which names the step.
-  if (error instanceof PipelineError && error.cause instanceof CompositeError) return explain(error.cause);
-  if (error instanceof CompositeError || error instanceof SelectionError || error instanceof PipelineError) {
-    return { reason: error.code, message: error.message };
+  /** Whether the same reconcile may succeed later. */
+  get retryable(): boolean {
+    return this.code === "ApiServer";
   }
-  if (error instanceof ApiError) return { reason: apiReason(error), message: error.message };
-  // Of what nobody foresaw nothing is known, not even whether its message quotes a value.
-  return { reason: "InternalError", message: `an error in the controller (${nameOf(error)}); its log has more` };
+}
+
+/** Combines failures into one error with the code of the first and all messages; undefined if there are none. */
+export function combineFailures(failures: readonly CompositeError[]): CompositeError | undefined {
+  const [first, ...more] = failures;
+  if (first === undefined || more.length === 0) return first;
+  return new CompositeError(first.code, failures.map(({ message }) => message).join("; "), { cause: first });
 }
 
 /**
- * A refusal of the API server, about one object.
+ * Describes an error of the API server as a failure of one object. Other errors are thrown again.
  *
- * @param doing such as `cannot apply composed resource "bucket" (Bucket a)`
- * @param secret the object holds secrets: a server may quote the value that it refuses, so its words are left out
+ * @param action what failed, such as `cannot apply composed resource "bucket" (Bucket a)`
+ * @param isSecret the object contains secrets: the server may quote a refused value, so its message and the cause are left out
  */
-export function refused(error: unknown, doing: string, secret: boolean): CompositeError {
+export function asCompositeError(error: unknown, action: string, isSecret: boolean): CompositeError {
   if (error instanceof CompositeError) return error;
   if (!(error instanceof ApiError)) throw error;
-  const words = secret ? (error.reason ?? error.code) : error.message;
-  // What a server quotes stays out of the log as well.
-  return new CompositeError(apiReason(error), `${doing}: ${words}`, secret ? undefined : { cause: error });
+  const detail = isSecret ? (error.reason ?? error.code) : error.message;
+  return new CompositeError(compositeErrorCode(error), `${action}: ${detail}`, isSecret ? undefined : { cause: error });
 }
 
-function apiReason({ code }: ApiError): CompositeErrorCode {
+/** The reason that a condition gives for an error of the API server. */
+export function compositeErrorCode({ code }: ApiError): CompositeErrorCode {
   switch (code) {
     case "Forbidden":
     case "Unauthorized":
@@ -88,8 +72,4 @@ function apiReason({ code }: ApiError): CompositeErrorCode {
     default:
       return "ApiServer";
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 
-/** A condition as a reconcile finds it; when it became so is added by {@link withConditions}. */
+/** A condition without its time, which {@link withConditions} adds. */
 export interface Condition {
   /** Such as `Ready` or `Synced`. */
   readonly type: string;
@@ -10,16 +10,16 @@ export interface Condition {
   readonly message?: string | undefined;
 }
 
-/** Kubernetes allows 32 KiB; what is longer nobody reads. */
+/** Kubernetes allows 32 KiB; longer messages make `kubectl describe` unreadable. */
 const MAX_MESSAGE_LENGTH = 4096;
 
 /**
- * The conditions of an object with some of them set: those of other types stay, in their order. The time of a condition whose
- * status stays as it is does too (Kubernetes API conventions, "Typical status properties").
+ * Sets conditions of an object and leaves those of other types in their order. The transition time changes only with the status
+ * (Kubernetes API conventions, "Typical status properties").
  *
- * @param current `status.conditions` as the server has it
+ * @param current `status.conditions` of the object
  * @param now milliseconds since the epoch
- * @returns undefined if that changes nothing
+ * @returns undefined if nothing changes
  */
 export function withConditions(
   current: JsonValue | undefined,
@@ -40,12 +40,22 @@ export function withConditions(
   return changed ? conditions : undefined;
 }
 
-/** A condition of an object that the server holds. */
+/** A condition of an object, by its type. */
 export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
   const { status } = object;
   const conditions = isObject(status) ? status["conditions"] : undefined;
   if (!Array.isArray(conditions)) return undefined;
   return conditions.filter(isObject).find((condition) => condition["type"] === type);
+}
+
+/** Whether a condition of an object has the status `True`. */
+export function isTrue(object: JsonObject, type: string): boolean {
+  return conditionOf(object, type)?.["status"] === "True";
+}
+
+/** A time as `metav1.Time` prints it: in seconds. */
+export function timestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
 
 function printed(condition: Condition, before: JsonObject | undefined, now: number): JsonObject {
@@ -55,8 +65,7 @@ function printed(condition: Condition, before: JsonObject | undefined, now: numb
   return {
     type,
     status,
-    // Seconds, as metav1.Time is printed.
-    lastTransitionTime: since ?? `${new Date(now).toISOString().slice(0, 19)}Z`,
+    lastTransitionTime: since ?? timestamp(now),
     reason,
     ...(text !== "" && { message: text }),
   };

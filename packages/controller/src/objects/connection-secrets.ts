@@ -1,70 +1,91 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
-import { AppliedMemory } from "./apply-changed.ts";
-import { CompositeError, refused } from "./composite-error.ts";
+import { ApplyCache } from "./apply-cache.ts";
+import { asCompositeError, CompositeError } from "./composite-error.ts";
 import type { Context } from "./context.ts";
-import { SECRET_TYPE_CONNECTION } from "./labels.ts";
-import { controllerOf } from "./owner.ts";
+import { FIELD_MANAGERS } from "./field-managers.ts";
+import { referenceOf, SECRETS, typeMeta } from "./kinds.ts";
+import { controllerOf, controllerReferenceTo, isControlledBy } from "./owner.ts";
 import { findLive, textAt } from "./read-objects.ts";
 
-/** The field manager of connection secrets. */
-const SECRET_MANAGER = "apiextensions.crossplane.io/connection";
+/** The `type` of connection secrets (Crossplane v1.13). */
+export const SECRET_TYPE_CONNECTION = "connection.crossplane.io/v1alpha1";
 
-/** Kubernetes, "Secrets": what a key may be. */
+/** Kubernetes, "Secrets": the syntax of a key. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 
-/** A Secret by its place. */
-export interface SecretPlace {
+/** The name and the namespace of a Secret. */
+export interface SecretReference {
   readonly name: string;
   readonly namespace: string;
 }
 
-/** What {@link publishConnectionSecret} is given. */
+/** Input of {@link publishConnectionSecret}. */
 export interface PublishOptions {
-  /** Whose details these are: it becomes the Secret's controller. */
+  /** The object whose details these are. It becomes the Secret's controller. */
   readonly owner: LiveObject;
-  readonly place: SecretPlace;
-  /** Names and values, as text. */
+  readonly secret: SecretReference;
   readonly details: Iterable<readonly [name: string, value: string]>;
-  /** The Secret as it is, read live; undefined if there is none. */
+  /** The Secret, read live; undefined if it does not exist. */
   readonly observed: LiveObject | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. */
-export function secretPlaceOf(xr: LiveObject): SecretPlace | undefined {
+export function secretReferenceOf(xr: LiveObject): SecretReference | undefined {
   const name = textAt(xr, "spec", "writeConnectionSecretToRef", "name");
   const namespace = textAt(xr, "spec", "writeConnectionSecretToRef", "namespace");
   return name === undefined || namespace === undefined ? undefined : { name, namespace };
 }
 
-/** What to tell the author of an XR or claim that wants its details in an external secret store; undefined if it does not. */
+/** The warning for an XR or claim that wants its details in an external secret store; undefined if it does not. */
 export function unsupportedPublishing({ spec }: LiveObject): string | undefined {
   if (!isObject(spec) || spec["publishConnectionDetailsTo"] === undefined) return undefined;
-  return "spec.publishConnectionDetailsTo has no effect: there are no external secret stores; use spec.writeConnectionSecretToRef";
+  return (
+    "spec.publishConnectionDetailsTo has no effect: external secret stores are not supported; " +
+    "use spec.writeConnectionSecretToRef"
+  );
 }
 
 /**
- * Writes connection details to a Secret, unless it says the same already. Keys that were published before and no longer are, go;
- * those of others stay.
+ * Writes connection details to a Secret if they differ. Removes keys that were published before and are no longer desired;
+ * keys of other writers stay.
  *
- * @returns whether something was written
- * @throws {CompositeError} `NotControllable` for a Secret of somebody else; `InvalidResource` for a name that no Secret can
- *   have; what the server refuses, without its words, which may quote a value
+ * @returns whether it wrote
+ * @throws {CompositeError} `NotControllable` for the Secret of another owner; `InvalidResource` for an invalid name. A refusal of
+ *   the server is described without its message, which may quote a value
  * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */
 export async function publishConnectionSecret(client: Client, options: PublishOptions): Promise<boolean> {
-  const { owner, place, observed, signal } = options;
-  const problem = namingProblem({ apiVersion: "v1", kind: "Secret", ...place });
+  const { owner, secret, observed, signal } = options;
+  const problem = namingProblem(referenceOf(SECRETS, secret.name, secret.namespace));
   if (problem !== undefined) {
     throw new CompositeError(
       "InvalidResource",
       `cannot publish connection details: spec.writeConnectionSecretToRef: ${problem}`,
     );
   }
-  requireControllable(observed, owner, place);
+  requireControllable(observed, owner, secret);
+  const data = encodeDetails(options.details);
+  const intent = {
+    ...typeMeta(SECRETS),
+    metadata: { ...secret, ownerReferences: [controllerReferenceTo(owner)] },
+    type: SECRET_TYPE_CONNECTION,
+    ...(Object.keys(data).length > 0 && { data }),
+  };
+  try {
+    // Use the observed resourceVersion as a precondition, so that a concurrent owner of the Secret wins.
+    const apply = { fieldManager: FIELD_MANAGERS.connectionSecret, onlyIfUnchanged: true, signal };
+    return (await new ApplyCache().apply(client, intent, observed, apply)).written;
+  } catch (error) {
+    if (isApiError(error, "Conflict")) throw error;
+    throw asCompositeError(error, `cannot publish connection details in ${describeSecret(secret)}`, true);
+  }
+}
+
+function encodeDetails(details: PublishOptions["details"]): JsonObject {
   const data = Object.create(null) as JsonObject;
-  for (const [name, value] of options.details) {
+  for (const [name, value] of details) {
     if (!SECRET_KEY.test(name)) {
       throw new CompositeError(
         "InvalidResource",
@@ -74,41 +95,26 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
     }
     data[name] = Buffer.from(value, "utf8").toString("base64");
   }
-  const intent = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { ...place, ownerReferences: [ownerReference(owner)] },
-    type: SECRET_TYPE_CONNECTION,
-    ...(Object.keys(data).length > 0 && { data }),
-  };
-  try {
-    // With the version that was judged: whoever takes the Secret meanwhile keeps it.
-    const how = { fieldManager: SECRET_MANAGER, onlyIfUnchanged: true, signal };
-    return (await new AppliedMemory().apply(client, intent, observed, how)).written;
-  } catch (error) {
-    // Somebody else wrote it meanwhile: the next look judges what is there now.
-    if (isApiError(error, "Conflict")) throw error;
-    throw refused(error, `cannot publish connection details in ${title(place)}`, true);
-  }
+  return data;
 }
 
 /**
- * Deletes the connection secret of an owner that is going. The garbage collector would, but not once the owner's kind is gone: it
- * cannot look the owner up any more, and with a definition its kinds go.
+ * Deletes the connection secret of an owner that is being deleted. The garbage collector cannot do it once a definition has
+ * removed the owner's kind, because it no longer finds the owner.
  *
- * @throws {ApiError} `Conflict` if the Secret has changed since it was judged
+ * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */
 export async function deleteConnectionSecret(
   context: Context,
   owner: LiveObject,
-  place: SecretPlace | undefined,
+  secret: SecretReference | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (place === undefined) return;
-  const reference = { apiVersion: "v1", kind: "Secret", ...place };
-  const secret = await findLive(context, reference, signal);
-  if (secret === undefined || !isControlledBy(secret, owner)) return;
-  const { uid, resourceVersion } = secret.metadata;
+  if (secret === undefined) return;
+  const reference = referenceOf(SECRETS, secret.name, secret.namespace);
+  const observed = await findLive(context, reference, signal);
+  if (observed === undefined || !isControlledBy(observed, owner)) return;
+  const { uid, resourceVersion } = observed.metadata;
   try {
     await context.client.delete(reference, { preconditions: { uid, resourceVersion }, signal });
   } catch (error) {
@@ -116,30 +122,22 @@ export async function deleteConnectionSecret(
   }
 }
 
-/** Whether an object has this owner as its controller. */
-export function isControlledBy(object: LiveObject, owner: LiveObject): boolean {
-  return controllerOf(object)?.uid === owner.metadata.uid;
-}
-
-/** A Secret that nobody controls is taken over only if it is one of connection details, as Crossplane does. */
-function requireControllable(observed: LiveObject | undefined, owner: LiveObject, place: SecretPlace): void {
+/** Adopts a Secret without a controller only if it has the type of connection secrets, as Crossplane does. */
+function requireControllable(observed: LiveObject | undefined, owner: LiveObject, secret: SecretReference): void {
   if (observed === undefined || isControlledBy(observed, owner)) return;
   const controller = controllerOf(observed);
   if (controller === undefined && observed["type"] === SECRET_TYPE_CONNECTION) return;
-  const whose =
+  const reason =
     controller === undefined
       ? `is of type ${textAt(observed, "type") ?? "Opaque"}`
       : `belongs to ${controller.kind} ${controller.name}`;
   throw new CompositeError(
     "NotControllable",
-    `cannot publish connection details in ${title(place)}: it ${whose}; name another in spec.writeConnectionSecretToRef`,
+    `cannot publish connection details in ${describeSecret(secret)}: it ${reason}; ` +
+      "name another in spec.writeConnectionSecretToRef",
   );
 }
 
-function title({ namespace, name }: SecretPlace): string {
+function describeSecret({ namespace, name }: SecretReference): string {
   return `the Secret ${namespace}/${name}`;
-}
-
-function ownerReference({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }

@@ -2,35 +2,35 @@ import type { Cache, Client, EventRecorder, Informers, ResourceKind } from "@xfn
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Logger } from "./logger.ts";
 
-/** What every controller here works with. */
+/** What every reconciler uses. */
 export interface Context {
   readonly client: Client;
   readonly informers: Informers;
   readonly events: EventRecorder;
   readonly log: Logger;
-  /** Watches on the kinds of composed resources. Absent (in a test): an XR learns of their changes when it is polled. */
+  /** Watches on the kinds of composed resources. Absent in tests: changes are seen at the next poll. */
   readonly composed?: ComposedWatches | undefined;
-  /** Runs functions. Absent: composition functions are off, and a Composition that has some is not composed. */
+  /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
   readonly runner?: FunctionRunner | undefined;
-  /** Our own namespace: where pull secrets may be read. */
+  /** The controller's own namespace, from which pull secrets may be read. */
   readonly namespace: string;
-  /** Our own service account, whose pull secrets are used for all images. Absent: none are. */
+  /** The controller's own service account, whose pull secrets apply to every image. Absent: there are none. */
   readonly serviceAccount?: string | undefined;
-  /** Other namespaces that pull secrets may be read from (`--pull-secret-namespaces`). */
+  /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
-  /** The time between two looks at an XR that nothing happened to, in milliseconds (`--poll-interval`). */
+  /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
   readonly pollIntervalMs: number;
-  /** Milliseconds since the epoch; a test may set it. */
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Watches on kinds that composed resources have: shared by all XRs, begun with the first that needs a kind, ended with the last. */
+/** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as one XR needs it. */
 export interface ComposedWatches {
   /**
-   * Says all the kinds that an XR's composed resources have, in place of what was said of it before; none forgets the XR. From
-   * then on, a change of a resource that has the XR as its controller reconciles the XR at once.
+   * Sets the kinds of an XR's composed resources; an empty list forgets the XR. A change of a resource that the XR controls
+   * then reconciles the XR at once.
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
-  /** What is known of a kind that is watched and has been listed; else undefined, and who needs an object reads it live. */
+  /** The cache of a kind that is watched and listed; undefined otherwise: read the object live. */
   cache(kind: ResourceKind): Cache | undefined;
 }

@@ -1,20 +1,15 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
 import type { ResourceKind } from "@xfn/kubernetes";
 
-/** The kind of a definition's composites, in the version that compositions are written for. */
+/** The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores it. */
 export function compositeKindOf(definition: Definition): ResourceKind {
   return kindOf(definition, definition.spec.names, false);
 }
 
-/**
- * The kind of a definition's claims.
- *
- * @throws {TypeError} if it offers none
- */
-export function claimKindOf(definition: Definition): ResourceKind {
+/** The kind of a definition's claims, in the same version; undefined if it offers none. */
+export function claimKindOf(definition: Definition): ResourceKind | undefined {
   const { claimNames } = definition.spec;
-  if (claimNames === undefined) throw new TypeError(`${definition.metadata.name ?? ""} offers no claims`);
-  return kindOf(definition, claimNames, true);
+  return claimNames && kindOf(definition, claimNames, true);
 }
 
 function kindOf({ spec }: Definition, { kind, plural }: KindNames, namespaced: boolean): ResourceKind {

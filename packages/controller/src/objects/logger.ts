@@ -1,4 +1,4 @@
-/** Structured logs in pino's shape: fields first. Values of secrets never are among them. */
+/** A structured log in pino's shape: fields first. No field contains a value of a Secret. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

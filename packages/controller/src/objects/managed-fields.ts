@@ -3,22 +3,22 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt } from "./read-objects.ts";
 
 /**
- * The fields of an object that a field manager has, as Kubernetes keeps them in `metadata.managedFields` (FieldsV1: `f:name` for
- * a field, `.` for the object itself, `k:`, `v:` and `i:` for items of a list). Those of several entries are merged.
+ * The fields of an object that some field managers own, merged over all their entries of `metadata.managedFields`. FieldsV1
+ * writes `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for items of a list.
  */
 export function fieldsOf(object: LiveObject, isManager: (manager: string) => boolean): JsonObject {
   const entries = object.metadata["managedFields"];
   const all: JsonObject = {};
   for (const entry of Array.isArray(entries) ? entries : []) {
     if (!isObject(entry) || typeof entry["manager"] !== "string" || !isManager(entry["manager"])) continue;
-    // Those of the status are another's business, whoever wrote it.
+    // Skip status fields; the status writer manages them.
     if (entry["subresource"] === "status") continue;
     mergeFields(all, objectAt(entry, "fieldsV1"));
   }
   return all;
 }
 
-/** The names of the fields that a manager has of one object within an object, such as its labels. */
+/** The names of the fields that a manager owns within one object of an object, such as its labels. */
 export function ownedKeys(object: LiveObject, manager: string, ...path: readonly string[]): string[] {
   const fields = objectAt(
     fieldsOf(object, (name) => name === manager),
@@ -36,11 +36,11 @@ function mergeFields(into: JsonObject, from: JsonObject): void {
   }
 }
 
-/** The fields of one that are not also the other's, down to the last level. */
+/** The fields in the first set and not in the second, compared down to the leaves. */
 export function exclusiveFields(ours: JsonObject, theirs: JsonObject): JsonObject {
   const exclusive: JsonObject = {};
   for (const key of Object.keys(ours)) {
-    // An object is there as long as a field of it is; items of lists are not told apart.
+    // An object exists while a field of it does. Items of lists are not compared.
     if (!key.startsWith("f:")) continue;
     const own = objectAt(ours, key);
     const other = objectAt(theirs, key);

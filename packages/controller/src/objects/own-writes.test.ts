@@ -29,14 +29,14 @@ test("what no cache has shown is believed for some seconds, and it has to be loo
   const own = new OwnWrites(() => now);
   own.saw(thing("10"));
   own.begin();
-  expect(own.lookAgainAfterMs).toBeUndefined();
+  expect(own.requeueAfterMs).toBeUndefined();
   expect(own.newest(REFERENCE, undefined)?.metadata.resourceVersion).toBe("10");
-  const again = own.lookAgainAfterMs ?? 0;
+  const again = own.requeueAfterMs ?? 0;
   expect(again).toBeGreaterThan(0);
   now = again + 1;
   own.begin();
   expect(own.newest(REFERENCE, undefined)).toBeUndefined();
-  expect(own.lookAgainAfterMs).toBeUndefined();
+  expect(own.requeueAfterMs).toBeUndefined();
 });
 
 test("an object that is known to be gone is not there, whatever a cache says; another of its name is", () => {

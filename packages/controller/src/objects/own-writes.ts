@@ -1,47 +1,48 @@
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import { objectKey } from "./references.ts";
+import { objectKey, referenceTo } from "./references.ts";
 
-/** An informer that is up has told of a write by then; one that is not has no say. */
+/** An informer with a working watch shows a write within this time. After it, the cache wins. */
 const LAG_MS = 5_000;
 
-/** A cache whose watch has broken may show for some time what is gone. What it shows even then costs a write that is refused. */
+/** A broken watch may show a deleted object for this long. After it, the cost is a write that the server refuses. */
 const GONE_MS = 10 * 60_000;
 
 /**
- * What the server answered to our own writes, until the caches show it: a reconcile that follows at once would otherwise read
- * what was there before, write the same again, and run into a conflict.
+ * The server's answers to the controller's own writes, until the caches show them. Without them, a reconcile that follows at
+ * once reads the state before the write, writes the same again, and gets a conflict.
  */
 export class OwnWrites {
   readonly #now: () => number;
   readonly #objects: Map<string, { object: LiveObject; at: number }> = new Map();
-  /** When, by UID. */
+  /** Times of deletion, by UID. */
   readonly #deleted: Map<string, number> = new Map();
-  /** Whether something was believed to exist that no cache has shown yet. */
+  /** Whether this reconcile used an object that no cache shows yet. */
   #ahead = false;
 
+  /** @param now milliseconds since the epoch */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** A reconcile begins: what is old is forgotten. */
+  /** Starts a reconcile: drops expired entries. */
   begin(): void {
     this.#ahead = false;
     for (const [key, { at }] of this.#objects) if (this.#isLate(at)) this.#objects.delete(key);
     for (const [uid, at] of this.#deleted) if (this.#now() - at > GONE_MS) this.#deleted.delete(uid);
   }
 
-  /** Remembers what the server answered, to a write or a live read. */
+  /** Records the server's answer to a write or a live read. */
   saw(object: LiveObject): void {
-    this.#objects.set(keyOf(object), { object, at: this.#now() });
+    this.#objects.set(objectKey(referenceTo(object)), { object, at: this.#now() });
   }
 
-  /** Remembers that an object is gone. */
+  /** Records a deletion. */
   sawGone(uid: string): void {
     this.#deleted.set(uid, this.#now());
     for (const [key, { object }] of this.#objects) if (object.metadata.uid === uid) this.#objects.delete(key);
   }
 
-  /** The newer of what a cache has and what we know; undefined if neither has it. */
+  /** The newer of the cached and the recorded state; undefined if there is neither. */
   newest(reference: ObjectReference, cached: LiveObject | undefined): LiveObject | undefined {
     const known = cached !== undefined && this.#deleted.has(cached.metadata.uid) ? undefined : cached;
     const key = objectKey(reference);
@@ -56,10 +57,10 @@ export class OwnWrites {
   }
 
   /**
-   * After this time, in milliseconds, it has to be looked again: something was believed to exist, since the reconcile began,
-   * that no cache has shown yet, and perhaps it is gone already. Undefined if there was no such thing.
+   * The time in milliseconds after which the next reconcile must run, because this one used an object that no cache shows:
+   * it may have been deleted since. Undefined if there was no such object.
    */
-  get lookAgainAfterMs(): number | undefined {
+  get requeueAfterMs(): number | undefined {
     return this.#ahead ? LAG_MS : undefined;
   }
 
@@ -68,11 +69,7 @@ export class OwnWrites {
   }
 }
 
-function keyOf({ apiVersion, kind, metadata: { name, namespace } }: LiveObject): string {
-  return objectKey({ apiVersion, kind, name, namespace });
-}
-
-/** Resource versions of one server are numbers that grow (Kubernetes API concepts, "Resource versions"); of others nothing is said. */
+/** Resource versions of one server are growing numbers (Kubernetes API concepts, "Resource versions"). */
 function isNewer(a: LiveObject, b: LiveObject): boolean {
   const [mine, theirs] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
   if (!/^\d{1,20}$/.test(mine) || !/^\d{1,20}$/.test(theirs)) return false;

@@ -1,7 +1,7 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 
-/** The controller of an object, as its owner references name it (Kubernetes, "Owners and dependents"). */
+/** The controller of an object, as its owner references name it (Kubernetes, "Owners and Dependents"). */
 export interface ControllerReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,7 +9,7 @@ export interface ControllerReference {
   readonly uid: string;
 }
 
-/** The one owner reference with `controller: true`; undefined for none, or one that is not complete. */
+/** The owner reference with `controller: true`; undefined if there is none or it is incomplete. */
 export function controllerOf(object: LiveObject): ControllerReference | undefined {
   const references: JsonValue | undefined = object.metadata["ownerReferences"];
   if (!Array.isArray(references)) return undefined;
@@ -27,13 +27,16 @@ export function controllerOf(object: LiveObject): ControllerReference | undefine
   return undefined;
 }
 
-/** `group/Kind`: a kind whatever its version. The core group is empty. */
-export function groupKind(apiVersion: string, kind: string): string {
-  const slash = apiVersion.indexOf("/");
-  return `${slash === -1 ? "" : apiVersion.slice(0, slash)}/${kind}`;
+export function isControlledBy(object: LiveObject, owner: LiveObject): boolean {
+  return controllerOf(object)?.uid === owner.metadata.uid;
 }
 
-/** The key of an object in the queue of its kind: `name`, or `namespace/name`. */
-export function keyOf(name: string, namespace: string | undefined): string {
-  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+/** The owner reference that makes an object the controller of another. */
+export function controllerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** Whether the API server has begun to delete an object. */
+export function isBeingDeleted({ metadata }: LiveObject): boolean {
+  return metadata["deletionTimestamp"] !== undefined;
 }

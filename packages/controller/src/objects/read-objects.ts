@@ -1,8 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "./context.ts";
+import { referenceOf } from "./kinds.ts";
+import { selectorText } from "./labels.ts";
 
-/** All objects of a cluster-scoped kind that have some labels: from the cache of whoever watches the kind, else from the server. */
+/** Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise live. */
 export async function listByLabels(
   context: Context,
   kind: ResourceKind,
@@ -11,13 +13,10 @@ export async function listByLabels(
 ): Promise<readonly LiveObject[]> {
   const cache = context.informers.peek(kind);
   if (cache !== undefined) return cache.list().filter((object) => hasLabels(object, labels));
-  const labelSelector = Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(",");
-  return (await context.client.list(kind, { labelSelector, signal })).items;
+  return (await context.client.list(kind, { labelSelector: selectorText(labels), signal })).items;
 }
 
-/** One object of a cluster-scoped kind, from the cache of whoever watches the kind, else from the server; undefined if there is none. */
+/** Reads an object of a cluster-scoped kind: from the cache if the kind is watched, otherwise live. */
 export async function findCached(
   context: Context,
   kind: ResourceKind,
@@ -26,20 +25,20 @@ export async function findCached(
 ): Promise<LiveObject | undefined> {
   const cache = context.informers.peek(kind);
   if (cache !== undefined) return cache.get(name);
-  return findLive(context, { apiVersion: apiVersionOf(kind), kind: kind.kind, name }, signal);
+  return findLive(context, referenceOf(kind, name), signal);
 }
 
 /**
- * One object as the server has it now; undefined if there is none, as of a name that no object can have.
+ * Reads an object from the API server; undefined if it does not exist.
  *
- * @throws {ApiError} `KindNotServed` too: of a kind that the server does not list for a moment nothing is known
+ * @throws {ApiError} also `KindNotServed`: discovery may lag, so the object may exist
  */
 export async function findLive(
-  { client }: Context,
+  { client }: Pick<Context, "client">,
   reference: ObjectReference,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  // Whoever wrote it may have to mend it; what depends on the answer, an end before all, does not wait for that.
+  // An invalid name refers to no object. Failing here would block deletions until a user fixes the name.
   if (namingProblem(reference) !== undefined) return undefined;
   try {
     return await client.get(reference, { signal });
@@ -49,31 +48,30 @@ export async function findLive(
   }
 }
 
-/** `group/version` of a kind, as objects say it. */
-export function apiVersionOf({ group, version }: ResourceKind): string {
-  return group === "" ? version : `${group}/${version}`;
-}
-
-/** An object within an object; empty if there is none. */
+/** The object at a path of field names; empty if there is none. */
 export function objectAt(object: JsonValue | undefined, ...path: readonly string[]): JsonObject {
-  let value: JsonValue | undefined = object;
-  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  const value = valueAt(object, path);
   return isObject(value) ? value : {};
 }
 
-/** A text in an object, however deep; undefined if there is none. */
+/** The text at a path of field names; undefined if there is none or it is empty. */
 export function textAt(object: JsonValue | undefined, ...path: readonly string[]): string | undefined {
-  let value: JsonValue | undefined = object;
-  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  const value = valueAt(object, path);
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A map of texts within an object, such as labels; what is no text is left out. */
+/** The map of texts at a path of field names, such as labels. Skips values of other types. */
 export function textsAt(object: JsonValue | undefined, ...path: readonly string[]): Record<string, string> {
   const texts = Object.create(null) as Record<string, string>;
   for (const [key, value] of Object.entries(objectAt(object, ...path)))
     if (typeof value === "string") texts[key] = value;
   return texts;
+}
+
+function valueAt(object: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+  let value = object;
+  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  return value;
 }
 
 function hasLabels({ metadata }: LiveObject, labels: Readonly<Record<string, string>>): boolean {

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import { type LiveObject, namingProblem, type ObjectReference } from "@xfn/kubernetes";
-import { groupKind } from "./owner.ts";
+import { groupKind } from "./kinds.ts";
 
 /**
- * The composed resources that an XR has recorded (`spec.resourceRefs`). One without a name refers to nothing: the reference
- * implementation leaves such behind. Neither does one with a name that no object can have.
+ * The composed resources that an XR has recorded (`spec.resourceRefs`). Skips entries without a name, which Crossplane
+ * leaves behind, and entries with an invalid name: neither refers to an object.
  */
 export function recordedReferences(xr: LiveObject): ObjectReference[] {
   const { spec } = xr;
@@ -18,19 +18,18 @@ export function recordedReferences(xr: LiveObject): ObjectReference[] {
   });
 }
 
-/** What refers to an object. */
 export function referenceTo(object: KubernetesObject): ObjectReference {
   const { apiVersion = "", kind = "", metadata } = object;
   const namespace = metadata?.namespace;
   return { apiVersion, kind, name: metadata?.name ?? "", ...(isText(namespace) && { namespace }) };
 }
 
-/** The same for two references to one object, in whatever version they name it. */
+/** Identifies an object in any version of its kind. */
 export function objectKey({ apiVersion, kind, namespace = "", name }: ObjectReference): string {
   return `${groupKind(apiVersion, kind)}/${namespace}/${name}`;
 }
 
-/** References as they are recorded: each object once, the last version named of it, in an order that does not change. */
+/** The references as an XR records them: one for each object, in its last version, in a stable order. */
 export function recordOf(references: Iterable<ObjectReference>): JsonObject[] {
   const byKey = new Map<string, ObjectReference>();
   for (const reference of references) byKey.set(objectKey(reference), reference);
@@ -41,9 +40,21 @@ export function recordOf(references: Iterable<ObjectReference>): JsonObject[] {
     });
 }
 
-/** An object in words. */
+/** An object in a message: `Kind namespace/name`. */
 export function describeReference({ kind, namespace, name }: ObjectReference): string {
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+/** The key of an object in the queue of its kind: `name`, or `namespace/name`. */
+export function queueKey(name: string, namespace: string | undefined): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}
+
+/** The name and the namespace of a {@link queueKey}. */
+export function parseQueueKey(key: string): { readonly name: string; readonly namespace: string | undefined } {
+  const slash = key.indexOf("/");
+  if (slash === -1) return { name: key, namespace: undefined };
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 function textOf({ apiVersion, kind, name, namespace = "" }: ObjectReference): string {

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
 
-/** Whether two JSON values are the same; the order of keys does not count. */
+/** Whether two JSON values are equal, whatever the order of keys. */
 export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {

@@ -1,31 +1,32 @@
 import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { controllerOf } from "../objects/owner.ts";
+import { COMPOSITIONS } from "../objects/kinds.ts";
+import { controllerOf, isControlledBy } from "../objects/owner.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { SelectionError } from "./selection-error.ts";
 
-// A revision does not change but in its number, and a cache gives the same object until it does: each is read once.
-const read = new WeakMap<LiveObject, Composition>();
+// A revision only changes its number, and a cache returns the same object until it does: each object is parsed once.
+const parsed = new WeakMap<LiveObject, Composition>();
 
 /**
- * The Composition that a revision is one of, as it was then.
+ * The Composition as it was at a revision. The same object for the same revision.
  *
  * @throws {SelectionError} `InvalidComposition`
  */
 export function compositionOf(revision: LiveObject): Composition {
-  const known = read.get(revision);
+  const known = parsed.get(revision);
   if (known !== undefined) return known;
   const { revision: _, ...spec } = objectAt(revision, "spec");
   const { labels, name } = revision.metadata;
   const metadata: JsonObject = { name: controllerOf(revision)?.name ?? name, ...(labels !== undefined && { labels }) };
-  const document: JsonObject = { apiVersion: revision.apiVersion, kind: "Composition", metadata, spec };
+  const document: JsonObject = { apiVersion: revision.apiVersion, kind: COMPOSITIONS.kind, metadata, spec };
   const { composition, findings } = checkComposition(documentOf(document));
   if (composition === undefined) {
-    const { message } = new CompositionError(findings.filter(({ severity }) => severity === "error"));
-    throw new SelectionError("InvalidComposition", `the revision ${name} has errors: ${message}`);
+    const cause = new CompositionError(findings.filter(({ severity }) => severity === "error"));
+    throw new SelectionError("InvalidComposition", `the revision ${name} has errors: ${cause.message}`, { cause });
   }
-  read.set(revision, composition);
+  parsed.set(revision, composition);
   return composition;
 }
 
@@ -36,13 +37,13 @@ export function numberOf(revision: LiveObject): number {
 }
 
 /**
- * The newest of a Composition's own revisions: those that it controls. Of two with one number, which is soon mended, the first by
- * name: all caches agree on it, whatever their order.
+ * The newest of the revisions that a Composition controls. Two revisions briefly have one number if two controllers overlap.
+ * Then the first name wins, so that all caches agree.
  */
 export function latestOf(composition: LiveObject, revisions: readonly LiveObject[]): LiveObject | undefined {
   let latest: LiveObject | undefined;
   for (const revision of revisions) {
-    if (controllerOf(revision)?.uid !== composition.metadata.uid || numberOf(revision) === 0) continue;
+    if (!isControlledBy(revision, composition) || numberOf(revision) === 0) continue;
     if (latest === undefined || isNewer(revision, latest)) latest = revision;
   }
   return latest;

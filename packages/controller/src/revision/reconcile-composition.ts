@@ -3,47 +3,47 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME } from "../objects/labels.ts";
-import { controllerOf } from "../objects/owner.ts";
-import { apiVersionOf, findLive, objectAt } from "../objects/read-objects.ts";
-import { adopt, isLeftOver, MANAGER } from "./adopt-revision.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME, selectorText } from "../objects/labels.ts";
+import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { findLive, objectAt } from "../objects/read-objects.ts";
+import { adoptRevision, isOrphan } from "./adopt-revision.ts";
 import { numberOf } from "./read-revision.ts";
+import { RevisionError } from "./revision-error.ts";
 import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";
 
-/** How many digits of the hash a revision's name has: seven as a rule, more when another content has the same ones. */
+/** The digits of the hash in a revision's name: seven, or more if another content has the same seven. */
 const NAME_DIGITS = [7, 16, 40] as const;
 
-const API_VERSION = apiVersionOf(COMPOSITIONS);
-
 /**
- * Keeps the revisions of compositions (seed 002; Crossplane v1.13): each content of spec and labels has one, which is never
- * changed but for its number. The one with the highest number is that of the Composition as it is now; a Composition that goes
- * back to an earlier content makes that revision the newest again. A Composition with errors has no new revision, so that
- * composites stay with the last good one, and says so in its conditions. The key is the Composition's name.
+ * Reconciles the revisions of Compositions (Crossplane v1.13, "Composition Revisions"). The key is the Composition's name.
+ *
+ * Each content of spec and labels has one revision, of which only the number ever changes. The highest number belongs to the
+ * current content, also if the Composition returns to an earlier one. A Composition with errors gets a condition and no new
+ * revision, so that composites stay with the last valid one.
  */
 export function revisionReconciler(context: Context): Reconcile {
   return async (name, signal) => {
-    // Live: a revision made of an older state would become the newest, and composites would follow it for a moment.
-    const composition = await findLive(context, { apiVersion: API_VERSION, kind: COMPOSITIONS.kind, name }, signal);
-    if (composition === undefined || composition.metadata["deletionTimestamp"] !== undefined) return undefined;
+    // Read live: a revision of a stale Composition would become the newest for a moment, and composites would follow it.
+    const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
+    if (composition === undefined || isBeingDeleted(composition)) return undefined;
     if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     const problem = problemOf(composition);
     try {
-      if (problem === undefined) await keepRevision(context, composition, signal);
+      if (problem === undefined) await ensureRevision(context, composition, signal);
     } catch (error) {
-      const isRefusal = error instanceof NoFreeName || (isApiError(error) && error.code !== "Conflict");
+      const isRefusal = error instanceof RevisionError || (isApiError(error) && error.code !== "Conflict");
       if (signal.aborted || !isRefusal) throw error;
-      const refusal = { reason: "CannotKeepRevision", message: error.message } as const;
-      await keepCondition(context, composition, refusal, signal);
+      await setCondition(context, composition, { reason: "CannotKeepRevision", message: error.message }, signal);
       throw error;
     }
-    await keepCondition(context, composition, problem, signal);
+    await setCondition(context, composition, problem, signal);
     return undefined;
   };
 }
 
-/** Why a Composition has no revision of what it says now. */
+/** Why the current content of a Composition has no revision. */
 interface Problem {
   readonly reason: "InvalidComposition" | "CannotKeepRevision";
   readonly message: string;
@@ -56,17 +56,11 @@ function problemOf(composition: LiveObject): Problem | undefined {
   return { reason: "InvalidComposition", message: new CompositionError(errors).message };
 }
 
-/** Revisions of others have every name that one of this content could have. */
-class NoFreeName extends Error {
-  override readonly name = "NoFreeName";
-}
-
-async function keepRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {
+async function ensureRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {
   const { client, events } = context;
-  const { name, uid } = composition.metadata;
-  const labelSelector = `${LABEL_COMPOSITION_NAME}=${compositionLabel(name)}`;
+  const labelSelector = selectorText({ [LABEL_COMPOSITION_NAME]: compositionLabel(composition.metadata.name) });
   const { items } = await client.list(REVISIONS, { labelSelector, signal });
-  const own = items.filter((revision) => controllerOf(revision)?.uid === uid);
+  const own = items.filter((revision) => isControlledBy(revision, composition));
   const hash = contentHash(composition);
   const same = own.find(({ metadata }) => metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash));
   const newest = Math.max(0, ...own.filter((revision) => revision !== same).map(numberOf));
@@ -76,14 +70,17 @@ async function keepRevision(context: Context, composition: LiveObject, signal: A
     const message = `revision ${numberOf(revision)} is ${revision.metadata.name}`;
     events.record(composition, { type: "Normal", reason: "CreateRevision", message });
   } else if (numberOf(same) <= newest) {
-    // The same number has another where a leader of before was late with its create.
+    // Also fixes two revisions with one number, as after a late create of an earlier leader.
     await renumber(context, same, newest + 1, signal);
     const message = `revision ${newest + 1} is ${same.metadata.name} again`;
     events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
   }
 }
 
-/** @returns undefined if the same revision was there already: an earlier try created it */
+/**
+ * @returns undefined if an earlier attempt created the same revision
+ * @throws {RevisionError}
+ */
 async function createRevision(
   context: Context,
   composition: LiveObject,
@@ -91,40 +88,32 @@ async function createRevision(
   number: number,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
+  const options = { fieldManager: FIELD_MANAGERS.composition, signal };
+  const { name: compositionName } = composition.metadata;
   for (const digits of NAME_DIGITS) {
-    const revision = revisionOf(composition, hash, revisionName(composition.metadata.name, hash, digits), number);
+    const name = revisionName(compositionName, hash, digits);
+    const revision = revisionOf(composition, hash, name, number);
     try {
-      return await context.client.create(revision, { fieldManager: MANAGER, signal });
+      return await context.client.create(revision, options);
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
     }
-    const name = revisionName(composition.metadata.name, hash, digits);
-    const existing = await findLive(context, { apiVersion: API_VERSION, kind: REVISIONS.kind, name }, signal);
-    const isOurs = existing !== undefined && controllerOf(existing)?.uid === composition.metadata.uid;
-    if (isOurs && existing.metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash)) return undefined;
-    if (existing !== undefined && isLeftOver(existing, revision, composition.metadata.name)) {
-      return adopt(context, existing, revision, signal);
-    }
+    const existing = await findLive(context, referenceOf(REVISIONS, name), signal);
+    if (existing === undefined) continue;
+    const hasHash = existing.metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash);
+    if (hasHash && isControlledBy(existing, composition)) return undefined;
+    if (isOrphan(existing, revision, compositionName)) return adoptRevision(context, existing, revision, signal);
   }
-  throw new NoFreeName(
-    `no name is free for a revision of the Composition ${composition.metadata.name}; delete the CompositionRevision ` +
-      `${revisionName(composition.metadata.name, hash, NAME_DIGITS[0])}, which is not one of its own`,
+  throw new RevisionError(
+    `no name is free for a revision of the Composition ${compositionName}; delete the CompositionRevision ` +
+      `${revisionName(compositionName, hash, NAME_DIGITS[0])}, which does not belong to it`,
   );
 }
 
 function revisionOf(composition: LiveObject, hash: string, name: string, number: number): KubernetesObject {
   const { metadata } = composition;
-  const owner: JsonObject = {
-    apiVersion: API_VERSION,
-    kind: COMPOSITIONS.kind,
-    name: metadata.name,
-    uid: metadata.uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
   return {
-    apiVersion: API_VERSION,
-    kind: REVISIONS.kind,
+    ...typeMeta(REVISIONS),
     metadata: {
       name,
       labels: {
@@ -132,13 +121,13 @@ function revisionOf(composition: LiveObject, hash: string, name: string, number:
         [LABEL_COMPOSITION_NAME]: compositionLabel(metadata.name),
         [LABEL_COMPOSITION_HASH]: hashLabel(hash),
       },
-      ownerReferences: [owner],
+      ownerReferences: [controllerReferenceTo(composition)],
     },
     spec: { ...modernSpec(objectAt(composition, "spec")), revision: number },
   };
 }
 
-/** Seed 004 writes `from` and `to`: revisions say it in one way, for all who look at them. */
+/** Replaces `from` and `to` (Crossplane design document "Resource Composition") by the names of v1, for all readers. */
 function modernSpec({ from, to, ...spec }: JsonObject): JsonObject {
   return { ...spec, ...(from !== undefined && { compositeTypeRef: from }), ...(to !== undefined && { resources: to }) };
 }
@@ -146,11 +135,11 @@ function modernSpec({ from, to, ...spec }: JsonObject): JsonObject {
 async function renumber(context: Context, revision: LiveObject, number: number, signal: AbortSignal): Promise<void> {
   const { name, resourceVersion } = revision.metadata;
   const body = { metadata: { resourceVersion }, spec: { revision: number } };
-  const reference = { apiVersion: API_VERSION, kind: REVISIONS.kind, name };
-  await context.client.patch(reference, "merge", body, { fieldManager: MANAGER, signal });
+  const options = { fieldManager: FIELD_MANAGERS.composition, signal };
+  await context.client.patch(referenceOf(REVISIONS, name), "merge", body, options);
 }
 
-async function keepCondition(
+async function setCondition(
   context: Context,
   composition: LiveObject,
   problem: Problem | undefined,
@@ -158,18 +147,18 @@ async function keepCondition(
 ): Promise<void> {
   const { client, events } = context;
   const { conditions: current } = objectAt(composition, "status");
-  const wanted =
+  const condition =
     problem === undefined
       ? ({ type: "Synced", status: "True", reason: "ReconcileSuccess" } as const)
       : ({ type: "Synced", status: "False", ...problem } as const);
-  const conditions = withConditions(current, [wanted], context.now());
+  const conditions = withConditions(current, [condition], context.now());
   if (conditions === undefined) return;
   if (problem !== undefined) {
-    const message = `no revision is made of it: ${problem.message}`;
+    const message = `cannot create a revision: ${problem.message}`;
     events.record(composition, { type: "Warning", reason: problem.reason, message });
   }
   const { name, resourceVersion } = composition.metadata;
-  const reference = { apiVersion: API_VERSION, kind: COMPOSITIONS.kind, name };
   const body = { metadata: { resourceVersion }, status: { conditions } };
-  await client.patch(reference, "merge", body, { subresource: "status", fieldManager: MANAGER, signal });
+  const options = { subresource: "status", fieldManager: FIELD_MANAGERS.composition, signal } as const;
+  await client.patch(referenceOf(COMPOSITIONS, name), "merge", body, options);
 }

@@ -2,10 +2,10 @@ import { type Composition, CompositionError, checkComposition, documentOf } from
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { COMPOSITE_MANAGER } from "../objects/composite-intent.ts";
 import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
-import { LABEL_COMPOSITION_NAME } from "../objects/labels.ts";
+import { LABEL_COMPOSITION_NAME, selectorText } from "../objects/labels.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
@@ -13,26 +13,28 @@ import { compositionOf, latestOf } from "./read-revision.ts";
 import { compositionLabel } from "./revision-name.ts";
 import { SelectionError } from "./selection-error.ts";
 
-/** What a composite resource is composed with. */
+/** The revision that a composite resource is composed with. */
 export interface SelectedRevision {
-  /** The Composition as it was at that revision: the same object for as long as the revision is the same. */
+  /** The Composition as it was at that revision: the same object while the revision is the same. */
   readonly composition: Composition;
   readonly revision: LiveObject;
   /**
-   * What is to be merged into the composite's spec, so that it says what was selected (`compositionRef`,
-   * `compositionRevisionRef`, `compositionUpdatePolicy`). Empty if it says so already.
+   * The fields to merge into the composite's spec, so that it records the selection: `compositionRef`,
+   * `compositionRevisionRef` and `compositionUpdatePolicy`. Empty if it does already.
    */
   readonly changes: JsonObject;
 }
 
 /**
- * The revision that a composite resource is composed with: of the composition that its definition enforces, else of the one
- * that it names, else of its definition's default, else of one that is for its kind and has the labels of
- * `spec.compositionSelector`. With the update policy Manual the revision that it names already, else the newest that has the
- * labels of `spec.compositionRevisionSelector`. Writes nothing.
+ * Selects the revision that a composite resource is composed with. Writes nothing.
  *
- * @throws {SelectionError} where there is none
- * @throws {ApiError} if something that no cache has cannot be read
+ * The Composition is the first of: the one that the definition enforces, the one that the composite names, the definition's
+ * default, and the first one by name that has the composite's kind and the labels of `spec.compositionSelector`. With the
+ * update policy Manual, the revision that the composite names stays selected. Otherwise it is the newest revision with the
+ * labels of `spec.compositionRevisionSelector`.
+ *
+ * @throws {SelectionError} if there is none
+ * @throws {ApiError} if an object that no cache has cannot be read
  */
 export async function selectRevision(
   context: Context,
@@ -65,7 +67,7 @@ async function pinnedRevision(
   const name = textAt(xr, "spec", "compositionRevisionRef", "name");
   if (name === undefined) return undefined;
   const revision = await findCached(context, REVISIONS, name, signal);
-  // Where the definition enforces a composition, what else the composite names does not matter.
+  // An enforced Composition overrides the composite's references, also dangling ones.
   if (revision !== undefined || definition.spec.enforcedCompositionRef !== undefined) return revision;
   throw new SelectionError(
     "RevisionNotFound",
@@ -74,19 +76,20 @@ async function pinnedRevision(
 }
 
 /**
- * A revision of another composition, if somebody chose it: to put ours in its place would be overwritten in turn, by the claim or
- * by whoever chose. One that we selected ourselves is what is left of the composition before.
+ * Refuses a revision of another Composition that a user or a claim chose: they would restore it after each write. A revision
+ * that the controller selected itself is left from an earlier Composition and can be replaced.
  */
 function refuseChosen(xr: LiveObject, revision: LiveObject, composition: string): void {
-  const others = fieldsOf(xr, (manager) => manager !== COMPOSITE_MANAGER);
+  const others = fieldsOf(xr, (manager) => manager !== FIELD_MANAGERS.composite);
   if (objectAt(others, "f:spec")["f:compositionRevisionRef"] === undefined) return;
   throw new SelectionError(
     "Incompatible",
-    `spec.compositionRevisionRef: ${revision.metadata.name} is not a revision of the Composition ${composition}, which this composite is to have; name one that is, or none`,
+    `spec.compositionRevisionRef: ${revision.metadata.name} is not a revision of the Composition ${composition}, ` +
+      "which this composite uses; name one that is, or none",
   );
 }
 
-/** A revision that is restored from a backup may have lost its owner: the label says whose it is, too. */
+/** A revision that was restored from a backup may lack its owner, so its label counts too. */
 function belongsTo(revision: LiveObject, composition: string): boolean {
   const owner = controllerOf(revision);
   if (owner !== undefined) return owner.name === composition;
@@ -101,13 +104,12 @@ async function compositionByLabels(context: Context, xr: LiveObject, signal?: Ab
   const labels = textsAt(xr, "spec", "compositionSelector", "matchLabels");
   const found = await listByLabels(context, COMPOSITIONS, labels, signal);
   const names = found.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name);
-  // The first by name, so that a reconcile that is tried again chooses the same one.
+  // Sorted, so that a retry selects the same one.
   const first = names.toSorted((a, b) => (a < b ? -1 : 1))[0];
   if (first !== undefined) return first;
-  const wanted = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   throw new SelectionError(
     "NoComposition",
-    `there is no Composition for ${xr.kind} of ${xr.apiVersion}${wanted.length === 0 ? "" : ` with the labels ${wanted.join(", ")}`}; ` +
+    `there is no Composition for ${xr.kind} of ${xr.apiVersion}${withLabels(labels)}; ` +
       "create one, or name one in spec.compositionRef",
   );
 }
@@ -131,16 +133,19 @@ async function newestRevision(
   const { findings } = checkComposition(documentOf(composition));
   const errors = findings.filter(({ severity }) => severity === "error");
   if (errors.length > 0) {
-    const { message } = new CompositionError(errors);
-    throw new SelectionError("InvalidComposition", `the Composition ${name} has errors: ${message}`);
+    const cause = new CompositionError(errors);
+    throw new SelectionError("InvalidComposition", `the Composition ${name} has errors: ${cause.message}`, { cause });
   }
-  const wanted = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   throw new SelectionError(
     "NoRevision",
-    wanted.length === 0
+    Object.keys(labels).length === 0
       ? `the Composition ${name} has no revision yet`
-      : `the Composition ${name} has no revision with the labels ${wanted.join(", ")}, which spec.compositionRevisionSelector asks for`,
+      : `the Composition ${name} has no revision${withLabels(labels)}, which spec.compositionRevisionSelector selects`,
   );
+}
+
+function withLabels(labels: Readonly<Record<string, string>>): string {
+  return Object.keys(labels).length === 0 ? "" : ` with the labels ${selectorText(labels).replaceAll(",", ", ")}`;
 }
 
 function requireKind(found: LiveObject, xr: LiveObject): void {
@@ -148,7 +153,8 @@ function requireKind(found: LiveObject, xr: LiveObject): void {
   const apiVersion = typeText(found, "apiVersion");
   throw new SelectionError(
     "Incompatible",
-    `the ${found.kind} ${found.metadata.name} is for ${typeText(found, "kind")} of ${apiVersion}, not for ${xr.kind} of ${xr.apiVersion}; name another`,
+    `the ${found.kind} ${found.metadata.name} is for ${typeText(found, "kind")} of ${apiVersion}, ` +
+      `not for ${xr.kind} of ${xr.apiVersion}; name another`,
   );
 }
 
@@ -157,7 +163,7 @@ function isFor(found: LiveObject, xr: LiveObject): boolean {
   return typeText(found, "apiVersion") === xr.apiVersion && typeText(found, "kind") === xr.kind;
 }
 
-// Seed 004 writes `from`.
+// Crossplane's design document "Resource Composition" names the field `from`.
 function typeText(found: LiveObject, field: string): string {
   return textAt(found, "spec", "compositeTypeRef", field) ?? textAt(found, "spec", "from", field) ?? "";
 }

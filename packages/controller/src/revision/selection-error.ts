@@ -1,28 +1,30 @@
-/** Why there is no revision to compose a composite resource with. */
+/** Why no revision can be selected for a composite resource. */
 export type SelectionErrorCode =
-  /** The composite names no composition, and none is for its kind and has the labels it asks for. */
+  /** The composite names no Composition, and none has its kind and the labels that it selects. */
   | "NoComposition"
-  /** It names a composition that is not there. */
+  /** The Composition that it names does not exist. */
   | "CompositionNotFound"
-  /** It names a composition or revision that is for another kind. */
+  /** The Composition or revision that it names is for another kind. */
   | "Incompatible"
-  /** The composition has no revision yet, or none with the labels that the composite asks for. */
+  /** The Composition has no revision yet, or none with the labels that the composite selects. */
   | "NoRevision"
-  /** It names a revision that is not there. */
+  /** The revision that it names does not exist. */
   | "RevisionNotFound"
-  /** The composition, or the revision, has errors: the message names the fields. */
+  /** The Composition or the revision has errors; the message names the fields. */
   | "InvalidComposition";
 
-/**
- * A composite resource for which no revision can be selected. The message says what to do. Trying again helps only when
- * something has changed; what can mend it is watched.
- */
+/** A composite resource for which no revision can be selected. The controller watches what can fix it. */
 export class SelectionError extends Error {
   override readonly name = "SelectionError";
   readonly code: SelectionErrorCode;
 
-  constructor(code: SelectionErrorCode, message: string) {
-    super(message);
+  constructor(code: SelectionErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
+  }
+
+  /** Whether the same selection may succeed later: the revision of a new Composition follows within moments. */
+  get retryable(): boolean {
+    return this.code === "NoRevision";
   }
 }

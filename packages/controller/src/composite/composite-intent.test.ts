@@ -2,7 +2,8 @@ import { documentOf, parseComposition } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { COMPOSITE_MANAGER, compositeIntent, statusIntent } from "./composite-intent.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { compositeIntent, statusIntent } from "./composite-intent.ts";
 
 const composition = (spec: JsonObject = {}): ReturnType<typeof parseComposition> =>
   parseComposition(
@@ -26,7 +27,7 @@ function xr(fields: JsonObject, owned: JsonObject = {}, subresource = ""): LiveO
       resourceVersion: "1",
       managedFields: [
         {
-          manager: COMPOSITE_MANAGER,
+          manager: FIELD_MANAGERS.composite,
           operation: "Apply",
           apiVersion: "example.org/v1",
           fieldsV1: owned,
@@ -38,8 +39,8 @@ function xr(fields: JsonObject, owned: JsonObject = {}, subresource = ""): LiveO
   };
 }
 
-const intent = (of: LiveObject, wanted?: KubernetesObject, changes: JsonObject = {}, spec: JsonObject = {}) =>
-  compositeIntent({ xr: of, composition: composition(spec), wanted, changes, references: [] });
+const intent = (of: LiveObject, desired?: KubernetesObject, changes: JsonObject = {}, spec: JsonObject = {}) =>
+  compositeIntent({ xr: of, composition: composition(spec), desired, changes, references: [] });
 
 test("a new XR gets our finalizer, the label of its tree and what was selected", () => {
   expect(intent(xr({ spec: { size: 1 } }), undefined, { compositionRef: { name: "c" } })).toEqual({
@@ -61,8 +62,8 @@ test("an XR that is part of a tree keeps the label of its root, which is not our
 
 test("what a function returns as it was given is not taken over; what it changes is", () => {
   const observed = { spec: { size: 1, nested: { a: 1, b: 2 }, list: [1] }, metadata: { labels: { team: "x" } } };
-  const wanted = { ...xr(observed), spec: { size: 1, nested: { a: 1, b: 3 }, list: [1] } };
-  const { spec, metadata } = intent(xr(observed), wanted);
+  const desired = { ...xr(observed), spec: { size: 1, nested: { a: 1, b: 3 }, list: [1] } };
+  const { spec, metadata } = intent(xr(observed), desired);
   expect(spec).toEqual({ nested: { b: 3 } });
   expect(metadata?.labels).toEqual({ "crossplane.io/composite": "xr" });
 });
@@ -87,7 +88,7 @@ test("where nothing is desired of the XR it stays as functions have left it", ()
 });
 
 test("a function cannot set what says whose the XR is, what it has composed, or who holds it", () => {
-  const wanted = {
+  const desired = {
     metadata: {
       name: "xr",
       finalizers: ["mine"],
@@ -97,7 +98,7 @@ test("a function cannot set what says whose the XR is, what it has composed, or 
     },
     spec: { resourceRefs: [{ name: "forged" }], claimRef: { name: "stolen" }, ok: 1 },
   };
-  const { spec, metadata } = intent(xr({}), wanted);
+  const { spec, metadata } = intent(xr({}), desired);
   expect(spec).toEqual({ ok: 1 });
   expect(metadata).toEqual({
     name: "xr",
@@ -125,8 +126,8 @@ test("an XR without a place for its connection secret has one in the namespace t
 });
 
 test("of the status a function sets all but conditions and the time of publishing", () => {
-  const wanted = { status: { endpoint: "e", conditions: [], connectionDetails: { lastPublishedTime: "never" } } };
-  expect(statusIntent(xr({}), wanted)).toEqual({ endpoint: "e" });
+  const desired = { status: { endpoint: "e", conditions: [], connectionDetails: { lastPublishedTime: "never" } } };
+  expect(statusIntent(xr({}), desired)).toEqual({ endpoint: "e" });
   const owned = { "f:status": { "f:endpoint": {}, "f:conditions": {} } };
   const has = xr({ status: { endpoint: "e", conditions: [], users: "u" } }, owned, "status");
   expect(statusIntent(has, undefined)).toEqual({ endpoint: "e" });

@@ -1,44 +1,41 @@
 import { type Composition, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import { appliedFields, owns, project } from "./applied-fields.ts";
-import { FINALIZER_COMPOSITE } from "./labels.ts";
-import { objectAt } from "./read-objects.ts";
-import { recordOf } from "./references.ts";
-import { sameJson } from "./same-json.ts";
+import { appliedFields, owns, project } from "../objects/applied-fields.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FINALIZER_COMPOSITE } from "../objects/finalizers.ts";
+import { objectAt } from "../objects/read-objects.ts";
+import { recordOf } from "../objects/references.ts";
+import { sameJson } from "../objects/same-json.ts";
 
-/** The field manager of everything that we apply to XRs. */
-export const COMPOSITE_MANAGER = "apiextensions.crossplane.io/composite";
-
-/** Fields of an XR's spec that say what it is, whatever a function says. */
-const OURS: readonly string[] = ["resourceRefs", "claimRef"];
-/** Fields that say what was selected: ours until a user writes them. */
+/** Fields of an XR's spec that functions cannot set. */
+const RESERVED: readonly string[] = ["resourceRefs", "claimRef"];
+/** Fields with the selected revision. The controller owns them until a user writes them. */
 const SELECTION: readonly string[] = ["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"];
 const LABELS: readonly string[] = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
 
-/** What {@link compositeIntent} is given. */
+/** Input of {@link compositeIntent}. */
 export interface CompositeIntentInput {
   readonly xr: LiveObject;
   readonly composition: Composition;
-  /** What templates and functions desire of the XR; absent: it is left as it is. */
-  readonly wanted: KubernetesObject | undefined;
-  /** What selection has to say in the spec. */
+  /** The XR as templates and functions desire it. Absent: the fields of the last reconcile stay. */
+  readonly desired: KubernetesObject | undefined;
+  /** The fields of the spec that record the selected revision. */
   readonly changes: JsonObject;
   readonly references: Iterable<ObjectReference>;
 }
 
 /**
- * What we apply to an XR, status apart: our finalizer, the label of its tree, what was selected, what it has composed, and of
- * spec, labels and annotations what functions desire. Everything else that a function says of its metadata is overridden by
- * being left out.
+ * The intent that the controller applies to an XR, without its status: the finalizer, the label of the tree, the selected
+ * revision, the references, and the desired spec, labels and annotations. Other metadata of a function is left out.
  */
 export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
-  const { xr, wanted, changes } = input;
-  const owned = appliedFields(xr, COMPOSITE_MANAGER, "");
+  const { xr, desired, changes } = input;
+  const owned = appliedFields(xr, FIELD_MANAGERS.composite, "");
   const spec = {
-    ...(wanted === undefined
-      ? without(ownedPart(xr, owned, "spec"), OURS)
-      : changed(without(objectAt(wanted, "spec"), OURS), objectAt(xr, "spec"), child(owned, "spec"))),
+    ...(desired === undefined
+      ? without(ownedPart(xr, owned, "spec"), RESERVED)
+      : changed(without(objectAt(desired, "spec"), RESERVED), objectAt(xr, "spec"), child(owned, "spec"))),
     ...picked(ownedPart(xr, owned, "spec"), SELECTION),
     ...secretReference(input, owned),
     ...changes,
@@ -46,10 +43,10 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   };
   const metadataOwned = child(owned, "metadata");
   const part = (field: "labels" | "annotations"): JsonObject =>
-    wanted === undefined
+    desired === undefined
       ? without(objectAt(ownedPart(xr, owned, "metadata"), field), LABELS)
       : changed(
-          without(objectAt(wanted, "metadata", field), LABELS),
+          without(objectAt(desired, "metadata", field), LABELS),
           objectAt(xr, "metadata", field),
           child(metadataOwned, field),
         );
@@ -71,28 +68,28 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
 }
 
 /**
- * What we apply to an XR's status besides its conditions: what functions desire. While they could not be asked, and where they
- * desire nothing of the XR, it stays as they have left it.
+ * The intent for an XR's status, without its conditions: what functions desire. Without a desired XR, as after a failed run,
+ * the fields of the last reconcile stay.
  */
-export function statusIntent(xr: LiveObject, wanted: KubernetesObject | undefined): JsonObject {
-  const owned = appliedFields(xr, COMPOSITE_MANAGER, "status");
+export function statusIntent(xr: LiveObject, desired: KubernetesObject | undefined): JsonObject {
+  const owned = appliedFields(xr, FIELD_MANAGERS.composite, "status");
   const status =
-    wanted === undefined
+    desired === undefined
       ? ownedPart(xr, owned, "status")
-      : changed(without(objectAt(wanted, "status"), STATUS_OURS), objectAt(xr, "status"), child(owned, "status"));
-  return without(status, STATUS_OURS);
+      : changed(without(objectAt(desired, "status"), RESERVED_STATUS), objectAt(xr, "status"), child(owned, "status"));
+  return without(status, RESERVED_STATUS);
 }
 
-/** `connectionDetails` tells when they were published. */
-const STATUS_OURS: readonly string[] = ["conditions", "connectionDetails"];
+/** Fields of a status that functions cannot set. `connectionDetails` has the time of publishing. */
+const RESERVED_STATUS: readonly string[] = ["conditions", "connectionDetails"];
 
-/** A list that says nothing is written only where one stands. */
+/** An empty list is written only to replace another. */
 function record({ xr, references }: CompositeIntentInput): JsonObject {
   const resourceRefs = recordOf(references);
   return resourceRefs.length > 0 || objectAt(xr, "spec")["resourceRefs"] !== undefined ? { resourceRefs } : {};
 }
 
-/** Where the connection secret goes that an XR names no place for, if its Composition has a namespace for them. */
+/** The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets. */
 function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonObject | undefined): JsonObject {
   const field = "writeConnectionSecretToRef";
   const existing = objectAt(xr, "spec")[field];
@@ -102,20 +99,20 @@ function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonO
 }
 
 /**
- * Of what is desired the fields that are another's value, or ours already. Functions tend to return what they were given: if all
- * of that became ours, nobody could ever take a field of it away again.
+ * The desired fields that differ from the live object, or that the controller owns already. Functions tend to return their whole
+ * input: if the controller owned all of it, no user could ever remove a field.
  */
-function changed(wanted: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
+function changed(desired: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
   const result = Object.create(null) as JsonObject;
-  for (const key of Object.keys(wanted)) {
-    const value = wanted[key] as JsonValue;
+  for (const key of Object.keys(desired)) {
+    const value = desired[key] as JsonValue;
     const there = Object.hasOwn(live, key) ? live[key] : undefined;
-    const ours = child(owned, key);
-    const whole = ours !== undefined && Object.keys(ours).every((name) => name === ".");
-    if (isObject(value) && isObject(there) && !whole) {
-      const part = changed(value, there, ours);
+    const fields = child(owned, key);
+    const isWhole = fields !== undefined && Object.keys(fields).every((name) => name === ".");
+    if (isObject(value) && isObject(there) && !isWhole) {
+      const part = changed(value, there, fields);
       if (Object.keys(part).length > 0) result[key] = part;
-    } else if (ours !== undefined || !sameJson(value, there)) result[key] = value;
+    } else if (fields !== undefined || !sameJson(value, there)) result[key] = value;
   }
   return result;
 }
@@ -140,9 +137,9 @@ function picked(object: JsonObject, fields: readonly string[]): JsonObject {
   return filtered(object, (field) => fields.includes(field));
 }
 
-function filtered(object: JsonObject, keep: (field: string) => boolean): JsonObject {
+function filtered(object: JsonObject, isIncluded: (field: string) => boolean): JsonObject {
   const result = Object.create(null) as JsonObject;
-  for (const field of Object.keys(object)) if (keep(field)) result[field] = object[field] as JsonValue;
+  for (const field of Object.keys(object)) if (isIncluded(field)) result[field] = object[field] as JsonValue;
   return result;
 }
 

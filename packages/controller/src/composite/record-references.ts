@@ -1,0 +1,64 @@
+import { ApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { referenceTo } from "../objects/references.ts";
+import type { Applicable } from "./apply-composed.ts";
+import { type CompositeIntentInput, compositeIntent } from "./composite-intent.ts";
+import type { ObservedComposed } from "./observe-composed.ts";
+import { applyChanged, type ReconcileContext, readLive } from "./reconcile-context.ts";
+
+/** Input of {@link recordReferences}. */
+export interface RecordInput extends Omit<CompositeIntentInput, "xr" | "references"> {
+  readonly observed: ObservedComposed;
+  readonly resources: readonly Applicable[];
+  /** The objects to delete after this write. */
+  readonly undesired: readonly LiveObject[];
+}
+
+/**
+ * Writes the XR: its finalizer, its references, the selected revision, and what functions desire of it.
+ *
+ * @throws {ApiError} `Conflict` if the XR has changed since it was read. Otherwise two processes could remove each other's
+ *   references, and leave objects that no reconcile finds
+ */
+export async function recordReferences(context: ReconcileContext, input: RecordInput): Promise<void> {
+  const { observed, resources, undesired, ...rest } = input;
+  const { xr } = context;
+  const references = [...observed.references, ...resources.map(({ intent }) => referenceTo(intent))];
+  await watchKinds(context, references);
+  const intent = compositeIntent({ ...rest, xr, references });
+  const { object, written } = await applyChanged(context, intent, xr, {
+    fieldManager: FIELD_MANAGERS.composite,
+    onlyIfUnchanged: true,
+  });
+  context.xr = object;
+  if (written) return;
+  const deletes = undesired.some((one) => !isBeingDeleted(one) && isControlledBy(one, xr));
+  if (deletes || resources.some((one) => one.observed === undefined)) await requireFresh(context);
+}
+
+/** Starts the watches before the objects exist, so that no event of theirs is missed. */
+async function watchKinds(
+  { client, composed, memory }: ReconcileContext,
+  references: readonly ObjectReference[],
+): Promise<void> {
+  const kinds = await Promise.all(
+    references.map(({ apiVersion, kind }) => client.kind(apiVersion, kind).catch(() => undefined)),
+  );
+  composed?.watch(
+    memory.uid,
+    kinds.filter((kind) => kind !== undefined),
+  );
+}
+
+/**
+ * A create needs its reference on the server, not only in a cached copy; a delete needs the current XR to lack the entry.
+ *
+ * @throws {ApiError} `Conflict`
+ */
+async function requireFresh(context: ReconcileContext): Promise<void> {
+  const { xr } = context;
+  const live = await readLive(context, referenceTo(xr));
+  if (live?.metadata.uid === xr.metadata.uid && live.metadata.resourceVersion === xr.metadata.resourceVersion) return;
+  throw new ApiError("Conflict", `${xr.kind} ${xr.metadata.name} has changed since it was read`);
+}

@@ -1,0 +1,19 @@
+/**
+ * The field managers of the controllers (Kubernetes, "Server-Side Apply"): one for each writer of an object. Crossplane v1.13
+ * uses these names, so that its objects can be taken over without a conflict.
+ */
+export const FIELD_MANAGERS = {
+  /** Leases, events, and whatever names no other manager. */
+  program: "xfn-controller",
+  composed: "apiextensions.crossplane.io/composed",
+  composite: "apiextensions.crossplane.io/composite",
+  /** Writes composites from claims, and claims from composites. */
+  claim: "apiextensions.crossplane.io/claim",
+  /** CRDs and roles of definitions, and the definitions' status. */
+  definition: "apiextensions.crossplane.io/definition",
+  /** Revisions, and the status of Compositions. */
+  composition: "apiextensions.crossplane.io/composition",
+  connectionSecret: "apiextensions.crossplane.io/connection",
+  /** The CRDs that the controller installs at start. */
+  install: "apiextensions.crossplane.io/install",
+} as const;

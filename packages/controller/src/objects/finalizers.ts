@@ -1,0 +1,19 @@
+import type { KubernetesObject } from "@xfn/functionio";
+
+// Finalizers, with the names of Crossplane v1.13.
+export const FINALIZER_COMPOSITE = "composite.apiextensions.crossplane.io";
+export const FINALIZER_CLAIM = "finalizer.apiextensions.crossplane.io";
+/** On a definition that offers claims. */
+export const FINALIZER_OFFERED = "offered.apiextensions.crossplane.io";
+/** On every definition. */
+export const FINALIZER_DEFINED = "defined.apiextensions.crossplane.io";
+
+// Kubernetes records the deletion policy of an object as a finalizer ("Garbage Collection", cascading deletion).
+export const FINALIZER_FOREGROUND = "foregroundDeletion";
+export const FINALIZER_ORPHAN = "orphan";
+
+/** `metadata.finalizers` of an object. */
+export function finalizersOf({ metadata }: KubernetesObject): string[] {
+  const finalizers = metadata?.["finalizers"];
+  return (Array.isArray(finalizers) ? finalizers : []).filter((one) => typeof one === "string");
+}
