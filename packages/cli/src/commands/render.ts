@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { usageError } from "../errors/cli-error.ts";
-import type { RenderOptions } from "../render/render.ts";
+import type { RenderOptions } from "../render/render-options.ts";
 import { type CommandContext, repeated } from "./command-context.ts";
 import { addRunnerOptions, pullOption } from "./shared-options.ts";
 
@@ -112,7 +112,7 @@ function checkRunnerFlags(raw: RawOptions): void {
       ["--runner-key", raw.runnerKey],
       ["--runner-server-name", raw.runnerServerName],
     ]);
-    if (flag !== undefined) throw usageError(`${flag} is about a runner, which is not given: --runner ENDPOINT`);
+    if (flag !== undefined) throw usageError(`${flag} requires --runner ENDPOINT`);
     return;
   }
   const flag = given([
@@ -127,7 +127,7 @@ function checkRunnerFlags(raw: RawOptions): void {
 
 /** A file alone asks for a trace as well, in the form of its name. */
 function traceOptions({ trace, traceFile }: RawOptions): Pick<RenderOptions, "trace"> {
-  if (traceFile === "-") throw usageError("--trace-file takes the name of a file: stdout is for what is rendered");
+  if (traceFile === "-") throw usageError("--trace-file requires the name of a file: stdout is for the rendered objects");
   if (trace !== undefined || traceFile === undefined) return {};
   return { trace: TRACE_FORMS.find((form) => traceFile.endsWith(`.${form}`)) ?? "text" };
 }

@@ -6,10 +6,10 @@ import { asInputError, documentsOf, InputError, place, STDIN, sourceName } from 
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 
 /**
- * The Composition of a file that may hold other documents too (its definition, the XR, functions). Relative `oci:` images
- * are made absolute, as seen from the file.
+ * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes relative `oci:`
+ * images absolute, relative to the file.
  *
- * @param check - what else to hold it against; its findings are warnings
+ * @param check - a further check; its findings are warnings
  * @throws InputError
  */
 export async function readComposition(
@@ -21,9 +21,9 @@ export async function readComposition(
   const compositions = documents.filter(({ value }) => isObject(value) && value["kind"] === "Composition");
   const [first, second] = compositions;
   const document = first ?? (documents.length === 1 ? documents[0] : undefined);
-  if (document === undefined) throw new InputError(`${sourceName(path)} holds no document of kind Composition`);
+  if (document === undefined) throw new InputError(`${sourceName(path)} has no document of kind Composition`);
   if (second !== undefined) {
-    throw new InputError(`${sourceName(path)} holds ${compositions.length} Compositions; render needs to know which`, {
+    throw new InputError(`${sourceName(path)} has ${compositions.length} Compositions; render takes one`, {
       details: compositions.map(place),
     });
   }

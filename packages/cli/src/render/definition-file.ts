@@ -3,30 +3,30 @@ import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, place, sourceName } from "@xfn/input";
 
-/** What `--xrd` adds to a render. */
+/** An XR after `--xrd`. */
 export interface DefinedComposite {
   /** The XR with the defaults of its version. */
   readonly composite: JsonObject;
-  /** The connection details that XRs of this kind publish. Undefined: any. */
+  /** The connection details that XRs of this kind publish. Absent: any. */
   readonly connectionKeys?: readonly string[];
 }
 
 const KIND = "CompositeResourceDefinition";
 
 /**
- * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may hold other documents,
- * and the definitions of other kinds, too.
+ * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may contain other documents, and
+ * definitions of other kinds.
  *
- * @throws InputError where there is no definition, none of the XR's kind, or one that is wrong
+ * @throws InputError if no definition is of the XR's kind, or the definition is invalid
  */
 export async function applyDefinition(path: string, composite: JsonObject): Promise<DefinedComposite> {
   const documents = await documentsOfAll(path);
   const definitions = documents.filter(({ value }) => isObject(value) && value["kind"] === KIND);
   const [only, ...others] = definitions;
-  if (only === undefined) throw new InputError(`${sourceName(path)} holds no document of kind ${KIND} (--xrd)`);
+  if (only === undefined) throw new InputError(`${sourceName(path)} has no document of kind ${KIND} (--xrd)`);
   const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
   if (definition === undefined) {
-    throw new InputError(`${sourceName(path)} holds no ${KIND} of the composite resource's kind (--xrd)`, {
+    throw new InputError(`${sourceName(path)} has no ${KIND} of the composite resource's kind (--xrd)`, {
       details: definitions.map(place),
     });
   }

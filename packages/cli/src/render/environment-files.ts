@@ -4,9 +4,9 @@ import { documentsByFile, InputError, place, sourceName } from "@xfn/input";
 const KIND = "EnvironmentConfig";
 
 /**
- * The EnvironmentConfigs of `--environment`: files or folders.
+ * Reads the EnvironmentConfigs of the files and folders of `--environment`.
  *
- * @throws InputError for a document of another kind, or two of one name
+ * @throws InputError for a document of another kind, and for two of one name
  */
 export async function readEnvironment(paths: readonly string[]): Promise<readonly JsonObject[]> {
   const configs = new Map<string, JsonObject>();
@@ -15,7 +15,7 @@ export async function readEnvironment(paths: readonly string[]): Promise<readonl
       for (const document of documents) {
         const { value } = document;
         if (!isObject(value) || value["kind"] !== KIND) {
-          throw new InputError(`${sourceName(file)} holds something else than ${KIND} objects (--environment)`, {
+          throw new InputError(`--environment ${sourceName(file)}: expected only ${KIND} objects`, {
             details: [place(document)],
           });
         }
@@ -26,7 +26,7 @@ export async function readEnvironment(paths: readonly string[]): Promise<readonl
           });
         }
         if (configs.has(name)) {
-          throw new InputError(`there are two ${KIND}s of the name ${JSON.stringify(name)}`, {
+          throw new InputError(`two ${KIND}s have the name ${JSON.stringify(name)}`, {
             details: [place(document)],
           });
         }

@@ -5,7 +5,7 @@ import { documentsByFile, InputError, place } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 
-/** What a `Function` document says about the step of its name. */
+/** The overrides of a `Function` document, for the step with its name. */
 export interface FunctionOverride {
   readonly name: string;
   readonly image?: string;
@@ -20,8 +20,9 @@ const PULL_POLICIES: readonly PullPolicy[] = ["IfNotPresent", "Always", "Never"]
 /**
  * Reads FUNCTIONS: a file or folder of `Function` documents (pkg.crossplane.io), as `crossplane render` takes it.
  *
- * @param annotations - `KEY=VALUE` of `-a`, put on every function
- * @throws InputError, or `Usage` for a runtime that FunctionIO has no use for
+ * @param annotations - `KEY=VALUE` of `-a`, for every Function
+ * @throws InputError
+ * @throws CliError `Usage` for a runtime that FunctionIO does not support
  */
 export async function readFunctions(
   path: string,
@@ -33,7 +34,7 @@ export async function readFunctions(
   );
   const names = overrides.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new InputError(`${path} holds two Functions of the name ${twice}`);
+  if (twice !== undefined) throw new InputError(`${path} has two Functions named ${twice}`);
   return overrides;
 }
 
@@ -72,7 +73,7 @@ function readFunction(
 }
 
 function checkRuntime(runtime: string | undefined, name: string): void {
-  // "Docker" asks for a container, and gets one of ours.
+  // "Docker" asks for a container; xfn starts one without Docker.
   if (runtime === undefined || runtime === "Docker") return;
   if (runtime === "Development") {
     throw usageError(
@@ -89,7 +90,7 @@ function policy(value: string | undefined, name: string): PullPolicy | undefined
   const found = PULL_POLICIES.find((each) => each === value);
   if (found === undefined)
     throw new InputError(
-      `Function ${name}: the pull policy ${JSON.stringify(value)} is none of ${PULL_POLICIES.join(", ")}`,
+      `Function ${name}: the pull policy must be one of ${PULL_POLICIES.join(", ")}, not ${JSON.stringify(value)}`,
     );
   return found;
 }
@@ -106,10 +107,9 @@ function text(value: JsonValue | undefined): string | undefined {
 }
 
 /**
- * The steps with what FUNCTIONS and `--pull` say. A Function concerns the step of the same name: its package takes the place
- * of the step's image.
+ * Applies FUNCTIONS and `--pull` to the steps. The package of a Function replaces the image of the step with the same name.
  *
- * @param onUnused - told the name of each Function that no step has
+ * @param onUnused - called with the name of each Function that no step has
  */
 export function overrideSteps(
   steps: readonly CompositionFunction[],

@@ -1,22 +1,22 @@
 import { readFileSync, statSync } from "node:fs";
 
-// Compositions are a few KiB. What is larger is only read once, by the parser.
+// Compositions are a few KiB. Larger files are read once, by the parser.
 const MAX_BYTES = 1024 * 1024;
 
-/** A key `functions`, on a line that is no comment. */
+/** A key `functions`, on a line that is not a comment. */
 const FUNCTIONS = /^(?![ \t]*#).*?\bfunctions["']?[ \t]*:/m;
 
 /**
- * Whether a Composition's file seems to have functions. It is a hint, taken before the parser is loaded, so that
- * containers can be prepared meanwhile: what it says is not relied upon.
+ * Guesses whether a Composition's file has functions, before the parser is loaded, so that containers can be prepared meanwhile. A
+ * wrong guess costs time only.
  */
 export function mentionsFunctions(file: string): boolean {
   try {
     const stat = statSync(file);
-    // A pipe can be read but once.
+    // A pipe can be read only once.
     return stat.isFile() && stat.size <= MAX_BYTES && FUNCTIONS.test(readFileSync(file, "utf8"));
   } catch {
-    // Whoever reads it in earnest says what is wrong.
+    // The parser reads the file again and reports the error.
     return false;
   }
 }

@@ -5,13 +5,13 @@ import { usageError } from "../errors/cli-error.ts";
 import { readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
 import { overrideSteps, readFunctions } from "./functions-file.ts";
-import type { RenderFiles, RenderOptions } from "./render.ts";
+import type { RenderFiles, RenderOptions } from "./render-options.ts";
 
-/** What a render is made of, read from files. */
+/** The input of a render, read from files. */
 export interface RenderInputs {
   readonly composite: JsonObject;
   readonly composition: Composition;
-  /** Composed resources that exist. */
+  /** Existing composed resources. */
   readonly observed: readonly JsonValue[];
   /** The EnvironmentConfigs from which the Composition selects. */
   readonly environmentConfigs?: readonly JsonObject[];
@@ -20,8 +20,9 @@ export interface RenderInputs {
 /**
  * Reads the files of `xfn render`.
  *
- * @param onWarning - told of what is suspicious but usable
- * @throws CliError `Usage` or `Input`
+ * @param onWarning - called for each warning
+ * @throws CliError `Usage`
+ * @throws InputError
  */
 export async function readInputs(
   files: RenderFiles,
@@ -33,35 +34,35 @@ export async function readInputs(
   if (paths.filter((path) => path === STDIN).length > 1) throw usageError("only one of the files can be stdin (-)");
   const annotations = options.functionAnnotations ?? [];
   if (annotations.length > 0 && files.functions === undefined) {
-    throw usageError("-a puts annotations on the Functions of FUNCTIONS, which is not given");
+    throw usageError("-a requires FUNCTIONS, the file with the Functions to annotate");
   }
   const given = await singleObject(files.xr, "the composite resource");
-  const { composite, connectionKeys = [] } = await defined(given, options.xrd);
+  const { composite, connectionKeys = [] } = await applyXrd(given, options.xrd);
   const composition = await readComposition(files.composition, onWarning, (parsed, document) =>
     checkConnectionKeys(parsed, connectionKeys, document),
   );
   const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
   const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) =>
-    onWarning(`the Function ${name} has no step of its name in the Composition, and is not used`),
+    onWarning(`Function ${name} is not used: no pipeline step has that name`),
   );
   return {
     composite,
     composition: { ...composition, spec: { ...composition.spec, functions } },
     observed: observed.map(({ value }) => value),
-    ...(options.environment && { environmentConfigs: await environmentOf(options.environment) }),
+    ...(options.environment && { environmentConfigs: await environmentConfigsOf(options.environment) }),
   };
 }
 
-// Most renders have neither of these, and need not load what they take.
+// Loaded on demand: most renders have neither a definition nor environments.
 
-async function defined(composite: JsonObject, xrd: string | undefined): Promise<DefinedComposite> {
+async function applyXrd(composite: JsonObject, xrd: string | undefined): Promise<DefinedComposite> {
   if (xrd === undefined) return { composite };
   const { applyDefinition } = await import("./definition-file.ts");
   return applyDefinition(xrd, composite);
 }
 
-async function environmentOf(paths: readonly string[]): Promise<readonly JsonObject[]> {
+async function environmentConfigsOf(paths: readonly string[]): Promise<readonly JsonObject[]> {
   const { readEnvironment } = await import("./environment-files.ts");
   return readEnvironment(paths);
 }

@@ -2,8 +2,8 @@ import { parseComposition } from "@xfn/composition";
 import { readDocuments } from "@xfn/functionio/document";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
-import type { RenderOptions } from "./render.ts";
-import { type Rendered, renderInTime } from "./render-with-timeout.ts";
+import type { RenderOptions } from "./render-options.ts";
+import { type Rendered, renderWithTimeout } from "./render-with-timeout.ts";
 
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
@@ -29,7 +29,7 @@ function rendered(answers: readonly object[], options: Partial<RenderOptions> = 
   };
   const composite = { apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "a" }, spec: { size: 1 } };
   const inputs = { composite, composition: parseComposition(document), observed: [] };
-  return renderInTime(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
+  return renderWithTimeout(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
 }
 
 test("a warning names its step once, whoever worded it", async () => {

@@ -13,24 +13,25 @@ import { oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
-import type { RenderOptions } from "./render.ts";
 import type { RenderInputs } from "./render-inputs.ts";
+import type { RenderOptions } from "./render-options.ts";
 
-/** What came of a render, ready to be printed. */
+/** The result of a render, ready to print. */
 export interface Rendered {
   /** For stdout. */
   readonly product: string;
-  /** For stderr: what a person should see even when only documents are asked for. */
+  /** For stderr: messages that a person needs in any case. */
   readonly notes: readonly string[];
   readonly isFatal: boolean;
 }
 
 /**
- * Renders, and stops the whole run when `--timeout` is over.
+ * Renders, and stops the whole run after `--timeout`.
  *
- * @throws CliError `Failed` for the timeout, `Input` for an XR, observed resources and a Composition that do not fit
+ * @throws CliError `Failed` after the timeout
+ * @throws InputError if the XR, the observed resources and the Composition do not fit together
  */
-export async function renderInTime(
+export async function renderWithTimeout(
   inputs: RenderInputs & Pick<RenderInput, "onRecord">,
   options: RenderOptions,
   runner: FunctionRunner,
@@ -40,14 +41,14 @@ export async function renderInTime(
   const stderr = new Map<string, string>();
   try {
     const signal = AbortSignal.any([interrupt, timeout]);
-    const result = await render({ ...inputs, runner: listening(runner, stderr), signal });
+    const result = await render({ ...inputs, runner: recordStderr(runner, stderr), signal });
     const { includeFunctionResults = false, includeFullXr = false } = options;
     const product = printRender(result, { includeFunctionResults, includeFullXR: includeFullXr });
     return { product, notes: notesOn(result, stderr), isFatal: result.fatal !== undefined };
   } catch (error) {
-    if (timeout.aborted && !interrupt.aborted) throw tookTooLong(options.timeout, error);
+    if (timeout.aborted && !interrupt.aborted) throw timedOut(options.timeout, error);
     if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) {
-      const hint = error.code === "InvalidEnvironment" ? ["EnvironmentConfigs are given by --environment"] : [];
+      const hint = error.code === "InvalidEnvironment" ? ["pass EnvironmentConfigs with --environment"] : [];
       throw new InputError(error.message, { details: hint, cause: error });
     }
     throw error;
@@ -62,14 +63,14 @@ const WRONG_INPUT: readonly PipelineErrorCode[] = [
   "Unsupported",
 ];
 
-function tookTooLong(timeoutMs: number, cause: unknown): CliError {
+function timedOut(timeoutMs: number, cause: unknown): CliError {
   const step = cause instanceof PipelineError && cause.step !== undefined ? ` in step "${cause.step}"` : "";
-  const message = `the run did not end within ${timeoutMs / 1000} s (--timeout) and was stopped${step}`;
+  const message = `the run was stopped after ${timeoutMs / 1000} s (--timeout)${step}`;
   return new CliError("Failed", message, { cause });
 }
 
-// A function that ends in a fatal result has done well as a program, so that its stderr is in no error.
-function listening(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
+// No error carries the stderr of a function that returned a fatal result, because its process succeeded.
+function recordStderr(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
   return {
     run: (image, input, options = {}) => {
       const onStderr = (tail: string): void => {
@@ -85,7 +86,7 @@ function notesOn({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<
   const paint = colours(process.stderr);
   const line = ({ severity, step, message }: StepResult): string => {
     const title = severity === "Fatal" ? paint.red("fatal") : paint.yellow("warning");
-    // What the pipeline itself warns of begins with the step.
+    // Warnings of the pipeline itself begin with the step.
     const named = step === undefined || message.startsWith(`step "${step}" `);
     return `xfn: ${title}: ${named ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
   };

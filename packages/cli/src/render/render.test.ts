@@ -152,7 +152,7 @@ describe("--xrd", () => {
   test("without a definition is exit code 2", async () => {
     const { code, stderr } = await render(...files, "--xrd", files[0] ?? "");
     expect(code).toBe(2);
-    expect(stderr).toContain("holds no document of kind CompositeResourceDefinition");
+    expect(stderr).toContain("has no document of kind CompositeResourceDefinition");
   });
 
   test("warns of connection details that do not fit its connection keys, with their place", async () => {
@@ -175,9 +175,9 @@ describe("--environment", () => {
   });
 
   test.each([
-    ["another kind", XR, "something else than EnvironmentConfig"],
+    ["another kind", XR, "expected only EnvironmentConfig objects"],
     ["no name", CONFIG.replace("name: prod", ""), "has no metadata.name"],
-    ["a name twice", `${CONFIG}---\n${CONFIG}`, 'two EnvironmentConfigs of the name "prod"'],
+    ["a name twice", `${CONFIG}---\n${CONFIG}`, 'two EnvironmentConfigs have the name "prod"'],
   ])("with %s is exit code 2", async (_, content, message) => {
     const { code, stderr } = await render(...files, "--environment", write("wrong.yaml", content));
     expect(code).toBe(2);

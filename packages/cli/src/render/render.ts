@@ -1,40 +1,16 @@
-import type { Composition, PullPolicy } from "@xfn/composition";
+import type { Composition } from "@xfn/composition";
 import { ExitCode } from "../errors/cli-error.ts";
-import { type ClosableRunner, LateRunner } from "../runner/lazy-runner.ts";
-import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
-import type { RunnerFlags } from "../runner/with-runner.ts";
+import { type ClosableRunner, LazyRunner } from "../runner/lazy-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { mentionsFunctions } from "./mentions-functions.ts";
-import type { TraceOptions } from "./with-trace.ts";
-
-/** Arguments and flags of `xfn render`, as the declaration parsed them. */
-export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions {
-  readonly observedResources?: string;
-  readonly includeFunctionResults?: boolean;
-  readonly includeFullXr?: boolean;
-  readonly functionAnnotations?: readonly string[];
-  readonly pull?: PullPolicy;
-  /** A file or folder with the XR's definition. */
-  readonly xrd?: string;
-  /** Files or folders of EnvironmentConfigs. */
-  readonly environment?: readonly string[];
-  /** Milliseconds for the whole run. */
-  readonly timeout: number;
-}
-
-/** The files of `xfn render`. `-` is stdin, for one of them. */
-export interface RenderFiles {
-  readonly xr: string;
-  readonly composition: string;
-  readonly functions?: string;
-}
+import type { RenderFiles, RenderOptions } from "./render-options.ts";
 
 /**
- * `xfn render`: what a Composition makes of an XR, its functions in real containers. After a fatal result the XR is printed
- * with the condition that says so, without composed resources, since none would be applied; the results with `-r`, as
- * ever. When the run fails, or the input is wrong, nothing is printed.
+ * `xfn render`: runs a Composition on an XR, its functions in real containers. After a fatal result it prints the XR with the
+ * condition that reports it, and no composed resources, since none would be applied. If the run fails or the input is wrong, it
+ * prints nothing.
  */
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {
@@ -43,10 +19,10 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
       composition === undefined || options.runner === undefined
         ? (await import("../runner/with-runner.ts")).openRunner(options, output)
         : (await import("../runner/remote-runner.ts")).openRemoteRunner(options, composition);
-    const rendered = await withLateRunner(open, output, async (runner) => {
-      // Namespaces are made, by another process, while code is loaded and files are read.
+    const rendered = await withLazyRunner(open, output, async (runner) => {
+      // Another process makes the namespaces while this one loads code and reads files.
       if (options.runner === undefined && mentionsFunctions(files.composition)) await runner.prepare();
-      const [{ readInputs }, { renderInTime }, { withTrace }] = await Promise.all([
+      const [{ readInputs }, { renderWithTimeout }, { withTrace }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-with-timeout.ts"),
         import("./with-trace.ts"),
@@ -55,7 +31,7 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
       composition = inputs.composition;
       if (composition.spec.functions.length > 0) await runner.ready();
       return withTrace(inputs, options, output, (onRecord) =>
-        renderInTime(onRecord === undefined ? inputs : { ...inputs, onRecord }, options, runner, interrupt),
+        renderWithTimeout(onRecord === undefined ? inputs : { ...inputs, onRecord }, options, runner, interrupt),
       );
     });
     for (const note of rendered.notes) output.note(note);
@@ -64,12 +40,12 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
   });
 }
 
-async function withLateRunner<T>(
+async function withLazyRunner<T>(
   open: () => Promise<ClosableRunner>,
   output: Output,
-  work: (runner: LateRunner) => Promise<T>,
+  work: (runner: LazyRunner) => Promise<T>,
 ): Promise<T> {
-  const runner = new LateRunner(open);
+  const runner = new LazyRunner(open);
   try {
     return await work(runner);
   } catch (error) {

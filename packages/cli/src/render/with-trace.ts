@@ -2,21 +2,13 @@ import type { StepRecord } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { Output } from "../terminal/output.ts";
 import type { RenderInputs } from "./render-inputs.ts";
-import type { TraceForm } from "./write-trace.ts";
-
-/** What is asked for: a form, and where it goes. */
-export interface TraceOptions {
-  /** Absent: no trace. */
-  readonly trace?: TraceForm;
-  /** `--trace-file`. Default: stderr; a page for a browser has a default of its own. */
-  readonly traceFile?: string;
-}
+import type { TraceOptions } from "./render-options.ts";
 
 /**
- * Runs a render and writes its trace, also when the run failed: what was done until then is what one wants to see.
- * Without `--trace` nothing is recorded, and no code for traces is loaded.
+ * Runs a render and writes its trace. A run that fails is traced up to the failure. Without `--trace` it records nothing, and loads
+ * no code for traces.
  *
- * @throws what `run` throws; else CliError where the trace cannot be written
+ * @throws the error of `run`, else CliError if the trace cannot be written
  */
 export async function withTrace<T>(
   inputs: RenderInputs,

@@ -15,28 +15,28 @@ export const TRACE_FORMS = ["text", "json", "html"] as const;
 /** `text` for a person at a terminal, `json` for programs, `html` for a person with a browser. */
 export type TraceForm = (typeof TRACE_FORMS)[number];
 
-/** Where an HTML page goes if `--trace-file` does not say: nobody reads one on a terminal. */
+/** The default file of an HTML page, which is of no use on a terminal. */
 export const DEFAULT_PAGE = "trace.html";
 
-/** Where a trace goes. */
+/** The destination of a trace. */
 export interface WriteTraceOptions {
   /** `--trace-file`, relative to the current directory. Overwritten if it exists. */
   readonly file?: string | undefined;
-  /** Where the trace goes without a file; and one line that tells where it went with one. */
+  /** Gets the trace if there is no file, else one line that names the file. */
   readonly output: Pick<Output, "note">;
-  /** Whether the text may have colours; default: if stderr is a terminal. Never in a file. */
+  /** Whether to colour the text; default: if stderr is a terminal. Files are never coloured. */
   readonly coloured?: boolean;
 }
 
 /**
- * Writes a trace to stderr or to a file, and never to stdout.
+ * Writes a trace to stderr or to a file, never to stdout.
  *
- * @throws CliError `Usage` for the file `-`, `Failed` where the file cannot be written
+ * @throws CliError `Usage` for the file `-`, `Failed` if the file cannot be written
  */
 export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTraceOptions): Promise<void> {
   const { output, coloured } = options;
   const file = options.file ?? (form === "html" ? DEFAULT_PAGE : undefined);
-  if (file === "-") throw usageError("--trace-file takes the name of a file: stdout is for what is rendered");
+  if (file === "-") throw usageError("--trace-file requires the name of a file: stdout is for the rendered objects");
   if (file === undefined) {
     const paint = coloured === undefined ? colours(process.stderr) : pico.createColors(coloured);
     output.note(form === "json" ? traceJson(trace) : printTrace(trace, paint));
@@ -61,7 +61,7 @@ async function fileText(form: TraceForm, trace: Trace): Promise<string> {
   return traceHtml(trace);
 }
 
-/** JSON for programs: control characters are escaped in it, so that it is safe on a terminal too. */
+/** Escapes control characters too, so that the JSON is safe on a terminal. */
 function traceJson(trace: Trace): string {
   const json = printJson(trace as unknown as JsonObject, 2);
   return json.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {

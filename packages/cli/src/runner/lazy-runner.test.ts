@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type ClosableRunner, LateRunner } from "./lazy-runner.ts";
+import { type ClosableRunner, LazyRunner } from "./lazy-runner.ts";
 
-function counted(): { runner: LateRunner; calls: string[] } {
+function counted(): { runner: LazyRunner; calls: string[] } {
   const calls: string[] = [];
   const opened: ClosableRunner = {
     run: async (image, input) => {
@@ -14,7 +14,7 @@ function counted(): { runner: LateRunner; calls: string[] } {
     calls.push("open");
     return opened;
   };
-  return { runner: new LateRunner(open), calls };
+  return { runner: new LazyRunner(open), calls };
 }
 
 test("a runner that nobody needs is neither opened nor closed", async () => {
@@ -35,7 +35,7 @@ test("a runner is opened once, by whoever needs it first, and closed", async () 
 });
 
 test("a runner that cannot be opened is told to who needs it, and to nobody else", async () => {
-  const runner = new LateRunner(() => Promise.reject(new Error("no store")));
+  const runner = new LazyRunner(() => Promise.reject(new Error("no store")));
   await runner.prepare();
   await expect(runner.ready()).rejects.toThrow("no store");
   await expect(runner.close()).resolves.toBeUndefined();

@@ -1,12 +1,12 @@
 import type { FunctionRunner } from "@xfn/pipeline";
 
-/** A runner that has to be closed. */
+/** A runner that the caller closes. */
 export interface ClosableRunner extends FunctionRunner {
   close(): Promise<void>;
 }
 
-/** A runner that is opened only once it is needed: a Composition of templates alone needs no store and no container. */
-export class LateRunner implements FunctionRunner {
+/** Opens its runner on demand: a Composition of templates alone needs no store and no container. */
+export class LazyRunner implements FunctionRunner {
   readonly #open: () => Promise<ClosableRunner>;
   #opening: Promise<ClosableRunner> | undefined;
 
@@ -14,17 +14,17 @@ export class LateRunner implements FunctionRunner {
     this.#open = open;
   }
 
-  /** Whether it was opened, or is being opened. */
+  /** Whether the runner is open or opening. */
   get isOpen(): boolean {
     return this.#opening !== undefined;
   }
 
-  /** Opens it. What goes wrong is told by {@link ready} only: it may turn out that nobody needs a runner. */
+  /** Opens the runner. Only {@link ready} reports an error, since the run may turn out to need no runner. */
   async prepare(): Promise<void> {
     await this.ready().catch(() => undefined);
   }
 
-  /** Opens it, unless that was done; rejects as that did. */
+  /** Opens the runner once; rejects if that failed. */
   async ready(): Promise<ClosableRunner> {
     this.#opening ??= this.#open();
     return this.#opening;
@@ -34,7 +34,7 @@ export class LateRunner implements FunctionRunner {
     return (await this.ready()).run(...call);
   }
 
-  /** Closes it if it is open. Never rejects for a runner that could not be opened. */
+  /** Closes the runner if it is open. Does not reject if it could not be opened. */
   async close(): Promise<void> {
     const runner = await this.#opening?.catch(() => undefined);
     await runner?.close();

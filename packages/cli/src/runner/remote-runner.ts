@@ -4,7 +4,7 @@ import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupErr
 import { type CliError, usageError } from "../errors/cli-error.ts";
 import type { ClosableRunner } from "./lazy-runner.ts";
 
-/** Which runner is to run the functions, and how it is reached. */
+/** The runner of the functions, and its credentials. */
 export interface RemoteRunnerFlags {
   /** An endpoint for all functions, or {@link OF_COMPOSITION}. Absent: functions run in this process. */
   readonly runner?: string;
@@ -15,31 +15,32 @@ export interface RemoteRunnerFlags {
   readonly runnerServerName?: string;
 }
 
-/** In the place of an endpoint: each function's own, `container.runner.endpoint`, or the default one. */
+/** Instead of an endpoint: use each function's own, `container.runner.endpoint`, else the default. */
 export const OF_COMPOSITION = "composition";
 
 /**
- * A runner that has other runners run functions, over gRPC. Nothing is dialled before the first call.
+ * Runs functions at other runners over gRPC. Connects at the first call.
  *
- * @param composition whose functions will be called
- * @throws CliError `Usage` or `Input` for an endpoint, a token or a certificate that cannot be used
+ * @param composition - the Composition whose functions will be called
+ * @throws CliError `Usage` for an endpoint, a token or a certificate that cannot be used
+ * @throws InputError for such an endpoint in the Composition
  */
 export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composition): ClosableRunner {
-  const { runner: given = OF_COMPOSITION } = flags;
-  // Whoever wrote the Composition chooses the endpoint, and must not get the token by it.
-  if (given === OF_COMPOSITION && flags.runnerTokenFile !== undefined)
-    throw usageError("--runner-token-file needs the endpoint that may have the token: --runner ENDPOINT");
+  const { runner: chosen = OF_COMPOSITION } = flags;
+  // The author of the Composition chooses the endpoint, and must not obtain the token that way.
+  if (chosen === OF_COMPOSITION && flags.runnerTokenFile !== undefined)
+    throw usageError("--runner-token-file requires --runner ENDPOINT, so that the token is sent to that endpoint only");
   const clients = new Map<string, RunnerClient>();
-  const bySteps = new Map<string, RunnerClient>();
+  const byStep = new Map<string, RunnerClient>();
   for (const { name, container } of composition.spec.functions) {
-    const endpoint = given === OF_COMPOSITION ? (container.runner.endpoint ?? DEFAULT_ENDPOINT) : given;
+    const endpoint = chosen === OF_COMPOSITION ? (container.runner.endpoint ?? DEFAULT_ENDPOINT) : chosen;
     const client = clients.get(endpoint) ?? connect(endpoint, flags, name);
     clients.set(endpoint, client);
-    bySteps.set(name, client);
+    byStep.set(name, client);
   }
   return {
     run: (image, input, options) => {
-      const client = bySteps.get(options?.step ?? "");
+      const client = byStep.get(options?.step ?? "");
       if (client === undefined) throw new Error(`the Composition has no function ${String(options?.step)}`);
       return client.run(image, input, options);
     },
@@ -65,17 +66,17 @@ function connect(endpoint: string, flags: RemoteRunnerFlags, step: string): Runn
     });
   } catch (error) {
     if (!(error instanceof RunnerSetupError)) throw error;
-    throw inFlags(error, flags, step);
+    throw setupError(error, flags, step);
   }
 }
 
-// The library speaks of its options, which are not what was given here.
-function inFlags(error: RunnerSetupError, flags: RemoteRunnerFlags, step: string): CliError | InputError {
+// The library's message names its own options; translate them to our flags.
+function setupError(error: RunnerSetupError, flags: RemoteRunnerFlags, step: string): CliError | InputError {
   switch (error.code) {
     case "TokenUnusable":
       return usageError(`--runner-token-file: ${error.message}`);
     case "PlaintextRefused":
-      return usageError(`${flags.runner}: the token would cross a network in the clear: give --runner-ca, for TLS`);
+      return usageError(`${flags.runner}: the token would cross the network unencrypted; use TLS with --runner-ca`);
     case "CertificateUnusable":
       return usageError(`--runner-ca, --runner-cert, --runner-key: ${error.message}`);
     default:

@@ -6,7 +6,7 @@ import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { warning } from "../terminal/warning.ts";
 
-/** How root file systems of containers are made. */
+/** How to make root filesystems of containers. */
 export type RootfsMode = "auto" | "overlay" | "copy";
 
 /** The options that `render` and `run` share. */
@@ -18,9 +18,9 @@ export interface RunnerFlags extends RegistryFlags {
 }
 
 /**
- * A runner with the store of the flags, its namespaces in the making. Whoever opens it closes it.
+ * Opens a runner with the store of the flags, and starts to make its namespaces. The caller closes it.
  *
- * @throws CliError `Usage` for a registry that is none, `Failed` where images cannot be kept
+ * @throws CliError `Usage` for an invalid registry, `Failed` if the store cannot be opened
  */
 export async function openRunner(flags: RunnerFlags, output: Output): Promise<Runner> {
   const registries = registryOptions(flags);
@@ -34,7 +34,7 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
       ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
       ...registries,
     },
-    // What is wrong with the machine, `xfn doctor` tells: not each run.
+    // `xfn doctor` reports problems of the host, so that each run need not.
     onWarning: (message, about) => {
       if (about !== "host") output.note(warning(message));
     },
@@ -43,7 +43,7 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
   return runner;
 }
 
-/** Gives `work` a runner and closes it afterwards, whatever happened: no container, mount or folder is left. */
+/** Opens a runner for `work` and always closes it, so that no container, mount or folder remains. */
 export async function withRunner<T>(
   flags: RunnerFlags,
   output: Output,
@@ -60,12 +60,12 @@ export async function withRunner<T>(
   }
 }
 
-// The namespaces are made while code is loaded and files are read. What this host lacks is told by the first call, so that faults of the
-// input come first.
+// Makes the namespaces while code is loaded and files are read. The first call reports what the host lacks, so that errors in the input
+// are reported first.
 function prepareEarly(runner: Runner): void {
   try {
     runner.prepare();
   } catch {
-    // The first call tries again and reports it.
+    // The first call tries again and reports the error.
   }
 }

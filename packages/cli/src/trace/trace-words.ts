@@ -2,16 +2,16 @@ import { isObject, type JsonValue } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { TraceEntryId, TraceOrigin } from "@xfn/pipeline/trace";
 
-// How a trace is put into words, on the terminal and on the page alike.
+// Formats parts of a trace, for the terminal and for the page.
 
-/** What stands for a secret. */
+/** Replaces a secret. */
 export const HIDDEN = "(hidden)";
 
-/** Texts that YAML would read as something else, or that say too little without quotes. */
+/** Strings that YAML would read as another type, or that are unclear without quotes. */
 const NEEDS_QUOTES =
   /^$|^\s|\s$|^[-+]?[.\d][\d._]*(e[-+]?\d+)?$|^(true|false|null|yes|no|on|off|~)$|^[[{"'(]|[\n\t\r]/i;
 
-/** A field's value. Texts are quoted only where they could be taken for something else. */
+/** A field's value. Strings are quoted only if they are ambiguous. */
 export function valueText(value: JsonValue | undefined): string {
   if (value === undefined) return HIDDEN;
   if (typeof value === "string") return NEEDS_QUOTES.test(value) ? JSON.stringify(value) : value;
@@ -26,13 +26,13 @@ export function entryTitle({ name, kind }: TraceEntryId): string {
   return kind === undefined ? title : `${title} (${kind})`;
 }
 
-/** A field as it is named: outside the resource with the part that it is in. */
+/** The path of a field, with its part if that is not the resource. */
 export function fieldTitle(part: string, path: string): string {
   if (part === "resource") return path === "" ? "(the resource)" : path;
   return path === "" || path.startsWith("[") ? `${part}${path}` : `${part}.${path}`;
 }
 
-/** Where a field is from, in the step that set it; empty where the step alone is known. */
+/** The origin of a field within its step; empty if only the step is known. */
 export function originText({ from, source }: TraceOrigin): string {
   return [from, source].filter((text) => text !== undefined).join(", ");
 }

@@ -4,8 +4,7 @@ import type { PageData } from "./page-data.ts";
 import { PageElements } from "./page-elements.ts";
 import { StepPanel } from "./step-panel.ts";
 
-/** The classes of the page's script. */
-export interface PageClasses {
+interface PageClasses {
   readonly PageElements: typeof PageElements;
   readonly StepPanel: typeof StepPanel;
   readonly FieldPanel: typeof FieldPanel;
@@ -16,8 +15,9 @@ export interface PageClasses {
  * outside itself, and gets the classes that it needs as values.
  */
 export function pageScript(): string {
-  const classes = `{ PageElements: ${PageElements}, StepPanel: ${StepPanel}, FieldPanel: ${FieldPanel} }`;
-  return `(${startPage})(document, JSON.parse(document.getElementById("data").textContent), ${classes});`;
+  const classes = Object.entries({ PageElements, StepPanel, FieldPanel } satisfies PageClasses);
+  const sources = classes.map(([name, source]) => `${name}: ${source.toString()}`).join(", ");
+  return `(${startPage.toString()})(document, JSON.parse(document.getElementById("data").textContent), { ${sources} });`;
 }
 
 function startPage(page: PageDocument, data: PageData, { PageElements, StepPanel, FieldPanel }: PageClasses): void {

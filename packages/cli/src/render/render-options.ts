@@ -1,0 +1,34 @@
+import type { PullPolicy } from "@xfn/composition";
+import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
+import type { RunnerFlags } from "../runner/with-runner.ts";
+import type { TraceForm } from "./write-trace.ts";
+
+/** Arguments and flags of `xfn render`, as commander parsed them. */
+export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions {
+  readonly observedResources?: string;
+  readonly includeFunctionResults?: boolean;
+  readonly includeFullXr?: boolean;
+  readonly functionAnnotations?: readonly string[];
+  readonly pull?: PullPolicy;
+  /** A file or folder with the XR's definition. */
+  readonly xrd?: string;
+  /** Files or folders of EnvironmentConfigs. */
+  readonly environment?: readonly string[];
+  /** Milliseconds for the whole run. */
+  readonly timeout: number;
+}
+
+/** The requested trace. */
+export interface TraceOptions {
+  /** Absent: no trace. */
+  readonly trace?: TraceForm;
+  /** `--trace-file`. Default: stderr; an HTML page has a default of its own. */
+  readonly traceFile?: string;
+}
+
+/** The files of `xfn render`. One of them can be `-`, for stdin. */
+export interface RenderFiles {
+  readonly xr: string;
+  readonly composition: string;
+  readonly functions?: string;
+}
