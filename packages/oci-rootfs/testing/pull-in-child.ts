@@ -5,7 +5,7 @@
 import { createReadStream } from "node:fs";
 import { parseLayoutName } from "../src/image/image-name.ts";
 import { type Manifest, parseConfig, parseManifestOrIndex } from "../src/image/manifest.ts";
-import { DEFAULT_LAYER_LIMITS } from "../src/layer/limits.ts";
+import { DEFAULT_LAYER_LIMITS } from "../src/layer/layer-limits.ts";
 import { LayerStore } from "../src/store/layer-store.ts";
 import { layoutSource, readLayoutEntry } from "../src/store/layout.ts";
 import { openStore } from "../src/store/store.ts";

@@ -1,5 +1,5 @@
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { unsafe } from "./path.ts";
+import { unsafe } from "./entry-path.ts";
 
 /** Bytes that come out of the decompressor at once: each time costs a way to another thread and back. */
 const CHUNK_BYTES = 256 * 1024;

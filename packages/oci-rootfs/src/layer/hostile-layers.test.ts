@@ -10,7 +10,7 @@ import { directory, file, hardlink, type RawEntry, symlink, tarball } from "../.
 import { ImageError } from "../base/errors.ts";
 import { flatten } from "../store/flatten.ts";
 import { type Image, openStore } from "../store/store.ts";
-import type { LayerLimits } from "./limits.ts";
+import type { LayerLimits } from "./layer-limits.ts";
 
 let box: Sandbox;
 beforeEach(() => {

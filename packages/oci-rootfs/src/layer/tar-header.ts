@@ -1,4 +1,4 @@
-import { type BytePath, unsafe } from "./path.ts";
+import { type BytePath, unsafe } from "./entry-path.ts";
 
 /** Headers and contents come in blocks of so many bytes (POSIX.1-2017, pax, "ustar Interchange Format"). */
 export const BLOCK_BYTES = 512;

@@ -1,10 +1,10 @@
 import { ImageError } from "../base/errors.ts";
 import { hasherFor } from "../image/digest.ts";
 import { decompressed } from "./decompress.ts";
-import { unsafe } from "./path.ts";
-import type { LayerRecord } from "./record.ts";
-import { TarReader } from "./tar-entries.ts";
-import { LayerWriter, type LayerWriterOptions } from "./writer.ts";
+import { unsafe } from "./entry-path.ts";
+import type { LayerRecord } from "./layer-record.ts";
+import { LayerWriter, type LayerWriterOptions } from "./layer-writer.ts";
+import { TarReader } from "./tar-reader.ts";
 
 export interface UnpackOptions extends LayerWriterOptions {
   /** Packed bytes; digest and size of these are the caller's to check. */

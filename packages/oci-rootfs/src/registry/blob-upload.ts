@@ -4,7 +4,7 @@ import type { Descriptor } from "../image/manifest.ts";
 import { verifiedBytes } from "../image/verified-bytes.ts";
 import type { RegistrySession, SessionRequest } from "./session.ts";
 import { bare, type TransportResponse } from "./transport.ts";
-import { watchedUpload } from "./watched-upload.ts";
+import { watchedUpload } from "./upload-watchdog.ts";
 
 export interface BlobUpload {
   readonly descriptor: Pick<Descriptor, "digest" | "size">;

@@ -4,7 +4,7 @@ import { type TestImage, testImage } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import { type Image, type ImageOptions, openStore } from "../store/store.ts";
-import { retryAfter } from "./failure.ts";
+import { retryAfter } from "./response-error.ts";
 
 // Registries that fail and then do not: what a pull survives, and where it stops trying.
 

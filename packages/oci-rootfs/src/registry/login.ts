@@ -3,7 +3,7 @@ import { ImageError } from "../base/errors.ts";
 import { SingleFlight } from "../base/single-flight.ts";
 import { basicAuthorization, type Challenge, mayAuthenticateAt, parseChallenges } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
-import { parseJson, registryFailure } from "./failure.ts";
+import { parseJson, registryFailure } from "./response-error.ts";
 import { type RegistryTransport, type TransportResponse, withoutCredentials } from "./transport.ts";
 
 /** Token answers are some KiB. */

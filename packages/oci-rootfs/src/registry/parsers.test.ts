@@ -4,8 +4,8 @@ import { ImageError } from "../base/errors.ts";
 import { parseImageLocation, parseReference } from "../image/image-name.ts";
 import { parseChallenges } from "./auth.ts";
 import { parseDockerConfig } from "./docker-config.ts";
-import { retryAfter } from "./failure.ts";
 import { parseMirror } from "./mirrors.ts";
+import { retryAfter } from "./response-error.ts";
 
 // What registries, config files and users write: each text is read or refused by a typed error, whatever it is. What
 // takes more than linear time is ended by the limit on tests.

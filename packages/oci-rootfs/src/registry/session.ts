@@ -1,7 +1,7 @@
 import type { RegistryAuth } from "@xfn/runner-contract";
-import { registryFailure } from "./failure.ts";
 import { RegistryLogin } from "./login.ts";
 import type { RegistryOptions } from "./options.ts";
+import { registryFailure } from "./response-error.ts";
 import { isRedirect, RegistryTransport, type TransportRequest, type TransportResponse } from "./transport.ts";
 
 export interface SessionRequest extends Omit<TransportRequest, "body"> {

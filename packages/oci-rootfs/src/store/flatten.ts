@@ -15,8 +15,8 @@ import {
   unlinkSync,
   utimesSync,
 } from "node:fs";
+import { type BytePath, systemPath } from "../layer/entry-path.ts";
 import { linuxCalls } from "../layer/linux-calls.ts";
-import { type BytePath, systemPath } from "../layer/path.ts";
 import { readLayerRecord } from "./lower-view.ts";
 
 /**

@@ -19,9 +19,9 @@ import {
 } from "../image/manifest.ts";
 import type { Platform } from "../image/platform.ts";
 import { readVerified } from "../image/verified-bytes.ts";
-import type { LayerLimits } from "../layer/limits.ts";
-import { unsafe } from "../layer/path.ts";
-import { fitsOn } from "../layer/record.ts";
+import { unsafe } from "../layer/entry-path.ts";
+import type { LayerLimits } from "../layer/layer-limits.ts";
+import { fitsOn } from "../layer/layer-record.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
 import type { Lease, Leases } from "./leases.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";

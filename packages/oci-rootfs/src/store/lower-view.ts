@@ -1,9 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "../layer/limits.ts";
-import { type BytePath, systemPath } from "../layer/path.ts";
-import type { LayerRecord } from "../layer/record.ts";
-import type { LowerEntry, LowerTree } from "../layer/tree.ts";
+import { type BytePath, systemPath } from "../layer/entry-path.ts";
+import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "../layer/layer-limits.ts";
+import type { LayerRecord } from "../layer/layer-record.ts";
+import type { LowerEntry, LowerTree } from "../layer/layer-tree.ts";
 import { readRecord } from "./store-directory.ts";
 
 /** One unpacked layer as far as looking through it needs. */

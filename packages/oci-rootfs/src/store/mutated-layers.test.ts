@@ -8,7 +8,7 @@ import { random } from "../../testing/random.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { ImageError } from "../base/errors.ts";
 import { removeTree } from "../base/remove-tree.ts";
-import { DEFAULT_LAYER_LIMITS } from "../layer/limits.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
 import { unpackLayer } from "../layer/unpack-layer.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
 

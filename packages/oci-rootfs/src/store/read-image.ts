@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 import { isIndex, MAX_MANIFEST_BYTES, type Manifest, parseManifestOrIndex } from "../image/manifest.ts";
-import { toBytePath } from "../layer/path.ts";
+import { toBytePath } from "../layer/entry-path.ts";
 import { imageTree, resolveInTree } from "./lower-view.ts";
 import { type Image, internalsOf, type Store } from "./store.ts";
 import { readSmallFile } from "./store-directory.ts";

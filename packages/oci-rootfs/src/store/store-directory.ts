@@ -41,7 +41,10 @@ function createDirectories(dir: string): void {
   const uid = process.geteuid?.();
   // The owner of the directory could replace a layer after its verification.
   if (uid !== undefined && stats.uid !== uid) {
-    throw new ImageError("StoreFailed", `${dir} belongs to user ${stats.uid}, not to ${uid}: use a directory that you own`);
+    throw new ImageError(
+      "StoreFailed",
+      `${dir} belongs to user ${stats.uid}, not to ${uid}: use a directory that you own`,
+    );
   }
   if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
   for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) makeFolder(join(dir, folder), 0o700);

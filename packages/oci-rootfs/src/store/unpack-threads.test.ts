@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import type { ImageSource } from "../image/image-source.ts";
-import { DEFAULT_LAYER_LIMITS } from "../layer/limits.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
 import { type GrowingFile, givenUp, growingFile, wholeFile } from "./growing-file.ts";
 import { LayerStore, type StoredLayer } from "./layer-store.ts";
 import { openStoreDirectory } from "./store-directory.ts";

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { ImageError } from "../base/errors.ts";
 import { abortError, throwIfAborted } from "../base/single-flight.ts";
-import type { LayerRecord } from "../layer/record.ts";
+import type { LayerRecord } from "../layer/layer-record.ts";
 import { receiveError, type UnpackJob, type UnpackOutcome } from "./unpack-job.ts";
 
 /** More threads than processors gain nothing, and more than a few only quarrel over one file system. */

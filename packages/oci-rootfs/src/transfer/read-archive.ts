@@ -11,7 +11,7 @@ import { type Platform, printPlatform } from "../image/platform.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
 import { type LayoutWriter, layoutWriter } from "../store/layout.ts";
-import { type ArchivePart, type ArchiveParts, findPart, unpackParts } from "./archive-entries.ts";
+import { type ArchivePart, type ArchiveParts, findPart, unpackParts } from "./archive-files.ts";
 
 export interface ReadArchiveOptions {
   /** Files as `docker save` and `writeArchive` write them. Of several an index is made. */

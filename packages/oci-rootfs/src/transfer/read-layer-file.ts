@@ -13,7 +13,7 @@ import { IMAGE_MANIFEST_TYPES } from "../image/media-types.ts";
 import type { Platform } from "../image/platform.ts";
 import { readVerified, verifiedBytes } from "../image/verified-bytes.ts";
 import { decompressed } from "../layer/decompress.ts";
-import { TarReader } from "../layer/tar-entries.ts";
+import { TarReader } from "../layer/tar-reader.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import type { Store } from "../store/store.ts";
 import { openSource } from "./image-location.ts";

@@ -1,5 +1,5 @@
-import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "./limits.ts";
-import { type BytePath, unsafe } from "./path.ts";
+import { type BytePath, unsafe } from "./entry-path.ts";
+import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "./layer-limits.ts";
 
 /**
  * What a layer holds, as far as it is unpacked. The directory on disk is private to the one who unpacks, so this tree

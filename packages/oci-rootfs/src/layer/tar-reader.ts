@@ -1,5 +1,5 @@
 import { ImageError } from "../base/errors.ts";
-import { type BytePath, fromBytePath, unsafe } from "./path.ts";
+import { type BytePath, fromBytePath, unsafe } from "./entry-path.ts";
 import { BLOCK_BYTES, readHeader, type TarHeader } from "./tar-header.ts";
 
 /** One entry of a layer, read but not yet trusted: paths are as the archive has them. */

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { MAX_LAYERS } from "../image/manifest.ts";
-import { TarReader } from "../layer/tar-entries.ts";
+import { TarReader } from "../layer/tar-reader.ts";
 import type { LayoutWriter } from "../store/layout.ts";
 
 /** An image of 256 layers has a name, a folder and two more files for each in the oldest form. */

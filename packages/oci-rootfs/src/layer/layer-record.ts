@@ -1,5 +1,5 @@
-import type { BytePath } from "./path.ts";
-import type { LowerTree } from "./tree.ts";
+import type { BytePath } from "./entry-path.ts";
+import type { LowerTree } from "./layer-tree.ts";
 
 /**
  * What is kept beside an unpacked layer: whatever decides if the directory, which was unpacked without knowing the

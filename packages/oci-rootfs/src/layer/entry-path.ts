@@ -1,5 +1,5 @@
 import { ImageError } from "../base/errors.ts";
-import type { LayerLimits } from "./limits.ts";
+import type { LayerLimits } from "./layer-limits.ts";
 
 /**
  * Paths inside a layer are byte strings, not text. Inside this package they are JavaScript strings with one character

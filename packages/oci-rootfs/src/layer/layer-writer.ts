@@ -18,11 +18,9 @@ import {
   utimesSync,
   writeSync,
 } from "node:fs";
-import type { LayerLimits } from "./limits.ts";
-import { linuxCalls } from "./linux-calls.ts";
-import { type BytePath, splitEntryPath, systemPath, unsafe } from "./path.ts";
-import { IMPLIED_MODE, type LayerRecord } from "./record.ts";
-import type { LayerEntry } from "./tar-entries.ts";
+import { type BytePath, splitEntryPath, systemPath, unsafe } from "./entry-path.ts";
+import type { LayerLimits } from "./layer-limits.ts";
+import { IMPLIED_MODE, type LayerRecord } from "./layer-record.ts";
 import {
   childPath,
   type LowerEntry,
@@ -32,7 +30,9 @@ import {
   type TreeDirectory,
   type TreeNode,
   walk,
-} from "./tree.ts";
+} from "./layer-tree.ts";
+import { linuxCalls } from "./linux-calls.ts";
+import type { LayerEntry } from "./tar-reader.ts";
 
 /** Who is to own every file; ids in the layer itself are never used. */
 export interface Owner {
