@@ -5,6 +5,7 @@
 
 export type { RegistryAuth } from "@xfn/runner-contract";
 export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./base/errors.ts";
+export { pidNamespace, processStartTime } from "./base/process-identity.ts";
 export type { OnProgress, Progress } from "./base/progress.ts";
 export type { RetryOptions } from "./base/retry.ts";
 export type { BuildConfig } from "./build/build-config.ts";

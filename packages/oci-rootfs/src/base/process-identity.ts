@@ -4,6 +4,8 @@ import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 /** Processes of other machines or process namespaces cannot be asked whether they live: only the age of what they left tells. */
 const FOREIGN_MS = 24 * 60 * 60 * 1000;
 
+const UNKNOWN = "0";
+
 interface ProcessIdentity {
   readonly host: string;
   readonly namespace: string;
@@ -29,35 +31,41 @@ export function mayBeRunning(name: string, path: string): boolean {
 
 /** Names the time since the machine was started. */
 export function bootId(): string {
-  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? UNKNOWN;
 }
 
 function identify(): ProcessIdentity {
   return {
     host: bootId().slice(0, 8),
-    namespace: attempt(() => /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0"),
-    started: attempt(() => startTime("self")),
+    namespace: pidNamespace() ?? UNKNOWN,
+    started: processStartTime("self") ?? UNKNOWN,
   };
 }
 
-function attempt(call: () => string): string {
+/** Inode of this process's pid namespace; undefined without /proc. */
+export function pidNamespace(): string | undefined {
+  return attempt(() => /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0]);
+}
+
+/**
+ * When a process started, in clock ticks after boot: field 22 of /proc/PID/stat (proc_pid_stat(5)). A later process with the
+ * same id has another start time. Undefined if there is no such process, or it is a zombie.
+ */
+export function processStartTime(pid: number | "self"): string | undefined {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  // The second field is the program's name in parentheses, which may contain spaces and parentheses.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields?.[0] === "Z" ? undefined : fields?.[19];
+}
+
+function attempt<T>(call: () => T): T | undefined {
   try {
     return call();
   } catch {
-    return "0";
+    return undefined;
   }
-}
-
-/** Field 22 of /proc/PID/stat, which a later process of the same number does not share. */
-function startTime(pid: string): string {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
 }
 
 function isRunning(pid: string, started: string | undefined): boolean {
-  try {
-    return /^\d+$/.test(pid) && startTime(pid) === started;
-  } catch {
-    return false;
-  }
+  return /^\d+$/.test(pid) && started !== undefined && processStartTime(Number(pid)) === started;
 }

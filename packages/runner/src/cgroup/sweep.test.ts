@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { processStartTime } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { isGone, nextGroupName, ownerOf, startTime } from "./group-name.ts";
+import { isGone, nextGroupName, ownerOf } from "./group-name.ts";
 import { removeGroups } from "./removal.ts";
 import { sweepCgroups } from "./sweep.ts";
 
@@ -30,14 +31,14 @@ const nameOf = (pid: number, start: string, namespace = ownerOf(ownName())?.pidN
 
 test("names of groups differ, and tell who made them", () => {
   expect(ownName()).not.toBe(ownName());
-  expect(ownerOf(ownName())).toMatchObject({ pid: process.pid, startTime: startTime(process.pid) });
+  expect(ownerOf(ownName())).toMatchObject({ pid: process.pid, startTime: processStartTime(process.pid) });
 });
 
 test("groups of a runner that was killed are swept, those of a living one stay", async () => {
   const other = spawn(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1000)"]);
   await once(other.stdout, "data");
   const pid = other.pid as number;
-  const theirs = group(nameOf(pid, startTime(pid) as string));
+  const theirs = group(nameOf(pid, processStartTime(pid) as string));
   const ours = group(ownName());
   expect(sweep()).toBe(0);
   expect([theirs, ours].map((path) => existsSync(path))).toEqual([true, true]);
