@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run soak [-- --calls N] [--concurrency N] [--start-early POLICY]: sets up as ./xfn does, then makes a hundred thousand
+# npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY]: sets up as ./xfn does, then makes a hundred thousand
 # calls, or N, a fifth of them faulty, to xfn-runner with real containers, and looks at what it holds.
 set -eu
 unset CDPATH

@@ -32,7 +32,7 @@ interface Contender {
   goals: { busybox: number; node: number };
 }
 
-// After each call, until a function that was started early in its place waits for its input. The same for all: after a longer
+// After each call, until its pre-started replacement waits for input. The same for all: after a longer
 // pause each call takes longer, as less of what it needs is in the processor's caches.
 const settleMs = { busybox: 60, node: 250 };
 
@@ -57,8 +57,8 @@ export async function run(): Promise<void> {
 
   const server = async (...args: string[]): Promise<BenchServer> =>
     stack.use(await startServer(images, ["--max-concurrent", "8", ...args]));
-  const plain = await server("--start-early", "off");
-  const readOnly = await server("--start-early", "off", "--read-only-root");
+  const plain = await server("--warm-pool", "off");
+  const readOnly = await server("--warm-pool", "off", "--read-only-root");
   const ahead = await server();
   const aheadReadOnly = await server("--read-only-root");
   const contenders: Contender[] = [

@@ -5,7 +5,7 @@ import process from "node:process";
 import { type BuildEntry, buildImage, openStore } from "@xfn/oci-rootfs";
 import { type Runner, sandboxOwner } from "@xfn/runner";
 import { describe, expect, test, vi } from "vitest";
-import { MAX_SPECS, SandboxHost } from "../../packages/runner/testing/sandbox-host.ts";
+import { MAX_CONFIGS, SandboxHost } from "../../packages/runner/testing/sandbox-host.ts";
 import { needs } from "../harness/needs.ts";
 import { childrenOf } from "../harness/processes.ts";
 import { ask, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
@@ -97,19 +97,19 @@ exec "$@"' sh "$@"
       const layer = shared.workspace.path("layer");
       await mkdir(layer);
       // All but the last are thrown away: they take the numbers.
-      for (let n = 0; n < MAX_SPECS; n++) {
+      for (let n = 0; n < MAX_CONFIGS; n++) {
         await host.prepare(container(`n${n}`, [layer]), `configuration ${n}`);
         host.kill(`n${n}`, false);
       }
       // The second takes the number of the first, in a message that is there before the first has its root file system.
       await Promise.all([
         host.prepare(container("first", [layer], "copy"), "configuration 0"),
-        host.prepare(container("second", [layer], "copy"), `configuration ${MAX_SPECS}`),
+        host.prepare(container("second", [layer], "copy"), `configuration ${MAX_CONFIGS}`),
       ]);
       const configuration = (id: string): string =>
         readFileSync(`${host.scratchFromOutside}/calls/${id}/config.json`, "utf8");
       expect(configuration("first")).toBe("configuration 0");
-      expect(configuration("second")).toBe(`configuration ${MAX_SPECS}`);
+      expect(configuration("second")).toBe(`configuration ${MAX_CONFIGS}`);
     } finally {
       await host.close();
     }

@@ -49,7 +49,7 @@ describe("images of a runner that goes on", needs("crun"), () => {
   });
 
   test.each([
-    ["a sandbox waits for its call, or is being made", { startEarly: 1 }, 1],
+    ["a sandbox waits for its call, or is being made", { warmPool: 1 }, 1],
     ["a root filesystem that calls share may be mounted", { readOnlyRoot: true }, 0],
   ])("cannot be pruned while %s", async (_, options, waiting) => {
     const used = await runnerOf(workspace, { imageIdleMs: 1, ...options });

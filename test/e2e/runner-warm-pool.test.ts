@@ -4,7 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildImage, openStore } from "@xfn/oci-rootfs";
 import type { Runner, RunnerEvent, RunnerOptions, RunOptions } from "@xfn/runner";
-import { RunnerError, START_EARLY_LABEL, sandboxOwner } from "@xfn/runner";
+import { RunnerError, sandboxOwner, WARM_POOL_LABEL } from "@xfn/runner";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DESCRIPTORS_OF_A_SANDBOX, descriptorsOf, openDescriptors } from "../harness/descriptors.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
@@ -29,15 +29,15 @@ describe("sandboxes that are started early", needs("crun"), () => {
   beforeEach(async () => {
     state = await before(workspace.root);
     events = [];
-    runner = await early();
+    runner = await warmRunner();
   });
   afterEach(async () => {
     await runner.close();
     expect(await leftovers(state)).toEqual([]);
   });
 
-  const early = async (options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> =>
-    await runnerOf(workspace, { startEarly: "adaptive", onEvent: (event) => events.push(event), ...options });
+  const warmRunner = async (options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> =>
+    await runnerOf(workspace, { warmPool: "adaptive", onEvent: (event) => events.push(event), ...options });
 
   const call = async (image: string, input: string, options: RunOptions = {}): Promise<string> =>
     Buffer.from(await runner.run(image, Buffer.from(input), options)).toString("utf8");
@@ -47,7 +47,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
   const until = async (waiting: number): Promise<void> => {
     await vi.waitFor(() => expect(runner.counts()).toEqual({ running: 0, waiting }), { timeout: 30_000, interval: 10 });
   };
-  const startedEarly = (): boolean[] => events.flatMap((event) => (event.type === "call-started" ? [event.early] : []));
+  const warmStarts = (): boolean[] => events.flatMap((event) => (event.type === "call-started" ? [event.warm] : []));
 
   /** An image on top of the shell's that starts something else. */
   const build = async (
@@ -67,7 +67,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await until(1);
     expect(await sh("echo two")).toBe("two\n");
     await until(1);
-    expect(startedEarly()).toEqual([false, true]);
+    expect(warmStarts()).toEqual([false, true]);
     expect(events.map(({ type }) => type)).toEqual([
       "call-started",
       "sandbox-waiting",
@@ -88,16 +88,16 @@ describe("sandboxes that are started early", needs("crun"), () => {
       await until(1);
       await sh(poison);
     }
-    expect(startedEarly()).toEqual([false, true, true, true, true, true, true]);
+    expect(warmStarts()).toEqual([false, true, true, true, true, true, true]);
   });
 
   test("calls at the same time each have their own", async () => {
-    runner = await replaced({ startEarly: 3 });
+    runner = await replaced({ warmPool: 3 });
     await sh("echo first");
     await until(3);
     const outputs = await Promise.all([1, 2, 3, 4, 5].map((n) => sh(`echo ${n} > /n; sleep 0.1; cat /n`)));
     expect(outputs).toEqual(["1\n", "2\n", "3\n", "4\n", "5\n"]);
-    expect(startedEarly().filter(Boolean).length).toBe(3);
+    expect(warmStarts().filter(Boolean).length).toBe(3);
   });
 
   test("the clock starts when the input is delivered", async () => {
@@ -107,7 +107,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(await sh("sleep 0.2; echo in time", { timeoutMs: 1_400 })).toBe("in time\n");
     await until(1);
     await expect(sh("sleep 600", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
-    expect(startedEarly()).toEqual([false, true, true]);
+    expect(warmStarts()).toEqual([false, true, true]);
   });
 
   test("50 MB go through one that waited", async () => {
@@ -115,7 +115,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await until(1);
     const input = "0123456789".repeat(5_000_000);
     expect((await call(SHELL, `cat\n${input}`)) === input).toBe(true);
-    expect(startedEarly()).toEqual([false, true]);
+    expect(warmStarts()).toEqual([false, true]);
   });
 
   test("a call with other limits or another network gets none of another's", needs("cgroup-limits"), async () => {
@@ -125,7 +125,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await until(2);
     const hungry = "a=x; while :; do a=$a$a; done";
     await expect(sh(hungry, { memoryBytes: 64 * 1024 * 1024 })).rejects.toMatchObject({ code: "OutOfMemory" });
-    expect(startedEarly()).toEqual([false, false, true]);
+    expect(warmStarts()).toEqual([false, false, true]);
   });
 
   test("a function with the runner's network is never started early", async () => {
@@ -133,15 +133,15 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await until(0);
     await sleep(200);
     expect(runner.counts().waiting).toBe(0);
-    expect(startedEarly()).toEqual([false, false, false]);
+    expect(warmStarts()).toEqual([false, false, false]);
   });
 
   test("an image opts out by its label", async () => {
-    const image = await build("test/shy", undefined, { [START_EARLY_LABEL]: "false" });
+    const image = await build("test/shy", undefined, { [WARM_POOL_LABEL]: "false" });
     for (let round = 0; round < 2; round++) await call(image, "echo\n");
     await sleep(200);
     expect(runner.counts().waiting).toBe(0);
-    expect(startedEarly()).toEqual([false, false]);
+    expect(warmStarts()).toEqual([false, false]);
   });
 
   test("what a function writes before its input comes is part of its answer", async () => {
@@ -152,7 +152,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await until(1);
     await sleep(200);
     expect(await call(image, "you", { onStderr })).toBe("hello\nyou");
-    expect(startedEarly()).toEqual([false, true]);
+    expect(warmStarts()).toEqual([false, true]);
     expect(seen).toEqual(["note\n", "note\n"]);
   });
 
@@ -204,7 +204,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(await sh("echo second")).toBe("second\n");
     await until(1);
     await expect(sh("exit 3")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
-    expect(startedEarly()).toEqual([false, true, true]);
+    expect(warmStarts()).toEqual([false, true, true]);
   });
 
   test("one that fails before its runtime has ended is not taken for one that succeeded", async () => {
@@ -213,7 +213,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
     await until(1);
     await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
-    expect(startedEarly()[1]).toBe(true);
+    expect(warmStarts()[1]).toBe(true);
   });
 
   test("one whose runtime fails to start it costs its call nothing", async () => {
@@ -235,7 +235,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
   });
 
   test("after kill -9 of the runner nothing is left of what waited", async () => {
-    const path = await writeCaller(workspace, "sleep 600", {}, { startEarly: 3 });
+    const path = await writeCaller(workspace, "sleep 600", {}, { warmPool: 3 });
     const caller = workspace.start([process.execPath, path]);
     await once(caller.child.stdout as NodeJS.ReadableStream, "data");
     const pid = caller.child.pid as number;
@@ -258,7 +258,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
   });
 
   test("over the bound on memory none waits", async () => {
-    runner = await replaced({ startEarlyLimits: { memoryBytes: 1_000 } });
+    runner = await replaced({ warmPoolLimits: { memoryBytes: 1_000 } });
     await sh("echo first");
     await vi.waitFor(
       () => expect(events).toContainEqual(expect.objectContaining({ type: "sandbox-discarded", reason: "memory" })),
@@ -316,16 +316,16 @@ describe("sandboxes that are started early", needs("crun"), () => {
     },
   );
 
-  /** A runtime that does what `script` says where it is to start a function early, and is crun otherwise. */
+  /** An OCI runtime that runs `script` when it pre-starts a function, and crun otherwise. */
   async function runtime(script: string): Promise<string> {
     const text = `#!/bin/sh\ncase "$*" in *--detach*) set -- crun "$@"; ${script} ;; *) exec crun "$@" ;; esac\n`;
     return await workspace.write("crun", text, { mode: 0o755 });
   }
 
-  /** Another runner in the place of the usual one. */
+  /** Replaces the runner of the test. */
   async function replaced(options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> {
     await runner.close();
-    return await early(options);
+    return await warmRunner(options);
   }
 });
 

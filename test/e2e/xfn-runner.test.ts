@@ -293,7 +293,7 @@ function stories(as: As): void {
     test("a call that the host failed makes it look again: not ready while containers cannot be run, ready when they can", async () => {
       const content = '#!/bin/sh\nexec crun "$@"\n';
       const runtime = await workspace.write("lost/crun", content, { mode: 0o755 });
-      const args = ["--address", socket, "--oci-runtime", runtime, "--start-early", "off"];
+      const args = ["--address", socket, "--oci-runtime", runtime, "--warm-pool", "off"];
       await using server = await startRunnerServer(workspace, args);
       using client = clientOf({ endpoint: socket });
       rmSync(runtime);
@@ -474,7 +474,7 @@ function stories(as: As): void {
       for (const name of ["team/fn:v1", "team/fn:v2", "other/fn:v1"]) {
         execFileSync("skopeo", ["copy", "-q", "--dest-tls-verify=false", layout, `docker://${registry.host}/${name}`]);
       }
-      const args = ["--address", socket, "--insecure-registry", registry.host, "--start-early", "off"];
+      const args = ["--address", socket, "--insecure-registry", registry.host, "--warm-pool", "off"];
       const allowed = ["--allow-image", `${registry.host}/team/fn:v1`];
       await using server = await startRunnerServer(workspace, [...args, ...allowed]);
       using client = clientOf({ endpoint: socket });

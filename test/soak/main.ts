@@ -1,4 +1,4 @@
-// npm run soak [-- --calls N] [--concurrency N] [--start-early POLICY]: calls of every kind, a fifth of them faulty, to a real server.
+// npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY]: calls of every kind, a fifth of them faulty, to a real server.
 import { parseArgs } from "node:util";
 import { Workspace } from "../harness/workspace.ts";
 import { problemsOf, soak } from "./soak.ts";
@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: {
     calls: { type: "string", default: "100000" },
     concurrency: { type: "string", default: "4" },
-    "start-early": { type: "string" },
+    "warm-pool": { type: "string" },
   },
 });
 const [calls, concurrency] = [Number(values.calls), Number(values.concurrency)];
@@ -20,7 +20,7 @@ await using workspace = await Workspace.create();
 const report = await soak(workspace, {
   calls,
   concurrency,
-  startEarly: values["start-early"],
+  warmPool: values["warm-pool"],
   onProgress: (done, holding) => console.log(`${done} calls: ${JSON.stringify(holding)}`),
 });
 console.log(`${report.calls} calls, ${report.faulty} of them faulty, in ${report.seconds.toFixed(0)} s`);

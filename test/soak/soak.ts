@@ -15,7 +15,7 @@ export interface SoakOptions {
   /** Calls at a time. */
   concurrency: number;
   /** How `xfn-runner` starts sandboxes before their calls; by default as it does by default. */
-  startEarly?: string | undefined;
+  warmPool?: string | undefined;
   /** Told now and then how far it is. */
   onProgress?: (done: number, holding: Holding) => void;
 }
@@ -148,14 +148,14 @@ function isFaulty(index: number): boolean {
   return index % FAULT_EVERY === FAULT_EVERY - 1;
 }
 
-function startServer(workspace: Workspace, socket: string, { startEarly }: SoakOptions): Started {
+function startServer(workspace: Workspace, socket: string, { warmPool }: SoakOptions): Started {
   const options = {
     address: `unix:${socket}`,
     "cache-dir": workspace.cache,
     "metrics-address": "off",
     "max-concurrent": "4",
     "log-level": "error",
-    ...(startEarly === undefined ? {} : { "start-early": startEarly }),
+    ...(warmPool === undefined ? {} : { "warm-pool": warmPool }),
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   return workspace.start([process.execPath, RUNNER_MAIN, "serve", ...args], { killAfterMs: MAX_MS });

@@ -1,4 +1,4 @@
-// @xfn/runner: one call of a function = one fresh rootless crun container (design section 4, seed 000).
+// @xfn/runner: runs each call of a function in one fresh rootless crun container.
 
 export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase, RunOptions } from "@xfn/runner-contract";
 export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES, RunnerError } from "@xfn/runner-contract";
@@ -6,12 +6,12 @@ export { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
 export type { Runner, RunnerOptions } from "./runner.ts";
 export { createRunner } from "./runner.ts";
 export { MAX_OPEN_FILES, READ_ONLY_TMP_BYTES, STDERR_TAIL_BYTES, WRITABLE_BYTES } from "./sandbox/limits.ts";
-export { START_EARLY_LABEL } from "./sandbox/sandbox-spec.ts";
-export type { DiscardReason, StartEarly, StartEarlyLimits } from "./warm-pool/limits.ts";
-export { DEFAULT_START_EARLY_LIMITS } from "./warm-pool/limits.ts";
+export { WARM_POOL_LABEL } from "./sandbox/sandbox-spec.ts";
+export type { DiscardReason, WarmPoolLimits, WarmPoolPolicy } from "./warm-pool/limits.ts";
+export { DEFAULT_WARM_POOL_LIMITS } from "./warm-pool/limits.ts";
 export type { RunnerEvent } from "./warm-pool/runner-event.ts";
 
-// --- for programs that open a store or look at a host ---
+// --- for programs that open a store or inspect a host ---
 
 export { cpuQuota } from "./cgroup/cpu-quota.ts";
 export type { RuntimeFamily } from "./host/runtime-family.ts";

@@ -6,52 +6,51 @@ import { sweepCgroups } from "./cgroup/sweep.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
 import type { OciRuntime } from "./sandbox/crun.ts";
 import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
-import { HeldImages, IMAGE_IDLE_MS } from "./sandbox/image-leases.ts";
+import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
 import { sandboxOwner } from "./sandbox/sandbox-owner.ts";
-import type { Recipe, RunnableImage } from "./sandbox/sandbox-spec.ts";
-import { Recipes } from "./sandbox/sandbox-spec.ts";
+import { type RunnableImage, type SandboxSpec, SandboxSpecs } from "./sandbox/sandbox-spec.ts";
 import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
-import type { StartEarly, StartEarlyLimits } from "./warm-pool/limits.ts";
+import type { WarmPoolLimits, WarmPoolPolicy } from "./warm-pool/limits.ts";
 import type { RunnerEvent } from "./warm-pool/runner-event.ts";
-import { EarlySandboxes } from "./warm-pool/warm-pool.ts";
+import { WarmPool } from "./warm-pool/warm-pool.ts";
 
 /** Options of {@link createRunner}; only `store` is required. */
 export interface RunnerOptions {
   /**
-   * Where images are looked up and kept. Open it with `owner: sandboxOwner()`, and for this runner alone: it releases images that
-   * it does not use any more.
+   * The image store. Open it with `owner: sandboxOwner()`, and for this runner only: the runner releases images that it no longer
+   * uses.
    */
   store: Store;
   /** Name or absolute path of the OCI runtime; default `crun`. */
   ociRuntime?: string;
-  /** `auto` (default): an overlay on the image's layers, or a copy of them where this host refuses overlays. */
+  /** `auto` (default): an overlay on the image's layers, or a copy of them if the host refuses overlays. */
   rootfs?: "auto" | "overlay" | "copy";
   /**
-   * The root filesystem cannot be written to, is mounted once per image, and /tmp is a small tmpfs: faster, where functions
-   * write nowhere else. Default false.
+   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, if functions write nowhere else.
+   * Default false.
    */
   readOnlyRoot?: boolean;
   /**
-   * Starts functions before they are called; each still serves one call. Default `off`, which is right for a program that
-   * makes few calls; `adaptive` for one that serves many.
+   * Starts functions before they are called; each still serves one call. Default `off`, for programs that make few calls. Use
+   * `adaptive` in servers.
    */
-  startEarly?: StartEarly;
-  /** Bounds of `startEarly`, over all images. */
-  startEarlyLimits?: StartEarlyLimits;
-  /** Run without a limit that cannot be enforced, with a warning, rather than refuse the call. */
+  warmPool?: WarmPoolPolicy;
+  /** Bounds of the warm pool, over all images. */
+  warmPoolLimits?: WarmPoolLimits;
+  /** Runs calls without a limit that cannot be enforced, with a warning, instead of failing them. */
   allowUnlimited?: boolean;
   /** Passed to `Store.image` for every call. */
   images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal">;
   /**
-   * An image that no call has used for so many milliseconds, and of which no sandbox waits, may be pruned while the runner lives.
-   * Default ten minutes; less does not count with `readOnlyRoot`, whose mounts stay for five.
+   * Releases an image for pruning after so many milliseconds without a call or a waiting sandbox. Default ten minutes, which is
+   * also the minimum with `readOnlyRoot`, whose mounts stay for five.
    */
   imageIdleMs?: number;
-  /** Told what a person should know and what does not end the call; each text once. `about` is set where `xfn doctor` tells it too. */
+  /** Called once for each warning that ends no call. `about` is set if `xfn doctor` reports the same. */
   onWarning?: (message: string, about?: "host") => void;
-  /** Told what happens, for metrics. */
+  /** Called for each event, for metrics. */
   onEvent?: (event: RunnerEvent) => void;
 }
 
@@ -60,22 +59,22 @@ export interface RunnerOptions {
  * container is gone; its files and mounts follow at once.
  */
 export interface Runner extends FunctionRunner {
-  /** Starts what the first call would otherwise wait for. */
+  /** Starts the sandbox host ahead of the first call. */
   prepare(): void;
   /**
-   * Runs a small program of ours in a container, without an image: whether functions can be run here and now.
+   * Runs a small built-in program in a container, without an image, to test whether functions can run here.
    *
-   * @param limits that calls will have, to see whether they can be enforced
-   * @throws RunnerError saying why not
+   * @param limits also tests that the host can enforce these
+   * @throws RunnerError with the reason
    */
   check(limits?: ResourceLimits): Promise<void>;
-  /** Calls that have a sandbox or are about to, and sandboxes that were started early and wait. */
+  /** Calls that have a sandbox or are about to, and pre-started sandboxes. */
   counts(): { running: number; waiting: number };
-  /** Ends running calls with `Closed`, and the process that holds the namespaces. */
+  /** Ends running calls with `Closed`, and the sandbox host. */
   close(): Promise<void>;
 }
 
-/** Makes a runner. It starts nothing before the first call (or `prepare`). */
+/** Makes a runner. It starts no process before the first call or `prepare`. */
 export function createRunner(options: RunnerOptions): Runner {
   return new CrunRunner(options);
 }
@@ -83,11 +82,11 @@ export function createRunner(options: RunnerOptions): Runner {
 class CrunRunner implements Runner {
   readonly #options: RunnerOptions;
   readonly #owner = sandboxOwner();
-  readonly #recipes = new Recipes();
+  readonly #specs = new SandboxSpecs();
   readonly #warned = new Set<string>();
   readonly #calls = new Set<Promise<unknown>>();
-  readonly #early: EarlySandboxes;
-  readonly #images: HeldImages;
+  readonly #warmPool: WarmPool;
+  readonly #images: ImageLeases;
   #host: SandboxHost | undefined;
   #path: string | undefined;
   #runtime: Promise<OciRuntime> | undefined;
@@ -96,16 +95,16 @@ class CrunRunner implements Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#early = new EarlySandboxes({
-      policy: options.startEarly ?? "off",
-      limits: options.startEarlyLimits ?? {},
-      prepare: async (recipe) => await this.#make(recipe),
+    this.#warmPool = new WarmPool({
+      policy: options.warmPool ?? "off",
+      limits: options.warmPoolLimits ?? {},
+      prepare: async (spec) => await this.#make(spec),
       host: () => this.#host,
       onEvent: (event) => options.onEvent?.(event),
     });
     const { store, imageIdleMs = IMAGE_IDLE_MS, readOnlyRoot = false } = options;
     const idleMs = readOnlyRoot ? Math.max(imageIdleMs, IMAGE_IDLE_MS) : imageIdleMs;
-    this.#images = new HeldImages(store, (digest) => this.#early.forget(digest), idleMs);
+    this.#images = new ImageLeases(store, (digest) => this.#warmPool.forget(digest), idleMs);
   }
 
   prepare(): void {
@@ -127,19 +126,19 @@ class CrunRunner implements Runner {
   }
 
   counts(): { running: number; waiting: number } {
-    return { running: this.#early.running, waiting: this.#early.waiting };
+    return { running: this.#warmPool.running, waiting: this.#warmPool.waiting };
   }
 
   async check(limits: ResourceLimits = {}): Promise<void> {
     this.#refuseIfEnded(undefined);
     this.prepare();
     const host = this.#liveHost();
-    host.hold();
+    host.acquire();
     try {
       await host.ready();
       await selfTest(async (program, input) => {
         const image = writeSelfTestImage(host, program);
-        const sandbox = await this.#make(await this.#recipe(image, limits));
+        const sandbox = await this.#make(await this.#spec(image, limits));
         sandbox.start();
         const outcome = await sandbox.use(input, {});
         if (outcome.output === undefined) throw outcome.failure;
@@ -152,7 +151,7 @@ class CrunRunner implements Runner {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#early.close();
+    this.#warmPool.close();
     this.#images.close();
     await this.#host?.close();
     await Promise.all(this.#calls);
@@ -162,10 +161,10 @@ class CrunRunner implements Runner {
     this.#refuseIfEnded(options.signal);
     this.prepare();
     const host = this.#liveHost();
-    host.hold();
+    host.acquire();
     try {
       const began = performance.now();
-      const image = await this.#images.begin(() =>
+      const image = await this.#images.lookUp(() =>
         this.#options.store.image(reference, {
           ...this.#options.images,
           ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
@@ -175,18 +174,18 @@ class CrunRunner implements Runner {
       );
       try {
         options.onPhase?.("pull", performance.now() - began);
-        return await this.#call(await this.#recipe(image, options), input, options);
+        return await this.#call(await this.#spec(image, options), input, options);
       } finally {
-        this.#images.end(image.digest);
+        this.#images.release(image.digest);
       }
     } finally {
       host.release();
     }
   }
 
-  async #recipe(image: RunnableImage, options: RunOptions): Promise<Recipe> {
+  async #spec(image: RunnableImage, options: RunOptions): Promise<SandboxSpec> {
     const { rootfs = "auto", readOnlyRoot = false } = this.#options;
-    return await this.#recipes.of(image, options, {
+    return await this.#specs.of(image, options, {
       owner: this.#owner,
       rootfs,
       readOnlyRoot,
@@ -194,7 +193,7 @@ class CrunRunner implements Runner {
     });
   }
 
-  async #call(recipe: Recipe, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
+  async #call(spec: SandboxSpec, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
     const began = performance.now();
     const start = (sandbox: Sandbox): void => {
@@ -206,14 +205,14 @@ class CrunRunner implements Runner {
       }
       sandbox.start({ inputBytes: input.length });
     };
-    const { sandbox, release } = await this.#early.acquire(recipe, start);
+    const { sandbox, release } = await this.#warmPool.acquire(spec, start);
     try {
       options.onPhase?.("start", performance.now() - began);
       const running = performance.now();
       let outcome = await sandbox.use(input, options);
-      if (outcome.output === undefined && outcome.unseen) {
-        // It did not live to see its input, or nobody can tell: what becomes of a call must not depend on what was done ahead.
-        const another = await this.#make(recipe);
+      if (outcome.output === undefined && outcome.inputUndelivered) {
+        // The result of a call must not depend on pre-starting, so a sandbox that ended before its input is replaced.
+        const another = await this.#make(spec);
         start(another);
         outcome = await another.use(input, options);
       }
@@ -226,40 +225,40 @@ class CrunRunner implements Runner {
     }
   }
 
-  /** A sandbox; what is kept of them keeps its image in use. */
-  async #make(recipe: Recipe): Promise<Sandbox> {
-    this.#images.hold(recipe.digest);
+  /** Makes a sandbox while a lease protects its image. */
+  async #make(spec: SandboxSpec): Promise<Sandbox> {
+    this.#images.acquire(spec.digest);
     try {
-      return await this.#prepare(recipe);
+      return await this.#prepare(spec);
     } finally {
-      this.#images.end(recipe.digest);
+      this.#images.release(spec.digest);
     }
   }
 
-  async #prepare(recipe: Recipe): Promise<Sandbox> {
+  async #prepare(spec: SandboxSpec): Promise<Sandbox> {
     const host = this.#liveHost();
-    // Before that its processes cannot be told from others of our group.
+    // Before that its processes cannot be distinguished from others in this process's cgroup.
     await host.ready();
-    const cgroup = needsCgroup(recipe.limits)
-      ? limitCall(recipe.limits, {
+    const cgroup = needsCgroup(spec.limits)
+      ? limitCall(spec.limits, {
           allowUnlimited: this.#options.allowUnlimited === true,
           onWarning: (message) => this.#warn(message),
         })
       : undefined;
-    const sandbox = await Sandbox.prepare(host, recipe, `${process.pid}-${++this.#count}`, cgroup);
+    const sandbox = await Sandbox.prepare(host, spec, `${process.pid}-${++this.#count}`, cgroup);
     if (sandbox.notice !== undefined)
       this.#warn(`overlay is not possible here (${sandbox.notice}): root filesystems are copied, which is slower`);
     return sandbox;
   }
 
-  /** The sandbox host, another one where the last has ended. */
+  /** The sandbox host; starts a new one if the last has ended. */
   #liveHost(): SandboxHost {
     this.#path ??= findRuntime(this.#options.ociRuntime);
     if (this.#host?.gone === true) {
-      this.#early.clear();
+      this.#warmPool.clear();
       this.#host = undefined;
     } else if (this.#host === undefined) {
-      // What was killed before it could clean up was a runner of ours too.
+      // Removes the groups of runners that were killed before they could.
       sweepCgroups();
     }
     this.#host ??= new SandboxHost(this.#options.store.dir);
@@ -274,7 +273,7 @@ class CrunRunner implements Runner {
       if (warning !== undefined) this.#warn(warning, "host");
       return runtime;
     } catch (error) {
-      // It may have been replaced by the next call.
+      // The runtime may be replaced before the next call.
       this.#runtime = undefined;
       throw error;
     }
@@ -293,10 +292,10 @@ class CrunRunner implements Runner {
   }
 }
 
-// Making, joining and taking away a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds processes
-// without one; what a cgroup adds is that the kernel says that the bound was met, which is worth it where a call asks for few. For an
-// ordinary user RLIMIT_NPROC bounds those of all functions together, which is not what was asked for.
-function needsCgroup({ memoryBytes, cpus, pids }: Recipe["limits"]): boolean {
+// Making, joining and removing a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds processes without a
+// cgroup, but only a cgroup records that the bound was hit: worth its cost if the bound is low. For an ordinary user RLIMIT_NPROC
+// bounds the processes of all functions together, so a limit of one call needs a cgroup.
+function needsCgroup({ memoryBytes, cpus, pids }: ResourceLimits): boolean {
   if (memoryBytes !== undefined || cpus !== undefined) return true;
   return pids !== undefined && (pids < MAX_PROCESSES || process.geteuid?.() !== 0);
 }

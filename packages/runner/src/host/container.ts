@@ -53,8 +53,8 @@ export interface Sandbox {
 }
 
 /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
-export function makeSandbox(scratch: string, id: string, spec: string): Sandbox {
-  writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, spec);
+export function makeSandbox(scratch: string, id: string, config: string): Sandbox {
+  writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, config);
   const [stdin, stdout, stderr] = threePipes();
   return {
     id,

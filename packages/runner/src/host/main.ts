@@ -50,8 +50,8 @@ const REMOVAL_DELAY_MS = 3;
 
 /** All that were prepared and have not ended. */
 const sandboxes = new Map<string, Sandbox>();
-/** Texts of config.json; the runner keeps to `MAX_SPECS` numbers. */
-const specs = new Map<number, string>();
+/** Texts of config.json. The runner uses at most `MAX_CONFIGS` numbers. */
+const configs = new Map<number, string>();
 let held: Held | undefined;
 
 process.on("message", (message) => void handle(message as HostRequest));
@@ -68,8 +68,8 @@ async function handle(request: HostRequest): Promise<void> {
         send({ type: "failed", message: messageOf(error) });
       }
       break;
-    case "spec":
-      specs.set(request.number, request.text);
+    case "config":
+      configs.set(request.number, request.text);
       break;
     case "prepare":
       if (held !== undefined) await prepare(held, request);
@@ -128,10 +128,10 @@ function hideCgroups(): void {
 async function prepare(host: Held, request: PrepareRequest): Promise<void> {
   const { id } = request;
   // Before anything is waited for: the next message may give the number to another one.
-  const spec = specs.get(request.spec) as string;
+  const config = configs.get(request.config) as string;
   try {
     const prepared = await host.rootFilesystems.prepare(request);
-    const sandbox = makeSandbox(host.scratch, id, spec);
+    const sandbox = makeSandbox(host.scratch, id, config);
     sandboxes.set(id, sandbox);
     send({ type: "prepared", id, fds: sandbox.ends.ours, ...prepared });
   } catch (error) {
@@ -224,7 +224,7 @@ function ended(host: Held, sandbox: Sandbox, code: number | null, strays: boolea
   send({
     type: "exited",
     id,
-    seen: mayHaveRun(host.scratch, sandbox),
+    mayHaveRun: mayHaveRun(host.scratch, sandbox),
     at: monotonicMs(),
     code,
     runtimeError: failed ? runtimeError(host.scratch, id, code) : null,

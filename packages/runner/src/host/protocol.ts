@@ -1,20 +1,20 @@
-/** Messages between the runner and the sandbox host, the small process that holds the namespaces. */
+/** Messages between the runner and the sandbox host, the small process that owns the namespaces. */
 
 import type { RuntimeFamily } from "./runtime-family.ts";
 
 /** Sent once, first. */
 export interface InitRequest {
   type: "init";
-  /** An existing directory of the host on which the host process mounts its scratch tmpfs. */
+  /** An existing directory on which the sandbox host mounts its scratch tmpfs. */
   scratch: string;
 }
 
-/** The config.json of containers that follow. It is larger than all other messages together, and the same for many of them. */
-export interface SpecRequest {
-  type: "spec";
-  /** Replaces an earlier one of that number. */
+/** The config.json of later containers. It is sent once for many containers: it is larger than all other messages together. */
+export interface ConfigRequest {
+  type: "config";
+  /** Replaces an earlier text with this number. */
   number: number;
-  /** Its paths are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
+  /** Paths in it are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
   text: string;
 }
 
@@ -26,22 +26,21 @@ export interface PrepareRequest {
   layers: string[];
   /** `auto` tries an overlay and falls back to a copy. */
   rootfs: "auto" | "overlay" | "copy";
-  /** The name of the read-only root filesystem that it shares with others; null for a writable one of its own. */
+  /** Name of the shared read-only root filesystem; null for a private writable one. */
   shared: string | null;
-  /** Whether {@link networkFiles} are to be mounted in it. */
+  /** Whether to mount {@link networkFiles}. */
   networkFiles: boolean;
-  /** Who owns the layers, and so what is made on top of them, where it is not the host process itself. */
+  /** Owner of the layers and of the files made on top of them; null: the user of the sandbox host. */
   owner: { uid: number; gid: number } | null;
-  /** Which {@link SpecRequest} to take. */
-  spec: number;
+  /** Number of a {@link ConfigRequest}. */
+  config: number;
   /** Bound of the writable part, in bytes. */
   writableBytes: number;
 }
 
 /**
- * Loads the OCI runtime of a container that was prepared: its process waits for its configuration, and nothing of the container
- * exists. A process that begins and finds its libraries takes a sixth of a small function's call. The caller has opened its ends of
- * the pipes by now.
+ * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists yet. Starting
+ * a process and loading its libraries takes a sixth of a small function's call. The runner has opened its ends of the pipes before.
  */
 export interface LoadRequest {
   type: "load";
@@ -52,8 +51,8 @@ export interface LoadRequest {
 }
 
 /**
- * Starts a container that was prepared, whether its runtime is loaded or not. The caller has opened its ends of the pipes by now:
- * the host process closes its own.
+ * Starts a prepared container, whether its runtime is loaded or not. The runner has opened its ends of the pipes before, and the
+ * sandbox host closes its copies.
  */
 export interface StartRequest {
   type: "start";
@@ -64,21 +63,21 @@ export interface StartRequest {
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: string[];
   /**
-   * Whether the runtime is to end as soon as the function runs, so that nobody waits for its end when the function has ended. One
-   * that is loaded does not.
+   * Whether the runtime must exit as soon as the function runs, so that no call waits for both to end. A loaded runtime ignores
+   * this.
    */
   detach: boolean;
-  /** Make the stdio pipes as large as an ordinary user may, for large inputs. */
+  /** Enlarges the stdio pipes to an ordinary user's maximum, for large inputs. */
   largePipes: boolean;
 }
 
-/** Kills a container and everything in it; `exited` follows. One that was only prepared is taken away without a word. */
+/** Kills a container and everything in it; `exited` follows. A container that is only prepared is removed without a response. */
 export interface KillRequest {
   type: "kill";
   id: string;
 }
 
-/** Asks what containers take while they wait. */
+/** Measures waiting containers. */
 export interface MeasureRequest {
   type: "measure";
   ids: string[];
@@ -86,19 +85,19 @@ export interface MeasureRequest {
 
 export type HostRequest =
   | InitRequest
-  | SpecRequest
+  | ConfigRequest
   | PrepareRequest
   | LoadRequest
   | StartRequest
   | KillRequest
   | MeasureRequest;
 
-/** What one container takes. */
+/** Resource usage of one container. */
 export interface Usage {
   id: string;
-  /** The memory of its processes (proportional set size; resident where that is not told) and of its files. */
+  /** Memory of its processes (proportional set size, or resident where the kernel lacks that) and of its files. */
   bytes: number;
-  /** Processor time that they have used so far. */
+  /** Processor time of its processes so far. */
   cpuMs: number;
 }
 
@@ -117,25 +116,26 @@ export type HostResponse =
   | { type: "startFailed"; id: string; message: string }
   | { type: "measured"; usages: Usage[] }
   /**
-   * `seen` is whether the function may have begun: not where its runtime was loaded, and ended before it had made a container.
-   * `code` is the function's exit code, or its runtime's; null where the runtime was killed. `runtimeError` is what crun itself had
-   * to say, where it failed before or while starting the function; `diskFull` whether the writable part of the root filesystem had
-   * no room left; `at` the time on {@link monotonicMs}.
+   * `mayHaveRun`: whether the function may have begun; false if a loaded runtime ended before it made a container.
+   * `code`: exit code of the function, or of its runtime; null if the runtime was killed.
+   * `runtimeError`: what the OCI runtime logged if it failed to start the function.
+   * `diskFull`: whether the writable part of the root filesystem was full.
+   * `at`: time on {@link monotonicMs}.
    */
   | {
       type: "exited";
       id: string;
-      seen: boolean;
+      mayHaveRun: boolean;
       at: number;
       code: number | null;
       runtimeError: string | null;
       diskFull: boolean;
     };
 
-/** How many configurations are kept: more images than this in use at once have theirs sent again. */
-export const MAX_SPECS = 256;
+/** How many configurations the sandbox host keeps. Beyond that they are sent again. */
+export const MAX_CONFIGS = 256;
 
-/** The names of {@link sandboxPaths} that a configuration has, relative to the bundle. */
+/** The names of {@link sandboxPaths} that a config.json contains, relative to the bundle. */
 export const bundlePaths = { rootfs: "rootfs", tmp: "tmp" } as const;
 
 /** Paths inside the scratch tmpfs; both sides derive them from the call's id. */
@@ -165,17 +165,17 @@ export function sandboxPaths(
   };
 }
 
-/** Where the read-only root filesystem of that name is, for all that share it. */
+/** Path of the shared read-only root filesystem of that name. */
 export function sharedRootfs(scratch: string, name: string): string {
   return `${scratch}/shared/${name}/rootfs`;
 }
 
-/** Where the host process keeps the files that `Accessible` functions see as /etc/resolv.conf and /etc/hosts. */
+/** Paths of the files that `Accessible` functions see as /etc/resolv.conf and /etc/hosts. */
 export function networkFiles(scratch: string): { resolvConf: string; hosts: string } {
   return { resolvConf: `${scratch}/resolv.conf`, hosts: `${scratch}/hosts` };
 }
 
-/** The time on the clock that all processes of a machine share, in milliseconds. */
+/** The machine's monotonic clock, which all its processes share, in milliseconds. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

@@ -30,7 +30,7 @@ const call = (id: string): PrepareRequest => ({
   networkFiles: false,
   owner: null,
   writableBytes: 1,
-  spec: 0,
+  config: 0,
 });
 
 /** Roots whose filling fails while `fails` says why. */

@@ -55,9 +55,9 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
     say("--default-memory is more than --max-memory");
   if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
     say("--default-cpu is more than --max-cpu");
-  const early = config.startEarlyCount ?? config.startEarlyMemory ?? config.startEarlyIdle;
-  if (config.startEarly === "off" && early !== undefined)
-    say("--start-early-count, -memory and -idle bound what --start-early=off does not do");
+  const early = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
+  if (config.warmPool === "off" && early !== undefined)
+    say("--warm-pool-count, -memory and -idle bound what --warm-pool=off does not do");
 }
 
 function listenOptions(config: ServeConfig): ListenOptions {

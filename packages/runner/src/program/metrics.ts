@@ -61,11 +61,9 @@ export function createMetrics(version: string): Metrics {
   const output = counter("output_bytes_total", "Bytes of functions' outputs", []);
   const images = counter("images_total", "Images that calls asked for: present, pulled, failed", ["outcome"]);
   const pulled = counter("image_pulled_bytes_total", "Packed bytes of image layers that were fetched", []);
-  const starts = counter("starts_total", "Calls that got a sandbox: early or cold", ["sandbox"]);
-  const early = counter("early_sandboxes_total", "Sandboxes started before their call: started, used, discarded", [
-    "outcome",
-  ]);
-  const discarded = counter("early_sandboxes_discarded_total", "Why such sandboxes were thrown away", ["reason"]);
+  const starts = counter("starts_total", "Calls that got a sandbox: warm or cold", ["sandbox"]);
+  const pooled = counter("warm_pool_sandboxes_total", "Pre-started sandboxes: started, used, discarded", ["outcome"]);
+  const discarded = counter("warm_pool_discarded_total", "Why pre-started sandboxes were discarded", ["reason"]);
   gauge("build_info", "1, by version", ["version", "node"]).set({ version, node: process.version }, 1);
   for (const limit of new Set(LIMITS.values())) limits.inc({ limit }, 0);
   calls.inc({ code: "OK" }, 0);
@@ -90,16 +88,16 @@ export function createMetrics(version: string): Metrics {
     event(event) {
       switch (event.type) {
         case "call-started":
-          starts.inc({ sandbox: event.early ? "early" : "cold" });
+          starts.inc({ sandbox: event.warm ? "warm" : "cold" });
           break;
         case "sandbox-waiting":
-          early.inc({ outcome: "started" });
+          pooled.inc({ outcome: "started" });
           break;
         case "sandbox-used":
-          early.inc({ outcome: "used" });
+          pooled.inc({ outcome: "used" });
           break;
         case "sandbox-discarded":
-          early.inc({ outcome: "discarded" });
+          pooled.inc({ outcome: "discarded" });
           discarded.inc({ reason: event.reason });
           break;
       }

@@ -48,11 +48,11 @@ test("an empty variable is none, and variables that Kubernetes makes of a Servic
 });
 
 test("all that cannot be read is told, with its source", () => {
-  const { problems } = read(["--max-cpu", "many", "--start-early", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
+  const { problems } = read(["--max-cpu", "many", "--warm-pool", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
   expect(problems).toEqual([
     expect.stringMatching(/^--max-cpu: "many" is not a Kubernetes quantity/),
     'XFN_RUNNER_ALLOW_NETWORK: "yes" must be true or false',
-    expect.stringMatching(/^--start-early: "lots" must be off, adaptive/),
+    expect.stringMatching(/^--warm-pool: "lots" must be off, adaptive/),
   ]);
 });
 
@@ -61,9 +61,9 @@ test.each([
   ["--max-cpu", "500m", { maxCpu: 0.5 }],
   ["--max-timeout", "1m30s", { maxTimeout: 90_000 }],
   ["--shutdown-grace", "0", { shutdownGrace: 0 }],
-  ["--start-early", "off", { startEarly: "off" }],
-  ["--start-early", "0", { startEarly: "off" }],
-  ["--start-early", "3", { startEarly: 3 }],
+  ["--warm-pool", "off", { warmPool: "off" }],
+  ["--warm-pool", "0", { warmPool: "off" }],
+  ["--warm-pool", "3", { warmPool: 3 }],
   ["--metrics-address", "off", { metricsAddress: undefined }],
   ["--metrics-address", "9000", { metricsAddress: { host: "127.0.0.1", port: 9000 } }],
   ["--metrics-address", ":9000", { metricsAddress: { host: "127.0.0.1", port: 9000 } }],
@@ -85,8 +85,8 @@ test.each([
   ["--max-timeout", "s10"],
   ["--max-concurrent", "0"],
   ["--max-concurrent", "1e3"],
-  ["--start-early", "65"],
-  ["--start-early", "-1"],
+  ["--warm-pool", "65"],
+  ["--warm-pool", "-1"],
   ["--metrics-address", "host"],
   ["--metrics-address", "a:70000"],
   ["--metrics-address", "[::zz]:1"],

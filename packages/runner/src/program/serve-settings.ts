@@ -50,10 +50,10 @@ export interface ServeConfig {
   readonly allowNetwork: boolean;
   readonly allowOciLayouts: boolean;
   readonly allowUnlimited: boolean;
-  readonly startEarly: "off" | "adaptive" | number;
-  readonly startEarlyCount: number | undefined;
-  readonly startEarlyMemory: number | undefined;
-  readonly startEarlyIdle: number | undefined;
+  readonly warmPool: "off" | "adaptive" | number;
+  readonly warmPoolCount: number | undefined;
+  readonly warmPoolMemory: number | undefined;
+  readonly warmPoolIdle: number | undefined;
   readonly readOnlyRoot: boolean;
   readonly rootfs: "auto" | "overlay" | "copy";
   readonly ociRuntime: string;
@@ -141,17 +141,17 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   allowNetwork: toggle("allow-network", "give functions the runner's network where a call asks for it"),
   allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
   allowUnlimited: toggle("allow-unlimited", "run without a limit that this host cannot enforce"),
-  startEarly: one(
-    "start-early",
+  warmPool: one(
+    "warm-pool",
     "<policy>",
     "sandboxes started before their call: off, adaptive, or a number per image",
-    startEarly,
+    warmPool,
     "adaptive",
     "adaptive",
   ),
-  startEarlyCount: optional("start-early-count", "<n>", "such sandboxes in all", integer(1, MANY)),
-  startEarlyMemory: optional("start-early-memory", "<quantity>", "memory of such sandboxes in all", memory),
-  startEarlyIdle: optional("start-early-idle", "<duration>", "how long such a sandbox waits for a call", duration),
+  warmPoolCount: optional("warm-pool-count", "<n>", "such sandboxes in all", integer(1, MANY)),
+  warmPoolMemory: optional("warm-pool-memory", "<quantity>", "memory of such sandboxes in all", memory),
+  warmPoolIdle: optional("warm-pool-idle", "<duration>", "how long such a sandbox waits for a call", duration),
   readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
   rootfs: one(
     "rootfs",
@@ -213,10 +213,10 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
     "allowUnlimited",
   ],
   "How it is run": [
-    "startEarly",
-    "startEarlyCount",
-    "startEarlyMemory",
-    "startEarlyIdle",
+    "warmPool",
+    "warmPoolCount",
+    "warmPoolMemory",
+    "warmPoolIdle",
     "readOnlyRoot",
     "rootfs",
     "ociRuntime",
@@ -227,7 +227,7 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
   Operation: ["metricsAddress", "otelEndpoint", "logLevel", "logFormat", "shutdownGrace"],
 };
 
-function startEarly(text: string): ServeConfig["startEarly"] {
+function warmPool(text: string): ServeConfig["warmPool"] {
   if (text === "off" || text === "adaptive") return text;
   // More per image would need more memory than starting them saves time.
   const most = 64;

@@ -142,15 +142,15 @@ function openRunner(
   metrics: Metrics,
   log: Log,
 ): Runner {
-  const { startEarlyCount: count, startEarlyMemory: memoryBytes, startEarlyIdle: idleMs } = config;
+  const { warmPoolCount: count, warmPoolMemory: memoryBytes, warmPoolIdle: idleMs } = config;
   return createRunner({
     store,
     ociRuntime: config.ociRuntime,
     rootfs: config.rootfs,
     readOnlyRoot: config.readOnlyRoot,
     allowUnlimited: config.allowUnlimited,
-    startEarly: config.startEarly,
-    startEarlyLimits: {
+    warmPool: config.warmPool,
+    warmPoolLimits: {
       ...(count === undefined ? {} : { count }),
       ...(memoryBytes === undefined ? {} : { memoryBytes }),
       ...(idleMs === undefined ? {} : { idleMs }),

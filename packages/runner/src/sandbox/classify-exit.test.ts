@@ -4,22 +4,22 @@ import { expect, test } from "vitest";
 import type { LimitHits } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import type { Ending } from "./classify-exit.ts";
-import { describeFailure, judge } from "./classify-exit.ts";
+import { classifyExit, describeFailure } from "./classify-exit.ts";
 import type { Exit } from "./sandbox-host.ts";
 
-function judged(
+function classified(
   exit: Partial<Exit>,
   { hits = {}, reason, stderr = "" }: { hits?: Partial<LimitHits>; reason?: Ending["reason"]; stderr?: string } = {},
 ): RunnerError | undefined {
-  const whole = { seen: true, code: 0, runtimeError: null, diskFull: false, at: 0, ...exit };
-  return judge(whole, reason, { ...NO_HITS, ...hits }, stderr, { timeoutMs: 1000, memoryBytes: 4096, pids: 8 });
+  const whole = { mayHaveRun: true, code: 0, runtimeError: null, diskFull: false, at: 0, ...exit };
+  return classifyExit(whole, reason, { ...NO_HITS, ...hits }, stderr, { timeoutMs: 1000, memoryBytes: 4096, pids: 8 });
 }
 
 const everything = { outOfMemory: true, tooManyProcesses: true };
 
 test("a function that hit its limits and answered all the same has succeeded", () => {
   const said = { hits: everything, stderr: "sh: 1: Cannot fork" };
-  expect(judged({ code: 0, diskFull: true, runtimeError: "a warning" }, said)).toBeUndefined();
+  expect(classified({ code: 0, diskFull: true, runtimeError: "a warning" }, said)).toBeUndefined();
 });
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
     "Timeout",
   ],
 ])("what ended the function is told: %s", (_, exit, rest, code) => {
-  expect(judged(exit, rest)?.code).toBe(code);
+  expect(classified(exit, rest)?.code).toBe(code);
 });
 
 test.each([
@@ -59,14 +59,14 @@ test.each([
   "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory or process/resource limits reached",
   "fork/exec /bin/ls: resource temporarily unavailable",
 ])("where nothing counts processes, what the function says of them is believed: %s", (stderr) => {
-  expect(judged({ code: 1 }, { stderr })?.code).toBe("TooManyProcesses");
+  expect(classified({ code: 1 }, { stderr })?.code).toBe("TooManyProcesses");
 });
 
 test("a limit's error names the limit, keeps the exit code, and says that a retry is no use", () => {
-  const processes = judged({ code: 3 }, { hits: { tooManyProcesses: true } });
+  const processes = classified({ code: 3 }, { hits: { tooManyProcesses: true } });
   expect(processes).toMatchObject({ phase: "run", exitCode: 3, retryable: false });
   expect(processes?.message).toContain("8");
-  const disk = judged({ code: 4, diskFull: true });
+  const disk = classified({ code: 4, diskFull: true });
   expect(disk).toMatchObject({ phase: "run", exitCode: 4, retryable: false });
   expect(disk?.message).toContain("256 MiB");
 });

@@ -12,94 +12,87 @@ import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { WRITABLE_BYTES } from "./limits.ts";
 import type { Exit } from "./sandbox-host.ts";
 
-/** Why we killed a container; the first reason counts. */
+/** Kills a container for a reason; the first reason counts. */
 export class Ending {
-  reason: "Timeout" | "Aborted" | "OutputTooLarge" | undefined;
+  #reason: "Timeout" | "Aborted" | "OutputTooLarge" | undefined;
   readonly #kill: () => void;
+
   constructor(kill: () => void) {
     this.#kill = kill;
   }
+
+  get reason(): "Timeout" | "Aborted" | "OutputTooLarge" | undefined {
+    return this.#reason;
+  }
+
   end(reason: "Timeout" | "Aborted" | "OutputTooLarge"): void {
-    if (this.reason !== undefined) return;
-    this.reason = reason;
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
     this.#kill();
   }
 }
 
-/** What a container's end means: the error of the call, or undefined where it succeeded. */
-export function judge(
+type ClassifyOptions = RunOptions & { timeoutMs: number; writableBytes?: number };
+
+/** The error of a call by the end of its container; undefined if the function succeeded. */
+export function classifyExit(
   exit: Exit,
   reason: Ending["reason"],
   hits: LimitHits,
   stderr: string,
-  options: RunOptions & { timeoutMs: number; writableBytes?: number },
+  options: ClassifyOptions,
 ): RunnerError | undefined {
-  const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string, exitCode?: number): RunnerError =>
-    new RunnerError(code, message, { phase, stderr, ...(exitCode === undefined ? {} : { exitCode }) });
-  switch (reason) {
-    case "Timeout":
-      return failure(
-        "Timeout",
-        "timeout",
-        `it did not end within ${options.timeoutMs / 1000} s and was killed; give it more time with \`timeout\``,
-      );
-    case "Aborted":
-      return failure("Aborted", "run", "the call was cancelled");
-    case "OutputTooLarge":
-      return failure(
-        "OutputTooLarge",
-        "output",
-        `it wrote more than ${mebibytes(MAX_PAYLOAD_BYTES)} to stdout and was killed`,
-      );
-    case undefined:
-      break;
-  }
-  // It answered: what else happened inside, or what crun warned of, is the function's own affair.
+  if (reason !== undefined) return endedByRunner(reason, stderr, options.timeoutMs);
+  // An answer counts, whatever limits were hit inside and whatever crun warned about.
   if (exit.code === 0) return undefined;
-  const exitCode = exit.code ?? undefined;
-  if (hits.outOfMemory) {
-    return failure(
-      "OutOfMemory",
-      "run",
-      `it was killed for using more memory than its limit of ${options.memoryBytes} bytes`,
-    );
-  }
   const pids = options.pids ?? MAX_PROCESSES;
+  const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string): RunnerError =>
+    new RunnerError(code, message, { phase, stderr, ...(exit.code === null ? {} : { exitCode: exit.code }) });
+  if (hits.outOfMemory) {
+    const message = `it was killed because it used more memory than its limit of ${options.memoryBytes} bytes`;
+    return new RunnerError("OutOfMemory", message, { phase: "run", stderr });
+  }
   if (hits.tooManyProcesses) {
-    return failure(
-      "TooManyProcesses",
-      "run",
-      `${howItFailed(exit)} after it was refused a process or thread more than the ${pids} that it may have`,
-      exitCode,
-    );
+    const message = `${howItFailed(exit)} after the kernel refused it a process or thread beyond its limit of ${pids}`;
+    return failure("TooManyProcesses", "run", message);
   }
-  if (exit.runtimeError !== null)
-    return failure("StartFailed", "start", `its container could not be started: ${exit.runtimeError}`);
-  if (wasKilled(exit)) return failure("Killed", "run", "it was killed from outside (signal 9)", exitCode);
+  if (exit.runtimeError !== null) {
+    const message = `its container could not be started: ${exit.runtimeError}`;
+    return new RunnerError("StartFailed", message, { phase: "start", stderr });
+  }
+  if (wasKilled(exit)) return failure("Killed", "run", "it was killed from outside (signal 9)");
   if (exit.diskFull) {
-    return failure(
-      "DiskFull",
-      "run",
-      `${howItFailed(exit)} with no room left for its files: it may write ${mebibytes(options.writableBytes ?? WRITABLE_BYTES)}, which are thrown away after the call`,
-      exitCode,
-    );
+    const size = mebibytes(options.writableBytes ?? WRITABLE_BYTES);
+    const message = `${howItFailed(exit)} after its disk ran full: it may write ${size}, which are discarded after the call`;
+    return failure("DiskFull", "run", message);
   }
-  if (saysProcessRefused(stderr)) {
-    return failure(
-      "TooManyProcesses",
-      "run",
-      `${howItFailed(exit)}, and its stderr says that it could not make a process or thread: it may have ${pids}`,
-      exitCode,
-    );
+  if (reportsRefusedProcess(stderr)) {
+    const message = `${howItFailed(exit)}, and its stderr says that it could not make a process or thread: its limit is ${pids}`;
+    return failure("TooManyProcesses", "run", message);
   }
-  return failure("NonZeroExit", "run", howItFailed(exit), exitCode);
+  return failure("NonZeroExit", "run", howItFailed(exit));
+}
+
+function endedByRunner(reason: NonNullable<Ending["reason"]>, stderr: string, timeoutMs: number): RunnerError {
+  switch (reason) {
+    case "Timeout": {
+      const message = `it did not end within ${timeoutMs / 1000} s and was killed; give it more time with \`timeout\``;
+      return new RunnerError("Timeout", message, { phase: "timeout", stderr });
+    }
+    case "Aborted":
+      return new RunnerError("Aborted", "the call was cancelled", { phase: "run", stderr });
+    case "OutputTooLarge": {
+      const message = `it wrote more than ${mebibytes(MAX_PAYLOAD_BYTES)} to stdout and was killed`;
+      return new RunnerError("OutputTooLarge", message, { phase: "output", stderr });
+    }
+  }
 }
 
 function howItFailed(exit: Exit): string {
   return wasKilled(exit) ? "it was killed (signal 9)" : `it exited with code ${exit.code}`;
 }
 
-// crun reports a function that died of signal N as 128 + N.
+// crun reports a function that signal N killed as 128 + N.
 function wasKilled(exit: Exit): boolean {
   return exit.code === null || exit.code === 128 + 9;
 }
@@ -108,19 +101,20 @@ function mebibytes(bytes: number): string {
   return `${bytes / 1024 / 1024} MiB`;
 }
 
-// Where no cgroup counts processes, RLIMIT_NPROC is the bound, and the kernel keeps no record of what that refused (EAGAIN).
-// What programs say then: shells ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new
-// thread"), Go ("failed to create new OS thread"), the JVM ("unable to create native thread").
+// Without a cgroup RLIMIT_NPROC is the limit, and the kernel does not record what it refused (EAGAIN). Programs print it: shells
+// ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new thread"), Go ("failed to create new OS
+// thread"), the JVM ("unable to create native thread").
 const refusals = [
   /\b(can'?t|cannot|could ?n[o']t|unable to|failed to) (fork|start new thread|create (a )?(new )?(\w+ )?(thread|process))\b/i,
   /\b(fork|spawn|clone|exec|thread|pthread_create|uv_thread_create)\b.*(resource temporarily unavailable|\bEAGAIN\b)/i,
 ];
 
-function saysProcessRefused(stderr: string): boolean {
+function reportsRefusedProcess(stderr: string): boolean {
   return refusals.some((refusal) => refusal.test(stderr));
 }
 
-const pullCodes: ReadonlySet<string> = new Set([
+/** Codes of errors that the image itself causes. */
+const invalidImageCodes: ReadonlySet<string> = new Set([
   "InvalidConfig",
   "InvalidReference",
   "NoEntrypoint",
@@ -128,7 +122,7 @@ const pullCodes: ReadonlySet<string> = new Set([
   "WrongPlatform",
 ]);
 
-/** Adds what the caller knows (image, step) to an error from below. */
+/** Adds the image and the step to an error of a lower layer. */
 export function describeFailure(error: unknown, image: string, options: RunOptions): RunnerError {
   const named = options.step === undefined ? `function ${image}` : `function ${image} (step ${options.step})`;
   const context = { image, ...(options.step === undefined ? {} : { step: options.step }) };
@@ -146,7 +140,7 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
   if (options.signal?.aborted)
     return new RunnerError("Aborted", `${named}: the call was cancelled`, { phase: "pull", cause: error, ...context });
   if (error instanceof ImageError) {
-    const code = pullCodes.has(error.code) ? "ImageInvalid" : "PullFailed";
+    const code = invalidImageCodes.has(error.code) ? "ImageInvalid" : "PullFailed";
     return new RunnerError(code, `${named}: ${withoutName(error.message, image)}`, {
       phase: "pull",
       retryable: error.retryable,
@@ -162,7 +156,7 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
   });
 }
 
-// "IMAGE: what" and "IMAGE, layer 0: what" come from the store; the image is named once.
+// The store's messages begin with "IMAGE: " or "IMAGE, layer 0: "; name the image once.
 function withoutName(message: string, image: string): string {
   const rest = message.startsWith(image) ? /^(?:: |, )(.+)$/s.exec(message.slice(image.length))?.[1] : undefined;
   return rest ?? message;

@@ -1,6 +1,6 @@
 import type { Image } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { HeldImages } from "./image-leases.ts";
+import { ImageLeases } from "./image-leases.ts";
 
 const IDLE_MS = 1000;
 const digest = "sha256:1";
@@ -8,7 +8,7 @@ const image = { digest } as Image;
 let released: string[];
 let isKept: boolean;
 let isDiskFull: boolean;
-let held: HeldImages;
+let leases: ImageLeases;
 beforeEach(() => {
   vi.useFakeTimers();
   released = [];
@@ -20,21 +20,21 @@ beforeEach(() => {
       released.push(digest);
     },
   };
-  held = new HeldImages(store, () => !isKept, IDLE_MS);
+  leases = new ImageLeases(store, () => !isKept, IDLE_MS);
 });
 afterEach(() => {
-  held.close();
+  leases.close();
   vi.useRealTimers();
 });
 const found = (): Promise<Image> => Promise.resolve(image);
 
 test("an image is released once nobody has used it for a while", async () => {
-  await held.begin(found);
-  await held.begin(found);
-  held.end(digest);
+  await leases.lookUp(found);
+  await leases.lookUp(found);
+  leases.release(digest);
   vi.advanceTimersByTime(10 * IDLE_MS);
   expect(released).toEqual([]);
-  held.end(digest);
+  leases.release(digest);
   vi.advanceTimersByTime(IDLE_MS - 1);
   expect(released).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -44,18 +44,18 @@ test("an image is released once nobody has used it for a while", async () => {
 });
 
 test("a call within that while keeps it", async () => {
-  await held.begin(found);
-  held.end(digest);
+  await leases.lookUp(found);
+  leases.release(digest);
   vi.advanceTimersByTime(IDLE_MS - 1);
-  await held.begin(found);
+  await leases.lookUp(found);
   vi.advanceTimersByTime(10 * IDLE_MS);
   expect(released).toEqual([]);
 });
 
 test("a sandbox that waits keeps it", async () => {
   isKept = true;
-  await held.begin(found);
-  held.end(digest);
+  await leases.lookUp(found);
+  leases.release(digest);
   vi.advanceTimersByTime(10 * IDLE_MS);
   expect(released).toEqual([]);
   isKept = false;
@@ -65,8 +65,8 @@ test("a sandbox that waits keeps it", async () => {
 
 test("a store that cannot write it down ends no runner, and is told again later", async () => {
   isDiskFull = true;
-  await held.begin(found);
-  held.end(digest);
+  await leases.lookUp(found);
+  leases.release(digest);
   expect(() => vi.advanceTimersByTime(10 * IDLE_MS)).not.toThrow();
   isDiskFull = false;
   vi.advanceTimersByTime(IDLE_MS);
@@ -74,10 +74,10 @@ test("a store that cannot write it down ends no runner, and is told again later"
 });
 
 test("what a call is about to be given is not released under it", async () => {
-  await held.begin(found);
-  held.end(digest);
+  await leases.lookUp(found);
+  leases.release(digest);
   const { promise, resolve } = Promise.withResolvers<Image>();
-  const call = held.begin(() => promise);
+  const call = leases.lookUp(() => promise);
   vi.advanceTimersByTime(10 * IDLE_MS);
   resolve(image);
   await call;
@@ -86,17 +86,17 @@ test("what a call is about to be given is not released under it", async () => {
 });
 
 test("a call that finds no image holds up no release", async () => {
-  await held.begin(found);
-  held.end(digest);
-  await expect(held.begin(() => Promise.reject(new Error("none")))).rejects.toThrow("none");
+  await leases.lookUp(found);
+  leases.release(digest);
+  await expect(leases.lookUp(() => Promise.reject(new Error("none")))).rejects.toThrow("none");
   vi.advanceTimersByTime(IDLE_MS);
   expect(released).toEqual([digest]);
 });
 
 test("a runner that was closed releases nothing, for its process is about to end", async () => {
-  await held.begin(found);
-  held.end(digest);
-  held.close();
+  await leases.lookUp(found);
+  leases.release(digest);
+  leases.close();
   vi.advanceTimersByTime(10 * IDLE_MS);
   expect(released).toEqual([]);
 });

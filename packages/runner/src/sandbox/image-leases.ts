@@ -1,51 +1,50 @@
 import type { Image, Store } from "@xfn/oci-rootfs";
 
-/** Twice what a read-only root filesystem stays mounted after its last call (`SharedRoots`): a mount keeps its layers in use. */
+/** Twice the time that an idle read-only root filesystem stays mounted (`SharedRoots`): a mount keeps its layers in use. */
 export const IMAGE_IDLE_MS: number = 10 * 60_000;
 
 /**
- * Says of images that nobody has used for a while that they are not in use any more, so that they can be collected while the
- * runner goes on. What this knows of are calls, and sandboxes that are being made; of those that are kept it asks.
+ * Releases images in the store once they have been idle for a while, so that they can be pruned while the runner lives. Calls
+ * and sandboxes in the making acquire leases; the warm pool is asked through `forget`.
  */
-export class HeldImages {
+export class ImageLeases {
   readonly #store: Pick<Store, "release">;
   readonly #forget: (digest: string) => boolean;
   readonly #idleMs: number;
-  readonly #users = new Map<string, number>();
+  readonly #leases = new Map<string, number>();
   readonly #idle = new Map<string, NodeJS.Timeout>();
-  #looking = 0;
+  #lookups = 0;
 
-  /** @param forget - makes sure that no sandbox of the image is made but for a call; false if one is there */
+  /** @param forget stops pre-starting sandboxes of the image until its next call; false if the pool has one */
   constructor(store: Pick<Store, "release">, forget: (digest: string) => boolean, idleMs: number) {
     this.#store = store;
     this.#forget = forget;
     this.#idleMs = idleMs;
   }
 
-  /** The image of a call, in use until `end` of its digest. */
-  async begin(look: () => Promise<Image>): Promise<Image> {
-    // What it finds is in use before we are told which it is.
-    this.#looking += 1;
+  /** Looks up the image of a call and acquires a lease on it. */
+  async lookUp(find: () => Promise<Image>): Promise<Image> {
+    // The store marks the image as used before its digest is known here, so nothing may be released meanwhile.
+    this.#lookups += 1;
     try {
-      const image = await look();
-      this.hold(image.digest);
+      const image = await find();
+      this.acquire(image.digest);
       return image;
     } finally {
-      this.#looking -= 1;
+      this.#lookups -= 1;
     }
   }
 
-  /** In use until `end` was called as often. */
-  hold(digest: string): void {
-    this.#users.set(digest, (this.#users.get(digest) ?? 0) + 1);
+  acquire(digest: string): void {
+    this.#leases.set(digest, (this.#leases.get(digest) ?? 0) + 1);
     clearTimeout(this.#idle.get(digest));
     this.#idle.delete(digest);
   }
 
-  end(digest: string): void {
-    const users = (this.#users.get(digest) ?? 0) - 1;
-    if (users > 0) this.#users.set(digest, users);
-    else if (this.#users.delete(digest)) this.#releaseLater(digest);
+  release(digest: string): void {
+    const leases = (this.#leases.get(digest) ?? 0) - 1;
+    if (leases > 0) this.#leases.set(digest, leases);
+    else if (this.#leases.delete(digest)) this.#releaseWhenIdle(digest);
   }
 
   close(): void {
@@ -53,22 +52,22 @@ export class HeldImages {
     this.#idle.clear();
   }
 
-  #release(digest: string): boolean {
+  #releaseWhenIdle(digest: string): void {
+    const tryRelease = (): void => {
+      this.#idle.delete(digest);
+      if (this.#lookups > 0 || !this.#forget(digest) || !this.#releaseInStore(digest)) this.#releaseWhenIdle(digest);
+    };
+    this.#idle.set(digest, setTimeout(tryRelease, this.#idleMs).unref());
+  }
+
+  #releaseInStore(digest: string): boolean {
     try {
       this.#store.release(digest);
       return true;
     } catch {
-      // The store writes it down, which a full disk or too many open files prevent. An image that stays a while longer harms nobody;
-      // an error that nobody catches, in a timer, would end the runner with all its calls.
+      // A full disk or too many open files prevent the store's write. Retry later: an exception in a timer would end the
+      // runner with all its calls, and an image that stays longer does no harm.
       return false;
     }
-  }
-
-  #releaseLater(digest: string): void {
-    const look = (): void => {
-      this.#idle.delete(digest);
-      if (this.#looking > 0 || !this.#forget(digest) || !this.#release(digest)) this.#releaseLater(digest);
-    };
-    this.#idle.set(digest, setTimeout(look, this.#idleMs).unref());
   }
 }

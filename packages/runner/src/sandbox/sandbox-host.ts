@@ -6,29 +6,29 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
 import type { HostRequest, HostResponse, LoadRequest, PrepareRequest, StartRequest, Usage } from "../host/protocol.ts";
-import { MAX_SPECS } from "../host/protocol.ts";
+import { MAX_CONFIGS } from "../host/protocol.ts";
 
-/** A container that was prepared: nothing of it runs yet. */
+/** A prepared container, in which nothing runs yet. */
 export interface PreparedContainer {
-  /** Paths of our ends of its pipes; to be opened before it is started. */
+  /** Paths of the runner's ends of its pipes, which must be opened before the start. */
   stdio: { stdin: string; stdout: string; stderr: string };
   rootfs: "overlay" | "copy";
-  /** Set when an overlay was wanted and refused: the kernel's reason. */
+  /** The kernel's reason, if it refused the wanted overlay. */
   notice?: string;
-  /** Settles when it has ended. @throws RunnerError `StartFailed`, `Closed` */
+  /** Settles when the container has ended. @throws RunnerError `StartFailed`, `Closed` */
   exit: Promise<Exit>;
 }
 
 /** How a container ended. */
 export interface Exit {
-  /** Whether its function may have begun; not where its runtime was loaded ahead, and has made no container. */
-  seen: boolean;
-  /** The function's exit code as crun passes it on, or null when crun itself was killed. */
+  /** Whether the function may have begun; false if a loaded runtime ended before it made a container. */
+  mayHaveRun: boolean;
+  /** The function's exit code as crun reports it; null if crun itself was killed. */
   code: number | null;
   runtimeError: string | null;
-  /** Whether the writable part of its root filesystem had no room left. */
+  /** Whether the writable part of its root filesystem was full. */
   diskFull: boolean;
-  /** When, on the clock of `monotonicMs`. */
+  /** Time of the end, on the clock of `monotonicMs`. */
   at: number;
 }
 
@@ -37,11 +37,11 @@ interface Pending {
   exit: PromiseWithResolvers<Exit>;
 }
 
-// Whatever a failing `unshare` says fits in this.
+// Enough for the messages of a failing `unshare`.
 const MAX_STDERR_BYTES = 4096;
 
-// It stays, and stays small: a young generation of 16 MB would be filled with messages before it is looked at, and what one of
-// V8's compilers takes for its work is never given back.
+// Keep this long-lived process small: V8 would fill a young generation of 16 MB with messages before its first collection, and
+// never returns the memory of the Maglev compiler.
 const hostFlags = [
   "--max-old-space-size=128",
   "--max-semi-space-size=1",
@@ -49,24 +49,24 @@ const hostFlags = [
   "--disable-warning=ExperimentalWarning",
 ];
 
-/** The runner's handle on the process that holds the namespaces (`host/main.ts`). */
+/** The runner's handle on the sandbox host, the process that owns the namespaces (`host/main.ts`). */
 export class SandboxHost {
   readonly scratch: string;
   readonly #child: ChildProcess;
-  readonly #specs = new Map<string, number>();
+  readonly #configs = new Map<string, number>();
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
   #measuring: PromiseWithResolvers<Usage[]> | undefined;
   #pid = 0;
-  #holders = 0;
+  #users = 0;
   #isReady = false;
   #stderr = "";
   #gone = false;
 
-  /** Starts the process; {@link ready} tells whether the namespaces could be made. @param cache - the store's directory */
+  /** Starts the process; {@link ready} reports whether the namespaces could be made. @param cache the store's directory */
   constructor(cache: string) {
     const rootless = process.geteuid?.() !== 0;
-    // Root's containers belong to an id that cannot pass a private directory such as /root; /run can always be passed.
+    // Root's containers belong to an id that cannot traverse a private directory such as /root. Every id can traverse /run.
     this.scratch = rootless ? join(cache, "sandboxes") : "/run/xfn";
     mkdirSync(this.scratch, { recursive: true });
     const namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -75,12 +75,12 @@ export class SandboxHost {
     this.#child = spawn(
       "unshare",
       [...namespaces, process.execPath, ...hostFlags, main],
-      // In a session of its own: Ctrl-C reaches the runner alone, which then ends its containers in order.
+      // `detached` makes a new session: Ctrl-C reaches only the runner, which then ends its containers in order.
       {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         detached: true,
         serialization: "json",
-        // One thread besides the main one unmounts what calls leave.
+        // One thread besides the main one unmounts the root filesystems of ended calls.
         env: { PATH: process.env["PATH"] ?? "", UV_THREADPOOL_SIZE: "1" },
       },
     );
@@ -99,21 +99,21 @@ export class SandboxHost {
     return this.#ready.promise;
   }
 
-  /** The scratch directory as this process sees it. Only once it is ready. */
+  /** The scratch directory as this process sees it. Valid once the host is ready. */
   get scratchFromOutside(): string {
     return `/proc/${this.#pid}/root${this.scratch}`;
   }
 
-  /** Whether the process has ended, so that another one is needed. */
+  /** Whether the process has ended and must be replaced. */
   get gone(): boolean {
     return this.#gone;
   }
 
-  /** Makes what one container needs. @throws RunnerError `RootFilesystemFailed`, `NamespaceUnavailable`, `Closed` */
-  async prepare(container: Omit<PrepareRequest, "type" | "spec">, spec: string): Promise<PreparedContainer> {
+  /** Prepares one container. @throws RunnerError `RootFilesystemFailed`, `NamespaceUnavailable`, `Closed` */
+  async prepare(container: Omit<PrepareRequest, "type" | "config">, config: string): Promise<PreparedContainer> {
     await this.#ready.promise;
     if (this.#gone) throw this.#lost();
-    const request: PrepareRequest = { type: "prepare", ...container, spec: this.#specNumber(spec) };
+    const request: PrepareRequest = { type: "prepare", ...container, config: this.#configNumber(config) };
     const pending: Pending = { prepared: Promise.withResolvers(), exit: Promise.withResolvers() };
     pending.exit.promise.catch(() => undefined);
     this.#pending.set(request.id, pending);
@@ -121,23 +121,23 @@ export class SandboxHost {
     return await pending.prepared.promise;
   }
 
-  /** Loads the runtime of a container whose pipes were opened: it waits for {@link start}. */
+  /** Loads the runtime of a container whose pipes are open. The runtime waits for {@link start}. */
   load(request: LoadRequest): void {
     this.#send(request);
   }
 
-  /** Starts a container whose pipes were opened; its `exit` says what became of it. */
+  /** Starts a container whose pipes are open. Its `exit` reports the result. */
   start(request: StartRequest): void {
     this.#send(request);
   }
 
-  /** Kills a container; its `exit` then settles. One that was not started is forgotten. */
+  /** Kills a container; its `exit` then settles, unless it was not started. */
   kill(id: string, started: boolean): void {
     this.#send({ type: "kill", id });
     if (!started) this.#pending.delete(id);
   }
 
-  /** What containers take that were started and have not ended. Nothing where that cannot be asked. */
+  /** Resource usage of running containers; empty if the process has ended. */
   async measure(ids: string[]): Promise<Usage[]> {
     if (this.#gone || ids.length === 0) return [];
     this.#measuring ??= Promise.withResolvers();
@@ -145,31 +145,32 @@ export class SandboxHost {
     return await this.#measuring.promise;
   }
 
-  /** While one holds it, this process does not end by itself for lack of work; released as often as held. */
-  hold(): void {
-    if (++this.#holders === 1) this.#ref();
+  /** Keeps this Node process from exiting for lack of work, until `release` was called as often. */
+  acquire(): void {
+    if (++this.#users === 1) this.#ref();
   }
+
   release(): void {
-    if (--this.#holders === 0 && this.#isReady) this.#unref();
+    if (--this.#users === 0 && this.#isReady) this.#unref();
   }
 
   /** Ends the process and with it every container and mount. */
   async close(): Promise<void> {
     if (this.#gone) return;
-    this.hold();
+    this.acquire();
     const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
     if (this.#child.connected) this.#child.disconnect();
     await exited;
     this.#end();
   }
 
-  #specNumber(text: string): number {
-    const known = this.#specs.get(text);
+  #configNumber(text: string): number {
+    const known = this.#configs.get(text);
     if (known !== undefined) return known;
-    if (this.#specs.size === MAX_SPECS) this.#specs.clear();
-    const number = this.#specs.size;
-    this.#specs.set(text, number);
-    this.#send({ type: "spec", number, text });
+    if (this.#configs.size === MAX_CONFIGS) this.#configs.clear();
+    const number = this.#configs.size;
+    this.#configs.set(text, number);
+    this.#send({ type: "config", number, text });
     return number;
   }
 
@@ -188,7 +189,7 @@ export class SandboxHost {
         }
         this.#isReady = true;
         this.#ready.resolve();
-        if (this.#holders === 0) this.#unref();
+        if (this.#users === 0) this.#unref();
         return;
       case "failed":
         this.#giveUp(response.message);
@@ -235,15 +236,15 @@ export class SandboxHost {
         );
         break;
       case "exited": {
-        const { seen, code, runtimeError, diskFull, at } = response;
-        pending.exit.resolve({ seen, code, runtimeError, diskFull, at });
+        const { mayHaveRun, code, runtimeError, diskFull, at } = response;
+        pending.exit.resolve({ mayHaveRun, code, runtimeError, diskFull, at });
         break;
       }
     }
     this.#pending.delete(response.id);
   }
 
-  // It has made nothing yet. The next call gets another one: what this one lacked may have been lacking for a moment.
+  // Nothing was made yet. The next call starts another process: the cause may be gone by then.
   #giveUp(reason: string): void {
     if (this.#child.connected) this.#child.disconnect();
     this.#end(new Error(reason));
@@ -270,7 +271,7 @@ export class SandboxHost {
     });
   }
 
-  // A runner without calls keeps no Node process alive: a program that forgets close() still ends, and this process with it.
+  // An idle runner does not keep Node alive: a program that forgets close() still exits, and its sandbox host too.
   #ref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.ref();
   }
@@ -286,7 +287,7 @@ function childOf(pid: number): number {
 function namespaceError(reason: string, cause?: unknown): RunnerError {
   return new RunnerError(
     "NamespaceUnavailable",
-    `this host does not let us make the namespaces that a sandbox needs: ${reason}. \`xfn doctor\` says what is missing and how to mend it`,
+    `this host refuses the namespaces that a sandbox needs: ${reason}. \`xfn doctor\` reports what is missing and how to fix it`,
     { phase: "start", retryable: false, cause },
   );
 }

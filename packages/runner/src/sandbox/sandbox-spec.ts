@@ -1,4 +1,4 @@
-import type { Image } from "@xfn/oci-rootfs";
+import type { Image, ProcessConfig } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
 import type { ResourceLimits, RunOptions } from "@xfn/runner-contract";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
@@ -10,117 +10,122 @@ import { READ_ONLY_TMP_BYTES, WRITABLE_BYTES } from "./limits.ts";
 import { runtimeSpec } from "./runtime-spec.ts";
 import type { HostId } from "./sandbox-owner.ts";
 
-/** What is needed of an image. */
+/** The parts of an image that a sandbox needs. */
 export type RunnableImage = Pick<Image, "name" | "digest" | "config" | "layers" | "overlay">;
 
-/** What a runner's sandboxes have in common. */
-export interface RecipeSettings {
+/** What all sandboxes of a runner have in common. */
+export interface SandboxSettings {
   owner: HostId | undefined;
   rootfs: "auto" | "overlay" | "copy";
   readOnlyRoot: boolean;
   runtime: Pick<OciRuntime, "path" | "family">;
 }
 
-/** Everything that a sandbox is made of. Two calls with the same key may use each other's sandbox, if nobody has used it yet. */
-export interface Recipe {
+/** The functions of an image with this label set to "false" are never pre-started. */
+export const WARM_POOL_LABEL = "dev.xfn.warm-pool";
+
+// More specs are not in use at once; a forgotten one is made again.
+const MAX_SPECS = 256;
+
+/** The specs of one runner, each made once: making one takes longer than sending a message. */
+export class SandboxSpecs {
+  readonly #known = new Map<string, SandboxSpec>();
+
+  /** The spec for a call. @throws ImageError if the image cannot be run */
+  async of(image: RunnableImage, options: RunOptions, settings: SandboxSettings): Promise<SandboxSpec> {
+    const { network = "Isolated", memoryBytes, cpus, pids } = options;
+    // The digest covers the image's config and layers.
+    const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size === MAX_SPECS) this.#known.clear();
+    const spec = new SandboxSpec(key, image, await processConfig(image), options, settings);
+    this.#known.set(key, spec);
+    return spec;
+  }
+}
+
+/**
+ * Everything that a sandbox is made of. Calls with the same key can use each other's unused sandboxes.
+ *
+ * A spec lives long, so it keeps nothing else of its first call alive, such as credentials or an abort signal.
+ */
+export class SandboxSpec {
   readonly key: string;
   readonly digest: string;
   readonly runtime: Pick<OciRuntime, "path" | "family">;
   readonly limits: ResourceLimits;
   /** Whether its sandboxes may be started before their call. */
-  readonly mayStartEarly: boolean;
-  /** What it may write, in bytes. */
+  readonly mayPreStart: boolean;
+  /** Bound of its writable files, in bytes. */
   readonly writableBytes: number;
-  /** What it is made of. */
-  container(id: string): Omit<PrepareRequest, "type" | "spec">;
-  /** Its config.json. */
-  spec(scratch: string, cgroup: LimitCgroup | undefined): string;
-}
+  readonly #process: ProcessConfig;
+  readonly #network: "Isolated" | "Accessible";
+  readonly #owner: HostId | undefined;
+  readonly #layers: string[];
+  readonly #rootfs: "auto" | "overlay" | "copy";
+  readonly #shared: string | null;
+  readonly #configs = new Map<number, string>();
 
-/** An image with this label has its functions started when they are called and not before. */
-export const START_EARLY_LABEL = "dev.xfn.start-early";
-
-// More than this are in use at once by nobody; what is forgotten is made again.
-const MAX_RECIPES = 256;
-
-/** The recipes of one runner. Each is made once, as its text alone takes longer to make than a message to send. */
-export class Recipes {
-  readonly #known = new Map<string, Recipe>();
-
-  /** The recipe of a call. @throws ImageError for an image that cannot be run */
-  async of(image: RunnableImage, options: RunOptions, settings: RecipeSettings): Promise<Recipe> {
+  constructor(
+    key: string,
+    image: RunnableImage,
+    process: ProcessConfig,
+    options: RunOptions,
+    settings: SandboxSettings,
+  ) {
     const { network = "Isolated", memoryBytes, cpus, pids } = options;
-    // The config is part of what the digest is of; layers are named by theirs.
-    const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids]);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    if (this.#known.size === MAX_RECIPES) this.#known.clear();
-    const recipe = await recipeOf(key, image, options, settings);
-    this.#known.set(key, recipe);
-    return recipe;
+    this.key = key;
+    this.digest = image.digest;
+    this.runtime = settings.runtime;
+    this.limits = {
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
+      ...(cpus === undefined ? {} : { cpus }),
+      ...(pids === undefined ? {} : { pids }),
+    };
+    // A pre-started function with network access could connect to others before its call.
+    this.mayPreStart = network === "Isolated" && image.config.config?.Labels?.[WARM_POOL_LABEL] !== "false";
+    this.#process = process;
+    this.#network = network;
+    this.#owner = settings.owner;
+    this.#layers = [...image.layers];
+    // A store on a file system without whiteouts has layers that only a copy shows correctly.
+    this.#rootfs = image.overlay ? settings.rootfs : "copy";
+    this.#shared = settings.readOnlyRoot ? sharedName(image.digest, network) : null;
+    this.writableBytes = this.#shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
   }
-}
 
-async function recipeOf(
-  key: string,
-  image: RunnableImage,
-  options: RunOptions,
-  settings: RecipeSettings,
-): Promise<Recipe> {
-  const process = await processConfig(image);
-  const network = options.network ?? "Isolated";
-  const limits: ResourceLimits = {
-    ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
-    ...(options.cpus === undefined ? {} : { cpus: options.cpus }),
-    ...(options.pids === undefined ? {} : { pids: options.pids }),
-  };
-  const optedOut = image.config.config?.Labels?.[START_EARLY_LABEL] === "false";
-  const { owner, readOnlyRoot } = settings;
-  // A recipe is kept for long: what is below keeps nothing else alive of its first call, as credentials and a signal.
-  const { pids: maxProcesses = MAX_PROCESSES } = options;
-  const layers = [...image.layers];
-  // A store on a file system without whiteouts has layers that only a copy shows rightly.
-  const rootfs = image.overlay ? settings.rootfs : "copy";
-  const shared = readOnlyRoot ? sharedName(image.digest, network) : null;
-  const writableBytes = shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
-  const container = (id: string): Omit<PrepareRequest, "type" | "spec"> => ({
-    id,
-    layers: [...layers],
-    rootfs,
-    shared,
-    networkFiles: network === "Accessible",
-    owner: owner ?? null,
-    writableBytes,
-  });
-  const specs = new Map<number, string>();
-  const spec = (scratch: string, cgroup: LimitCgroup | undefined): string => {
-    const pids = processRlimit(maxProcesses, cgroup);
-    const made =
-      specs.get(pids) ??
-      runtimeSpec(process, {
-        network,
-        runtime: settings.runtime.family,
-        // An ordinary user is id 0 of the namespace that the host process holds.
-        owner: owner ?? { uid: 0, gid: 0 },
-        rootfs: shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, shared),
-        pids,
-        networkFiles: networkFiles(scratch),
-        ...(shared === null ? {} : { readOnlyRoot: { tmp: bundlePaths.tmp } }),
-      });
-    specs.set(pids, made);
+  /** The request that prepares a container. */
+  container(id: string): Omit<PrepareRequest, "type" | "config"> {
+    return {
+      id,
+      layers: [...this.#layers],
+      rootfs: this.#rootfs,
+      shared: this.#shared,
+      networkFiles: this.#network === "Accessible",
+      owner: this.#owner ?? null,
+      writableBytes: this.writableBytes,
+    };
+  }
+
+  /** The text of its config.json. */
+  config(scratch: string, cgroup: LimitCgroup | undefined): string {
+    const pids = processRlimit(this.limits.pids ?? MAX_PROCESSES, cgroup);
+    const known = this.#configs.get(pids);
+    if (known !== undefined) return known;
+    const made = runtimeSpec(this.#process, {
+      network: this.#network,
+      runtime: this.runtime.family,
+      // An ordinary user has id 0 in the sandbox host's namespace.
+      owner: this.#owner ?? { uid: 0, gid: 0 },
+      rootfs: this.#shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, this.#shared),
+      pids,
+      networkFiles: networkFiles(scratch),
+      ...(this.#shared === null ? {} : { readOnlyRoot: { tmp: bundlePaths.tmp } }),
+    });
+    this.#configs.set(pids, made);
     return made;
-  };
-  // A function that has the network could call somebody before it was called itself.
-  return {
-    key,
-    digest: image.digest,
-    runtime: settings.runtime,
-    limits,
-    mayStartEarly: network === "Isolated" && !optedOut,
-    writableBytes,
-    container,
-    spec,
-  };
+  }
 }
 
 // The name of a directory.

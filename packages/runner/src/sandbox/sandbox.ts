@@ -2,54 +2,54 @@ import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-co
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import { monotonicMs } from "../host/protocol.ts";
-import { Ending, judge } from "./classify-exit.ts";
+import { classifyExit, Ending } from "./classify-exit.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";
 import { closeStdio, openContainerIo, openStdio } from "./container-io.ts";
 import type { Exit, PreparedContainer, SandboxHost } from "./sandbox-host.ts";
-import type { Recipe } from "./sandbox-spec.ts";
+import type { SandboxSpec } from "./sandbox-spec.ts";
 
-/** What a call that used a sandbox gave. */
+/** The result of a call in a sandbox. */
 export type Outcome =
   | { output: Uint8Array; stderr: string }
-  /** `unseen`: it had ended when its input came, or - started early - so soon after that nobody can tell. */
-  | { output: undefined; stderr: string; failure: RunnerError; unseen: boolean };
+  /** `inputUndelivered`: the sandbox had ended before its input, or so soon after that it may have ended before. */
+  | { output: undefined; stderr: string; failure: RunnerError; inputUndelivered: boolean };
 
-// Inputs above this are worth larger pipes; below it an ordinary pipe holds them whole.
+// Larger inputs justify larger pipes; an ordinary pipe holds smaller ones whole.
 const LARGE_INPUT_BYTES = 64 * 1024;
 
 /**
- * On a busy machine the sandbox host sees that a process has ended some time after it did. A sandbox that is seen to end within
- * this of its input may have ended before it.
+ * On a busy machine the sandbox host notices the end of a process late. A pre-started sandbox that is reported to have ended
+ * within this time of its input may have ended before it.
  */
 const UNCERTAIN_MS = 50;
 
 /**
- * One container, used for one call at most: it is prepared, then started, then given its input. Whether time passes between
- * these steps makes no difference to it.
+ * One container, used for at most one call: prepared, then started, then given its input. Any time may pass between these
+ * steps.
  */
 export class Sandbox {
-  readonly recipe: Recipe;
+  readonly spec: SandboxSpec;
   readonly id: string;
   readonly notice: string | undefined;
-  /** Settles when it has ended, or was thrown away. */
+  /** Settles when the container has ended, or was discarded. */
   readonly exit: Promise<Exit>;
   readonly #host: SandboxHost;
   readonly #cgroup: LimitCgroup | undefined;
   readonly #stdio: Stdio;
   #state: "prepared" | "started" | "used" | "over" = "prepared";
   #started = false;
-  #early = false;
+  #preStarted = false;
 
   private constructor(
     host: SandboxHost,
-    recipe: Recipe,
+    spec: SandboxSpec,
     id: string,
     cgroup: LimitCgroup | undefined,
     prepared: PreparedContainer,
     stdio: Stdio,
   ) {
     this.#host = host;
-    this.recipe = recipe;
+    this.spec = spec;
     this.id = id;
     this.notice = prepared.notice;
     this.exit = prepared.exit;
@@ -60,43 +60,43 @@ export class Sandbox {
   /** Makes everything that a container needs. Nothing runs yet. @throws RunnerError */
   static async prepare(
     host: SandboxHost,
-    recipe: Recipe,
+    spec: SandboxSpec,
     id: string,
     cgroup: LimitCgroup | undefined,
   ): Promise<Sandbox> {
     try {
-      const prepared = await host.prepare(recipe.container(id), recipe.spec(host.scratch, cgroup));
-      return new Sandbox(host, recipe, id, cgroup, prepared, openPipes(host, id, prepared));
+      const prepared = await host.prepare(spec.container(id), spec.config(host.scratch, cgroup));
+      return new Sandbox(host, spec, id, cgroup, prepared, openPipes(host, id, prepared));
     } catch (error) {
       cgroup?.remove();
       throw error;
     }
   }
 
-  /** Has its runtime begin, and wait for {@link start}: that then takes less. */
+  /** Starts the OCI runtime, which waits for {@link start}. The start then takes less time. */
   load(): void {
-    const { path, family } = this.recipe.runtime;
+    const { path, family } = this.spec.runtime;
     this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family });
   }
 
   /**
    * Starts the function, which then waits for its input.
    *
-   * @param options - `early`: there is no input yet, so its runtime may take a millisecond longer, but is to be gone when it answers;
-   * `inputBytes`: how large the input will be
+   * @param options `preStarted`: there is no call yet, so the runtime may take a millisecond longer to start but must exit once
+   *   the function runs; `inputBytes`: size of the input
    */
-  start({ early = false, inputBytes = 0 }: { early?: boolean; inputBytes?: number } = {}): void {
-    const { runtime } = this.recipe;
+  start({ preStarted = false, inputBytes = 0 }: { preStarted?: boolean; inputBytes?: number } = {}): void {
+    const { runtime } = this.spec;
     this.#state = "started";
     this.#started = true;
-    this.#early = early;
+    this.#preStarted = preStarted;
     this.#host.start({
       type: "start",
       id: this.id,
       runtime: runtime.path,
       runtimeFamily: runtime.family,
       cgroupProcs: this.#cgroup?.procs ?? [],
-      detach: early,
+      detach: preStarted,
       largePipes: inputBytes > LARGE_INPUT_BYTES,
     });
     // A cgroup outlives its processes.
@@ -104,12 +104,12 @@ export class Sandbox {
     this.exit.then(over, over);
   }
 
-  /** Gives it its input and waits for its end. The clock of the call's timeout starts here. */
+  /** Delivers the input and waits for the function's end. The clock of the call's timeout starts here. */
   async use(input: Uint8Array, options: RunOptions): Promise<Outcome> {
     const usable = this.#state === "started";
     this.#state = "used";
-    if (!usable) return { output: undefined, stderr: "", failure: this.#tooLate(), unseen: true };
-    const given = monotonicMs();
+    if (!usable) return { output: undefined, stderr: "", failure: endedBeforeInput(), inputUndelivered: true };
+    const deliveredAt = monotonicMs();
     const ending = new Ending(() => this.#kill());
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timer = setTimeout(() => ending.end("Timeout"), timeoutMs);
@@ -120,18 +120,15 @@ export class Sandbox {
     try {
       io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"));
       const exit = await this.exit;
-      // Its first process has ended and the kernel has killed the rest, so both outputs end now.
+      // The first process has ended and the kernel has killed the others, so both outputs end now.
       const { stdout, stderr } = await io.output;
-      const { writableBytes } = this.recipe;
+      const { writableBytes } = this.spec;
       const hits = this.#cgroup?.hits() ?? NO_HITS;
-      const failure = judge(exit, ending.reason, hits, stderr, { ...options, timeoutMs, writableBytes });
+      const failure = classifyExit(exit, ending.reason, hits, stderr, { ...options, timeoutMs, writableBytes });
       if (failure === undefined) return { output: stdout, stderr };
-      return {
-        output: undefined,
-        stderr,
-        failure,
-        unseen: ending.reason === undefined && (!exit.seen || (this.#early && exit.at < given + UNCERTAIN_MS)),
-      };
+      const endedEarly = this.#preStarted && exit.at < deliveredAt + UNCERTAIN_MS;
+      const inputUndelivered = ending.reason === undefined && (!exit.mayHaveRun || endedEarly);
+      return { output: undefined, stderr, failure, inputUndelivered };
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", abort);
@@ -141,12 +138,12 @@ export class Sandbox {
     }
   }
 
-  /** Whether it was started, be it that it has ended. */
+  /** Whether it was started, even if it has ended since. */
   get wasStarted(): boolean {
     return this.#started;
   }
 
-  /** Throws it away unused. */
+  /** Removes it unused. */
   discard(): void {
     if (this.#state === "used" || this.#state === "over") return;
     const started = this.#state === "started";
@@ -159,17 +156,17 @@ export class Sandbox {
     this.#cgroup?.kill();
   }
 
-  // The end of one that nobody used; `use` cleans up after itself.
+  // Cleans up after an unused sandbox; `use` cleans up after itself.
   #end(): void {
     if (this.#state === "used" || this.#state === "over") return;
     this.#state = "over";
     closeStdio(this.#stdio);
     this.#cgroup?.remove();
   }
+}
 
-  #tooLate(): RunnerError {
-    return new RunnerError("Killed", "it ended before it was given its input", { phase: "run" });
-  }
+function endedBeforeInput(): RunnerError {
+  return new RunnerError("Killed", "it ended before its input was delivered", { phase: "run" });
 }
 
 function openPipes(host: SandboxHost, id: string, { stdio }: PreparedContainer): Stdio {

@@ -1,32 +1,32 @@
-/** Which sandboxes are started before their call: none; as many as were in use at once lately; or N of each image in use. */
-export type StartEarly = "off" | "adaptive" | number;
+/** How many sandboxes are pre-started: none; as many as recently ran at once; or N of each image in use. */
+export type WarmPoolPolicy = "off" | "adaptive" | number;
 
 /** Bounds over all images. */
-export interface StartEarlyLimits {
-  /** Sandboxes that wait; default {@link DEFAULT_START_EARLY_LIMITS}.count. */
+export interface WarmPoolLimits {
+  /** Number of pre-started sandboxes; default {@link DEFAULT_WARM_POOL_LIMITS}.count. */
   count?: number;
-  /** Memory of all that wait, in bytes, as measured. */
+  /** Measured memory of all pre-started sandboxes, in bytes. */
   memoryBytes?: number;
-  /** A sandbox that has waited for so long is replaced; an image that was not called for so long has none. Milliseconds. */
+  /** Replaces sandboxes that waited for so long, and keeps none for images that were not called for so long. Milliseconds. */
   idleMs?: number;
 }
 
-/** A waiting Node function takes some 7 MB, a small program under 1 MB: the count is the bound that is met, unless functions are large. */
-export const DEFAULT_START_EARLY_LIMITS: Readonly<Required<StartEarlyLimits>> = {
+/** A waiting Node function takes some 7 MB, a small program under 1 MB: unless functions are large, the count is met first. */
+export const DEFAULT_WARM_POOL_LIMITS: Readonly<Required<WarmPoolLimits>> = {
   count: 16,
   memoryBytes: 512 * 1024 * 1024,
   idleMs: 5 * 60_000,
 };
 
-/** Why a sandbox that waited was thrown away. */
+/** Why the pool discarded a sandbox. */
 export type DiscardReason =
   /** It waited for `idleMs`. */
   | "age"
-  /** Its image is called less than it was. */
+  /** Calls of its image became fewer. */
   | "unwanted"
-  /** Its place was needed for an image that was called more recently. */
+  /** A more recently called image needed its slot. */
   | "displaced"
-  /** The memory of all that wait passed its bound. */
+  /** The pool exceeded its memory bound. */
   | "memory"
   /** It used the processor while it waited. */
   | "busy"

@@ -1,26 +1,26 @@
 import { expect, test } from "vitest";
-import type { DiscardReason, StartEarly, StartEarlyLimits } from "./limits.ts";
-import { EarlyPool } from "./pool.ts";
+import type { DiscardReason, WarmPoolLimits, WarmPoolPolicy } from "./limits.ts";
+import { SandboxPool } from "./pool.ts";
 
-interface Recipe {
+interface FakeSpec {
   key: string;
-  mayStartEarly: boolean;
+  mayPreStart: boolean;
 }
 interface Fake {
-  recipe: Recipe;
+  spec: FakeSpec;
   loaded: boolean;
   started: boolean;
 }
 
 /** A pool whose sandboxes are made at once, on a clock that the test moves. */
-function poolOf(policy: StartEarly, limits: StartEarlyLimits = {}) {
+function poolOf(policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
   const world = { now: 0, idle: true, fails: false, discarded: [] as string[], made: 0 };
-  const pool = new EarlyPool<Recipe, Fake>(
+  const pool = new SandboxPool<FakeSpec, Fake>(
     {
-      prepare: async (recipe) => {
+      prepare: async (spec) => {
         if (world.fails) throw new Error("no room");
         world.made++;
-        return { recipe, loaded: false, started: false };
+        return { spec, loaded: false, started: false };
       },
       load: (sandbox) => {
         sandbox.loaded = true;
@@ -28,7 +28,7 @@ function poolOf(policy: StartEarly, limits: StartEarlyLimits = {}) {
       start: (sandbox) => {
         sandbox.started = true;
       },
-      discard: (sandbox, reason: DiscardReason) => world.discarded.push(`${sandbox.recipe.key} ${reason}`),
+      discard: (sandbox, reason: DiscardReason) => world.discarded.push(`${sandbox.spec.key} ${reason}`),
       isIdle: () => world.idle,
       now: () => world.now,
     },
@@ -38,20 +38,20 @@ function poolOf(policy: StartEarly, limits: StartEarlyLimits = {}) {
   return { pool, world };
 }
 
-const a: Recipe = { key: "a", mayStartEarly: true };
-const b: Recipe = { key: "b", mayStartEarly: true };
-const shy: Recipe = { key: "shy", mayStartEarly: false };
+const a: FakeSpec = { key: "a", mayPreStart: true };
+const b: FakeSpec = { key: "b", mayPreStart: true };
+const shy: FakeSpec = { key: "shy", mayPreStart: false };
 
 const minute = 60_000;
 
 /** Calls that run at the same time, then end. */
-function call(pool: EarlyPool<Recipe, Fake>, recipe: Recipe, times = 1): (Fake | undefined)[] {
-  const taken = Array.from({ length: times }, () => pool.take(recipe)?.sandbox);
-  for (let time = 0; time < times; time++) pool.ended(recipe);
+function call(pool: SandboxPool<FakeSpec, Fake>, spec: FakeSpec, times = 1): (Fake | undefined)[] {
+  const taken = Array.from({ length: times }, () => pool.take(spec)?.sandbox);
+  for (let time = 0; time < times; time++) pool.ended(spec);
   return taken;
 }
 
-const keys = (pool: EarlyPool<Recipe, Fake>): string[] => pool.waiting.map(({ recipe }) => recipe.key);
+const keys = (pool: SandboxPool<FakeSpec, Fake>): string[] => pool.waiting.map(({ spec }) => spec.key);
 
 test("off: nothing waits, whatever is called", async () => {
   const { pool } = poolOf("off");
@@ -258,13 +258,13 @@ test("one that is loaded is not started but for a call", async () => {
   const { pool } = poolOf("adaptive");
   call(pool, a, 2);
   await pool.refill();
-  const loaded = pool.kept.filter((sandbox) => sandbox.loaded);
+  const loaded = pool.all.filter((sandbox) => sandbox.loaded);
   expect(loaded).toHaveLength(1);
   pool.take(a);
   pool.take(a);
   await pool.refill();
   expect(pool.waiting.some((sandbox) => sandbox.loaded)).toBe(false);
-  expect(pool.kept).toContain(loaded[0]);
+  expect(pool.all).toContain(loaded[0]);
 });
 
 test("one that was made while a call began is loaded later", async () => {
@@ -273,10 +273,10 @@ test("one that was made while a call began is loaded later", async () => {
   const filling = pool.refill();
   world.idle = false;
   await filling;
-  expect(pool.kept).toMatchObject([{ loaded: false }]);
+  expect(pool.all).toMatchObject([{ loaded: false }]);
   world.idle = true;
   await pool.refill();
-  expect(pool.kept).toMatchObject([{ loaded: true }]);
+  expect(pool.all).toMatchObject([{ loaded: true }]);
   expect(world.made).toBe(1);
 });
 
@@ -284,25 +284,25 @@ test("one whose runtime has ended is thrown away, and no other is made for a whi
   const { pool, world } = poolOf("off");
   call(pool, a, 2);
   await pool.refill();
-  pool.gone(pool.kept[0] as Fake);
+  pool.gone(pool.all[0] as Fake);
   expect(world.discarded).toEqual(["a ended"]);
   await pool.refill();
-  expect(pool.kept).toEqual([]);
+  expect(pool.all).toEqual([]);
   expect(pool.take(a)).toBeUndefined();
   world.now = minute;
   await pool.refill();
-  expect(pool.kept).toHaveLength(1);
+  expect(pool.all).toHaveLength(1);
 });
 
 test("one call of each of the images that were called last finds one, and of no more", async () => {
   const { pool, world } = poolOf("off");
   for (let image = 0; image < 20; image++) {
     world.now += 1_000;
-    call(pool, { key: `image ${image}`, mayStartEarly: true }, 2);
+    call(pool, { key: `image ${image}`, mayPreStart: true }, 2);
     await pool.refill();
   }
   pool.review([]);
-  expect(pool.kept.map(({ recipe }) => recipe.key)).toEqual([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `image ${n}`));
+  expect(pool.all.map(({ spec }) => spec.key)).toEqual([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `image ${n}`));
 });
 
 test("close throws all away, and what is made meanwhile too", async () => {

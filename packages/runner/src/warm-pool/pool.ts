@@ -1,180 +1,179 @@
-import { DEFAULT_START_EARLY_LIMITS, type DiscardReason, type StartEarly, type StartEarlyLimits } from "./limits.ts";
-import type { Kept } from "./spec-pool.ts";
-import { Shelf } from "./spec-pool.ts";
+import { DEFAULT_WARM_POOL_LIMITS, type DiscardReason, type WarmPoolLimits, type WarmPoolPolicy } from "./limits.ts";
+import { type PooledSandbox, SpecPool } from "./spec-pool.ts";
 
-/** What the pool needs to know of a recipe. */
-export interface PoolRecipe {
+/** What the pool reads of a sandbox spec. */
+export interface PoolableSpec {
   readonly key: string;
-  readonly mayStartEarly: boolean;
+  readonly mayPreStart: boolean;
 }
 
-/** What a pool has done for it. */
-export interface Mechanism<R, S> {
+/** What a pool does with sandboxes. */
+export interface Mechanism<Spec, S> {
   /** Makes a sandbox in which nothing runs yet. */
-  prepare(recipe: R): Promise<S>;
-  /** Does the last that can be done before it is started, which must be soon: a process waits then. */
+  prepare(spec: Spec): Promise<S>;
+  /** Loads the runtime of a sandbox that starts soon: a process waits from now on. */
   load(sandbox: S): void;
-  /** Starts one that was not loaded: from now on its function waits for input. */
+  /** Starts a sandbox that was not loaded: from now on its function waits for input. */
   start(sandbox: S): void;
   discard(sandbox: S, reason: DiscardReason): void;
-  /** Whether the machine has nothing better to do. Asked before each sandbox. */
+  /** Whether the machine has capacity to spare. Checked before each sandbox. */
   isIdle(): boolean;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   now(): number;
 }
 
-/** How much memory and processor time a waiting sandbox has used. */
+/** Memory and processor time of a waiting sandbox. */
 export interface Measured<S> {
   sandbox: S;
   bytes: number;
   cpuMs: number;
 }
 
-// Mounts and a runtime that waits take little, but each keeps eight descriptors open.
+// A mount and a waiting runtime cost little, but each keeps eight descriptors open.
 const MAX_PREPARED = 8;
 
-/** A recipe whose sandbox could not be made, did not wait, or was busy, gets none for so long. */
-const PUT_OFF_MS = 60_000;
+/** How long a spec gets no sandbox after one could not be made, did not wait, or was busy. */
+const RETRY_MS = 60_000;
 
-/** Two images that are called in turn do not displace each other. */
+/** Keeps two images that are called in turn from displacing each other. */
 const DISPLACE_AFTER_MS = 10_000;
 
-/** A function that waits for its input uses nothing; one that uses more than this part of a processor does something else. */
+/** A function that waits for input uses no processor time. Above this share of a processor it computes. */
 const BUSY_SHARE = 0.1;
 
-/** Until then it may be starting, which takes what it takes. */
+/** Until then a function may still be starting, which takes processor time. */
 const SETTLED_MS = 5_000;
 
-// More images than that in use at once: the least recently used are forgotten.
-const MAX_RECIPES = 256;
+// More specs are not in use at once; the least recently used are forgotten.
+const MAX_SPECS = 256;
 
-/** Keeps sandboxes for calls that are to come. Decides; what it decides on is the mechanism's. */
-export class EarlyPool<R extends PoolRecipe, S> {
-  readonly #mechanism: Mechanism<R, S>;
-  readonly #policy: StartEarly;
-  readonly #limits: Required<StartEarlyLimits>;
-  /** Least recently used first. */
-  readonly #shelves = new Map<string, Shelf<R, S>>();
+/** Decides which sandboxes to make, load, start and discard ahead of calls. The mechanism carries that out. */
+export class SandboxPool<Spec extends PoolableSpec, S> {
+  readonly #mechanism: Mechanism<Spec, S>;
+  readonly #policy: WarmPoolPolicy;
+  readonly #limits: Required<WarmPoolLimits>;
+  /** By key of the spec, least recently used first. */
+  readonly #specs = new Map<string, SpecPool<Spec, S>>();
   #filling = false;
   #closed = false;
 
-  constructor(mechanism: Mechanism<R, S>, policy: StartEarly, limits: StartEarlyLimits = {}) {
+  constructor(mechanism: Mechanism<Spec, S>, policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
     this.#mechanism = mechanism;
     this.#policy = policy;
-    this.#limits = { ...DEFAULT_START_EARLY_LIMITS, ...limits };
+    this.#limits = { ...DEFAULT_WARM_POOL_LIMITS, ...limits };
   }
 
-  /** Sandboxes that wait. */
+  /** Pre-started sandboxes. */
   get waiting(): S[] {
-    return [...this.#shelves.values()].flatMap((shelf) => shelf.waiting.map(({ sandbox }) => sandbox));
+    return [...this.#specs.values()].flatMap((pool) => pool.waiting.map(({ sandbox }) => sandbox));
   }
 
-  /** Sandboxes that wait, and those in which nothing runs yet. */
-  get kept(): S[] {
-    return [...this.#shelves.values()].flatMap(({ waiting, prepared }) =>
+  /** Pre-started and prepared sandboxes. */
+  get all(): S[] {
+    return [...this.#specs.values()].flatMap(({ waiting, prepared }) =>
       [...waiting, ...prepared].map(({ sandbox }) => sandbox),
     );
   }
 
-  /** Whether anything is kept, so that {@link review} has something to do. */
+  /** Whether the pool is empty, so that {@link review} has nothing to do. */
   get isEmpty(): boolean {
-    return this.kept.length === 0;
+    return this.all.length === 0;
   }
 
-  /** A call began: gives it what is kept for it, if anything is. `ended` is to follow. */
-  take(recipe: R): { sandbox: S; started: boolean } | undefined {
+  /** Takes a sandbox for a call that begins, if the pool has one. The caller must call `ended` afterwards. */
+  take(spec: Spec): { sandbox: S; started: boolean } | undefined {
     const now = this.#mechanism.now();
-    const shelf = this.#shelfOf(recipe);
-    shelf.lastUse = now;
-    shelf.uses++;
-    shelf.demand.began(now);
+    const pool = this.#poolOf(spec);
+    pool.lastUse = now;
+    pool.uses++;
+    pool.demand.began(now);
     for (const [from, started] of [
-      [shelf.waiting, true],
-      [shelf.prepared, false],
+      [pool.waiting, true],
+      [pool.prepared, false],
     ] as const) {
-      for (let kept = from.shift(); kept !== undefined; kept = from.shift()) {
-        if (now - kept.since < this.#limits.idleMs) return { sandbox: kept.sandbox, started };
-        this.#mechanism.discard(kept.sandbox, "age");
+      for (let pooled = from.shift(); pooled !== undefined; pooled = from.shift()) {
+        if (now - pooled.since < this.#limits.idleMs) return { sandbox: pooled.sandbox, started };
+        this.#mechanism.discard(pooled.sandbox, "age");
       }
     }
     return undefined;
   }
 
-  ended(recipe: R): void {
-    this.#shelves.get(recipe.key)?.demand.ended(this.#mechanism.now());
+  ended(spec: Spec): void {
+    this.#specs.get(spec.key)?.demand.ended(this.#mechanism.now());
   }
 
-  /** A sandbox that waited, or was loaded, has ended by itself. */
+  /** A waiting or loaded sandbox has ended by itself. */
   gone(sandbox: S): void {
-    for (const shelf of this.#shelves.values()) {
-      for (const list of [shelf.waiting, shelf.prepared]) {
-        const at = list.findIndex((kept) => kept.sandbox === sandbox);
+    for (const pool of this.#specs.values()) {
+      for (const list of [pool.waiting, pool.prepared]) {
+        const at = list.findIndex((pooled) => pooled.sandbox === sandbox);
         if (at === -1) continue;
         list.splice(at, 1);
-        shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
+        pool.notBefore = this.#mechanism.now() + RETRY_MS;
         this.#mechanism.discard(sandbox, "ended");
       }
     }
   }
 
-  /** Makes what is wanted and lacking, one after the other, while the machine is idle. */
+  /** Makes missing sandboxes one after the other while the machine is idle. */
   async refill(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
     try {
       while (!this.#closed && this.#mechanism.isIdle()) {
         const lacking = this.#lacking();
-        if (lacking === undefined || !(await this.#fill(lacking.shelf, lacking.step))) return;
+        if (lacking === undefined || !(await this.#fill(lacking.pool, lacking.step))) return;
       }
     } finally {
       this.#filling = false;
     }
   }
 
-  /** Throws away what is too old, no longer wanted, too large or busy. To be called every few seconds. */
+  /** Discards sandboxes that are too old, unwanted, too large or busy. Call it every few seconds. */
   review(measured: readonly Measured<S>[]): void {
     const now = this.#mechanism.now();
     const usages = new Map(measured.map((usage) => [usage.sandbox, usage]));
-    for (const [key, shelf] of this.#shelves) {
-      const wanted = this.#wanted(shelf, now);
-      this.#keep(shelf.waiting, (kept) => {
-        const usage = usages.get(kept.sandbox);
-        if (usage !== undefined && isBusy(kept, usage, now)) {
-          shelf.notBefore = now + PUT_OFF_MS;
+    for (const [key, pool] of this.#specs) {
+      const wanted = this.#wanted(pool, now);
+      this.#discardIf(pool.waiting, (pooled) => {
+        const usage = usages.get(pooled.sandbox);
+        if (usage !== undefined && isBusy(pooled, usage, now)) {
+          pool.notBefore = now + RETRY_MS;
           return "busy";
         }
         if (usage !== undefined) {
-          [kept.bytes, kept.cpuMs, kept.measuredAt] = [usage.bytes, usage.cpuMs, now];
-          shelf.estimate = usage.bytes;
+          [pooled.bytes, pooled.cpuMs, pooled.measuredAt] = [usage.bytes, usage.cpuMs, now];
+          pool.estimate = usage.bytes;
         }
-        return now - kept.since >= this.#limits.idleMs ? "age" : undefined;
+        return now - pooled.since >= this.#limits.idleMs ? "age" : undefined;
       });
-      this.#keep(shelf.waiting, (_, index) => (index >= wanted ? "unwanted" : undefined));
-      const wantedPrepared = this.#wantedPrepared(shelf, now);
-      this.#keep(shelf.prepared, (kept, index) =>
-        index >= wantedPrepared ? "unwanted" : now - kept.since >= this.#limits.idleMs ? "age" : undefined,
+      this.#discardIf(pool.waiting, (_, index) => (index >= wanted ? "unwanted" : undefined));
+      const wantedPrepared = this.#wantedPrepared(pool, now);
+      this.#discardIf(pool.prepared, (pooled, index) =>
+        index >= wantedPrepared ? "unwanted" : now - pooled.since >= this.#limits.idleMs ? "age" : undefined,
       );
-      const idle = shelf.waiting.length + shelf.prepared.length === 0 && shelf.demand.at(now) === 0;
-      if (idle && now - shelf.lastUse >= this.#limits.idleMs && typeof this.#policy !== "number")
-        this.#shelves.delete(key);
+      const idle = pool.waiting.length + pool.prepared.length === 0 && pool.demand.at(now) === 0;
+      if (idle && now - pool.lastUse >= this.#limits.idleMs && typeof this.#policy !== "number")
+        this.#specs.delete(key);
     }
-    for (const shelf of [...this.#shelves.values()].slice(0, -MAX_PREPARED))
-      this.#keep(shelf.prepared, () => "displaced");
-    for (const shelf of this.#shelves.values()) {
-      while (this.#bytes() > this.#limits.memoryBytes && shelf.waiting.length > 0) this.#drop(shelf, "memory");
+    for (const pool of [...this.#specs.values()].slice(0, -MAX_PREPARED))
+      this.#discardIf(pool.prepared, () => "displaced");
+    for (const pool of this.#specs.values()) {
+      while (this.#bytes() > this.#limits.memoryBytes && pool.waiting.length > 0) this.#drop(pool, "memory");
     }
   }
 
-  /** Makes no more of these until they are called again. For recipes of which nothing is kept. */
-  forget(isMeant: (recipe: R) => boolean): void {
-    for (const [key, { recipe }] of this.#shelves) if (isMeant(recipe)) this.#shelves.delete(key);
+  /** Makes no more sandboxes of these specs until they are called again. Their pools must be empty. */
+  forget(matches: (spec: Spec) => boolean): void {
+    for (const [key, { spec }] of this.#specs) if (matches(spec)) this.#specs.delete(key);
   }
 
-  /** Throws everything away, for good or because the sandbox host has gone. */
+  /** Discards everything, because the pool closes or the sandbox host has ended. */
   clear(): void {
-    for (const shelf of this.#shelves.values()) {
-      this.#keep(shelf.waiting, () => "closed");
-      this.#keep(shelf.prepared, () => "closed");
+    for (const pool of this.#specs.values()) {
+      this.#discardIf(pool.waiting, () => "closed");
+      this.#discardIf(pool.prepared, () => "closed");
     }
   }
 
@@ -183,76 +182,76 @@ export class EarlyPool<R extends PoolRecipe, S> {
     this.clear();
   }
 
-  #shelfOf(recipe: R): Shelf<R, S> {
-    const shelf = this.#shelves.get(recipe.key) ?? new Shelf<R, S>(recipe, this.#limits.idleMs);
-    this.#shelves.delete(recipe.key);
-    this.#shelves.set(recipe.key, shelf);
-    if (this.#shelves.size > MAX_RECIPES) this.#forgetOldest();
-    return shelf;
+  #poolOf(spec: Spec): SpecPool<Spec, S> {
+    const pool = this.#specs.get(spec.key) ?? new SpecPool<Spec, S>(spec, this.#limits.idleMs);
+    this.#specs.delete(spec.key);
+    this.#specs.set(spec.key, pool);
+    if (this.#specs.size > MAX_SPECS) this.#forgetOldest();
+    return pool;
   }
 
   #forgetOldest(): void {
-    const [oldest] = this.#shelves;
+    const [oldest] = this.#specs;
     if (oldest === undefined) return;
-    const [key, shelf] = oldest;
-    this.#keep(shelf.waiting, () => "displaced");
-    this.#keep(shelf.prepared, () => "displaced");
-    this.#shelves.delete(key);
+    const [key, pool] = oldest;
+    this.#discardIf(pool.waiting, () => "displaced");
+    this.#discardIf(pool.prepared, () => "displaced");
+    this.#specs.delete(key);
   }
 
-  #wanted(shelf: Shelf<R, S>, now: number): number {
-    if (this.#policy === "off" || !shelf.recipe.mayStartEarly || now < shelf.notBefore) return 0;
+  #wanted(pool: SpecPool<Spec, S>, now: number): number {
+    if (this.#policy === "off" || !pool.spec.mayPreStart || now < pool.notBefore) return 0;
     if (typeof this.#policy === "number") return this.#policy;
-    return now - shelf.lastUse >= this.#limits.idleMs ? 0 : shelf.demand.at(now);
+    return now - pool.lastUse >= this.#limits.idleMs ? 0 : pool.demand.at(now);
   }
 
-  // A call that is one of a kind needs nothing kept.
-  #wantedPrepared(shelf: Shelf<R, S>, now: number): number {
-    const inUse = shelf.uses > 1 && now - shelf.lastUse < this.#limits.idleMs;
-    return inUse && now >= shelf.notBefore ? 1 : 0;
+  // A single call of an image does not justify a prepared sandbox.
+  #wantedPrepared(pool: SpecPool<Spec, S>, now: number): number {
+    const inUse = pool.uses > 1 && now - pool.lastUse < this.#limits.idleMs;
+    return inUse && now >= pool.notBefore ? 1 : 0;
   }
 
-  #lacking(): { shelf: Shelf<R, S>; step: "load" | "start" } | undefined {
+  #lacking(): { pool: SpecPool<Spec, S>; step: "load" | "start" } | undefined {
     const now = this.#mechanism.now();
-    const recent = [...this.#shelves.values()].reverse();
-    for (const shelf of recent) {
-      if (shelf.waiting.length < this.#wanted(shelf, now) && this.#makeRoom(shelf)) return { shelf, step: "start" };
+    const recent = [...this.#specs.values()].reverse();
+    for (const pool of recent) {
+      if (pool.waiting.length < this.#wanted(pool, now) && this.#makeRoom(pool)) return { pool, step: "start" };
     }
     let prepared = 0;
-    for (const shelf of recent) {
+    for (const pool of recent) {
       if (++prepared > MAX_PREPARED) break;
-      const loaded = shelf.prepared.filter((kept) => kept.loaded).length;
-      if (loaded < this.#wantedPrepared(shelf, now)) return { shelf, step: "load" };
+      const loaded = pool.prepared.filter((pooled) => pooled.loaded).length;
+      if (loaded < this.#wantedPrepared(pool, now)) return { pool, step: "load" };
     }
     return undefined;
   }
 
-  #makeRoom(shelf: Shelf<R, S>): boolean {
+  #makeRoom(pool: SpecPool<Spec, S>): boolean {
     const { count, memoryBytes } = this.#limits;
-    const fits = (): boolean => this.waiting.length < count && this.#bytes() + shelf.estimate <= memoryBytes;
-    for (const other of this.#shelves.values()) {
+    const fits = (): boolean => this.waiting.length < count && this.#bytes() + pool.estimate <= memoryBytes;
+    for (const other of this.#specs.values()) {
       if (fits()) return true;
-      if (other.lastUse > shelf.lastUse - DISPLACE_AFTER_MS) continue;
+      if (other.lastUse > pool.lastUse - DISPLACE_AFTER_MS) continue;
       while (!fits() && other.waiting.length > 0) this.#drop(other, "displaced");
     }
     return fits();
   }
 
-  async #fill(shelf: Shelf<R, S>, step: "load" | "start"): Promise<boolean> {
+  async #fill(pool: SpecPool<Spec, S>, step: "load" | "start"): Promise<boolean> {
     let sandbox: S;
     try {
-      sandbox = takeUnloaded(shelf) ?? (await this.#mechanism.prepare(shelf.recipe));
+      sandbox = takeUnloaded(pool) ?? (await this.#mechanism.prepare(pool.spec));
     } catch {
-      // Its call will fail too, and say why.
-      shelf.notBefore = this.#mechanism.now() + PUT_OFF_MS;
+      // The next call fails too, and reports the reason.
+      pool.notBefore = this.#mechanism.now() + RETRY_MS;
       return true;
     }
     const now = this.#mechanism.now();
-    if (this.#closed || this.#shelves.get(shelf.recipe.key) !== shelf) {
+    if (this.#closed || this.#specs.get(pool.spec.key) !== pool) {
       this.#mechanism.discard(sandbox, this.#closed ? "closed" : "unwanted");
       return !this.#closed;
     }
-    const kept = (loaded: boolean): Kept<S> => ({
+    const pooled = (loaded: boolean): PooledSandbox<S> => ({
       sandbox,
       loaded,
       since: now,
@@ -260,49 +259,52 @@ export class EarlyPool<R extends PoolRecipe, S> {
       cpuMs: 0,
       measuredAt: now,
     });
-    // While it was made a call may have begun, which goes first.
+    // A call may have begun meanwhile and has priority.
     if (!this.#mechanism.isIdle()) {
-      shelf.prepared.push(kept(false));
+      pool.prepared.push(pooled(false));
     } else if (step === "start") {
-      shelf.waiting.push(kept(false));
+      pool.waiting.push(pooled(false));
       this.#mechanism.start(sandbox);
     } else {
-      // The first to be taken.
-      shelf.prepared.unshift(kept(true));
+      // Loaded sandboxes are taken first.
+      pool.prepared.unshift(pooled(true));
       this.#mechanism.load(sandbox);
     }
     return true;
   }
 
   #bytes(): number {
-    return [...this.#shelves.values()].reduce((sum, shelf) => sum + shelf.bytes, 0);
+    return [...this.#specs.values()].reduce((sum, pool) => sum + pool.bytes, 0);
   }
 
-  #drop(shelf: Shelf<R, S>, reason: DiscardReason): void {
-    const kept = shelf.waiting.shift();
-    if (kept !== undefined) this.#mechanism.discard(kept.sandbox, reason);
+  #drop(pool: SpecPool<Spec, S>, reason: DiscardReason): void {
+    const pooled = pool.waiting.shift();
+    if (pooled !== undefined) this.#mechanism.discard(pooled.sandbox, reason);
   }
 
-  /** Leaves those for which there is no reason to go. */
-  #keep(list: Kept<S>[], reasonToGo: (kept: Kept<S>, index: number) => DiscardReason | undefined): void {
-    const stay: Kept<S>[] = [];
-    for (const kept of list.splice(0)) {
-      const reason = reasonToGo(kept, stay.length);
-      if (reason === undefined) stay.push(kept);
-      else this.#mechanism.discard(kept.sandbox, reason);
+  /** Discards the sandboxes that have a reason to go. */
+  #discardIf(
+    list: PooledSandbox<S>[],
+    reasonFor: (pooled: PooledSandbox<S>, index: number) => DiscardReason | undefined,
+  ): void {
+    const stay: PooledSandbox<S>[] = [];
+    for (const pooled of list.splice(0)) {
+      const reason = reasonFor(pooled, stay.length);
+      if (reason === undefined) stay.push(pooled);
+      else this.#mechanism.discard(pooled.sandbox, reason);
     }
     list.push(...stay);
   }
 }
 
-/** Takes one that can still be loaded, or started early. */
-function takeUnloaded<R, S>({ prepared }: Shelf<R, S>): S | undefined {
+/** Takes a sandbox that can still be loaded or pre-started. */
+function takeUnloaded<Spec, S>({ prepared }: SpecPool<Spec, S>): S | undefined {
   const at = prepared.findIndex(({ loaded }) => !loaded);
   return at === -1 ? undefined : prepared.splice(at, 1)[0]?.sandbox;
 }
 
-function isBusy<S>(kept: Kept<S>, usage: Measured<S>, now: number): boolean {
-  // The first measurement holds all that starting took.
-  if (kept.bytes === undefined || kept.measuredAt - kept.since < SETTLED_MS) return false;
-  return usage.cpuMs - kept.cpuMs > (now - kept.measuredAt) * BUSY_SHARE;
+function isBusy<S>(pooled: PooledSandbox<S>, usage: Measured<S>, now: number): boolean {
+  // The first measurement includes the processor time of the start.
+  if (pooled.bytes === undefined || pooled.measuredAt - pooled.since < SETTLED_MS) return false;
+  return usage.cpuMs - pooled.cpuMs > (now - pooled.measuredAt) * BUSY_SHARE;
 }

@@ -1,12 +1,12 @@
 import type { DiscardReason } from "./limits.ts";
 
-/** What happens in a runner, for metrics. `digest` is the image's. */
+/** What a runner reports for metrics. `digest` is the image's. */
 export type RunnerEvent =
-  /** A call has its sandbox: one that was started early, or one that starts now. */
-  | { type: "call-started"; digest: string; early: boolean }
-  /** A sandbox was started before its call. */
+  /** A call has its sandbox: a pre-started one (`warm`), or one that starts now. */
+  | { type: "call-started"; digest: string; warm: boolean }
+  /** A sandbox was pre-started. */
   | { type: "sandbox-waiting"; digest: string }
-  /** It got its call. */
+  /** A call took a pre-started sandbox. */
   | { type: "sandbox-used"; digest: string }
-  /** It will not get one. */
+  /** A pre-started sandbox was discarded unused. */
   | { type: "sandbox-discarded"; digest: string; reason: DiscardReason };

@@ -1,39 +1,39 @@
 import { Demand } from "./demand.ts";
 
-/** A sandbox that is kept for a call. */
-export interface Kept<S> {
+/** A sandbox in the pool. */
+export interface PooledSandbox<S> {
   readonly sandbox: S;
-  /** Whether its runtime waits already, so that its function cannot be started but for a call. */
+  /** Whether its OCI runtime is loaded and waits. The function of such a sandbox is started only for a call. */
   readonly loaded: boolean;
-  /** Since when, in milliseconds of the pool's clock. */
+  /** When it entered the pool, in milliseconds of the pool's clock. */
   readonly since: number;
-  /** Its memory when it was last measured. */
+  /** Its memory at the last measurement. */
   bytes: number | undefined;
   cpuMs: number;
   measuredAt: number;
 }
 
-/** What is kept for the calls of one recipe, and what is known of them. */
-export class Shelf<R, S> {
-  readonly recipe: R;
+/** The pooled sandboxes of one spec, and the statistics of its calls. */
+export class SpecPool<Spec, S> {
+  readonly spec: Spec;
   readonly demand: Demand;
-  /** Ready to be started: they cost no more than a mount, and a process where they are loaded. */
-  readonly prepared: Kept<S>[] = [];
+  /** Not started: each costs a mount, and a process if its runtime is loaded. */
+  readonly prepared: PooledSandbox<S>[] = [];
   /** Started: their functions wait for input. Oldest first. */
-  readonly waiting: Kept<S>[] = [];
+  readonly waiting: PooledSandbox<S>[] = [];
   lastUse = 0;
   uses = 0;
-  /** No sandbox is kept before this: one could not be made, or did not wait. */
+  /** No sandbox is made before this time: the last one could not be made, or did not wait. */
   notBefore = 0;
-  /** What the last one that was measured took, in bytes. */
+  /** Memory of the last measured sandbox, in bytes. */
   estimate = 0;
 
-  constructor(recipe: R, windowMs: number) {
-    this.recipe = recipe;
+  constructor(spec: Spec, windowMs: number) {
+    this.spec = spec;
     this.demand = new Demand(windowMs);
   }
 
   get bytes(): number {
-    return this.waiting.reduce((sum, kept) => sum + (kept.bytes ?? this.estimate), 0);
+    return this.waiting.reduce((sum, pooled) => sum + (pooled.bytes ?? this.estimate), 0);
   }
 }

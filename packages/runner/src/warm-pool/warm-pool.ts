@@ -1,40 +1,40 @@
 import { availableParallelism } from "node:os";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxHost } from "../sandbox/sandbox-host.ts";
-import type { Recipe } from "../sandbox/sandbox-spec.ts";
-import type { DiscardReason, StartEarly, StartEarlyLimits } from "./limits.ts";
+import type { SandboxSpec } from "../sandbox/sandbox-spec.ts";
+import type { DiscardReason, WarmPoolLimits, WarmPoolPolicy } from "./limits.ts";
 import type { Measured } from "./pool.ts";
-import { EarlyPool } from "./pool.ts";
+import { SandboxPool } from "./pool.ts";
 import type { RunnerEvent } from "./runner-event.ts";
 
-/** What early sandboxes need from the runner. */
-export interface EarlyOptions {
-  policy: StartEarly;
-  limits: StartEarlyLimits;
-  prepare: (recipe: Recipe) => Promise<Sandbox>;
+/** What the warm pool needs from the runner. */
+export interface WarmPoolOptions {
+  policy: WarmPoolPolicy;
+  limits: WarmPoolLimits;
+  prepare: (spec: SandboxSpec) => Promise<Sandbox>;
   host: () => SandboxHost | undefined;
   onEvent: (event: RunnerEvent) => void;
 }
 
-/** How often waiting sandboxes are looked at. */
+/** How often waiting sandboxes are measured. */
 const REVIEW_MS = 2_000;
 
-/** A call that has just got its sandbox has the machine to itself for so long; most have ended by then. */
+/** How long a call that has just got its sandbox keeps the machine to itself. Most calls end within that time. */
 const AFTER_START_MS = 20;
 
-/** The pool, with true sandboxes and true time. */
-export class EarlySandboxes {
-  readonly #options: EarlyOptions;
-  readonly #pool: EarlyPool<Recipe, Sandbox>;
+/** Gives calls their sandboxes, and fills a {@link SandboxPool} in idle time. */
+export class WarmPool {
+  readonly #options: WarmPoolOptions;
+  readonly #pool: SandboxPool<SandboxSpec, Sandbox>;
   readonly #cores = availableParallelism();
   #running = 0;
   #starting = 0;
   #refill: NodeJS.Timeout | undefined;
   #review: NodeJS.Timeout | undefined;
 
-  constructor(options: EarlyOptions) {
+  constructor(options: WarmPoolOptions) {
     this.#options = options;
-    this.#pool = new EarlyPool<Recipe, Sandbox>(
+    this.#pool = new SandboxPool<SandboxSpec, Sandbox>(
       {
         prepare: options.prepare,
         load: (sandbox) => this.#load(sandbox),
@@ -48,42 +48,47 @@ export class EarlySandboxes {
     );
   }
 
+  /** Number of pre-started sandboxes. */
   get waiting(): number {
     return this.#pool.waiting.length;
   }
 
+  /** Number of calls that have a sandbox or are about to. */
   get running(): number {
     return this.#running;
   }
 
-  /** That nothing more of an image is made until it is called again; false if a sandbox of it is kept. */
+  /** Stops pre-starting sandboxes of an image until its next call; false if the pool has one. */
   forget(digest: string): boolean {
-    if (this.#pool.kept.some(({ recipe }) => recipe.digest === digest)) return false;
-    this.#pool.forget((recipe) => recipe.digest === digest);
+    if (this.#pool.all.some(({ spec }) => spec.digest === digest)) return false;
+    this.#pool.forget((spec) => spec.digest === digest);
     return true;
   }
 
   /**
-   * The sandbox of a call, started: one that is there, or another one. `release` is to be called when the call has ended.
+   * Gives a call its started sandbox: from the pool, or a new one. The caller must call `release` after the call.
    *
-   * @param start - starts one that was not started yet
+   * @param start starts a sandbox that is not started yet
    */
-  async acquire(recipe: Recipe, start: (sandbox: Sandbox) => void): Promise<{ sandbox: Sandbox; release: () => void }> {
+  async acquire(
+    spec: SandboxSpec,
+    start: (sandbox: Sandbox) => void,
+  ): Promise<{ sandbox: Sandbox; release: () => void }> {
     this.#running++;
     this.#starting++;
-    const kept = this.#pool.take(recipe);
+    const pooled = this.#pool.take(spec);
     const release = (): void => {
       this.#running--;
-      this.#pool.ended(recipe);
+      this.#pool.ended(spec);
       this.#refillIn(0);
     };
     try {
-      const sandbox = kept?.sandbox ?? (await this.#options.prepare(recipe));
-      const early = kept?.started === true;
-      if (!early) start(sandbox);
-      const { digest } = recipe;
-      if (early) this.#options.onEvent({ type: "sandbox-used", digest });
-      this.#options.onEvent({ type: "call-started", digest, early });
+      const sandbox = pooled?.sandbox ?? (await this.#options.prepare(spec));
+      const warm = pooled?.started === true;
+      if (!warm) start(sandbox);
+      const { digest } = spec;
+      if (warm) this.#options.onEvent({ type: "sandbox-used", digest });
+      this.#options.onEvent({ type: "call-started", digest, warm });
       return { sandbox, release };
     } catch (error) {
       release();
@@ -94,7 +99,7 @@ export class EarlySandboxes {
     }
   }
 
-  /** The sandbox host has gone, and with it all that waited. */
+  /** Empties the pool after the sandbox host has ended. */
   clear(): void {
     this.#pool.clear();
   }
@@ -111,8 +116,8 @@ export class EarlySandboxes {
   }
 
   #start(sandbox: Sandbox): void {
-    sandbox.start({ early: true });
-    this.#options.onEvent({ type: "sandbox-waiting", digest: sandbox.recipe.digest });
+    sandbox.start({ preStarted: true });
+    this.#options.onEvent({ type: "sandbox-waiting", digest: sandbox.spec.digest });
     this.#watch(sandbox);
   }
 
@@ -123,22 +128,22 @@ export class EarlySandboxes {
 
   #discard(sandbox: Sandbox, reason: DiscardReason): void {
     sandbox.discard();
-    if (sandbox.wasStarted) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.recipe.digest, reason });
+    if (sandbox.wasStarted) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.spec.digest, reason });
   }
 
-  // Not in the turn of a call: its answer goes first.
+  // In a later turn of the event loop: a call's answer goes first.
   #refillIn(ms: number): void {
     clearTimeout(this.#refill);
     this.#refill = setTimeout(() => {
-      void this.#pool.refill().then(() => this.#reviewLater());
+      void this.#pool.refill().then(() => this.#scheduleReview());
     }, ms);
     this.#refill.unref();
   }
 
-  #reviewLater(): void {
+  #scheduleReview(): void {
     if (this.#review !== undefined || this.#pool.isEmpty) return;
     this.#review = setTimeout(() => {
-      void this.#look().finally(() => {
+      void this.#reviewNow().finally(() => {
         this.#review = undefined;
         this.#refillIn(0);
       });
@@ -146,7 +151,7 @@ export class EarlySandboxes {
     this.#review.unref();
   }
 
-  async #look(): Promise<void> {
+  async #reviewNow(): Promise<void> {
     const waiting = new Map(this.#pool.waiting.map((sandbox) => [sandbox.id, sandbox]));
     const usages = (await this.#options.host()?.measure([...waiting.keys()])) ?? [];
     const measured = usages.flatMap(({ id, bytes, cpuMs }): Measured<Sandbox>[] => {
