@@ -1,4 +1,5 @@
-// Builds what is missing of the API server that tests start (see packages/dev-cluster/api-server/go.mod), some minutes with Go, and says so.
+// Builds the missing binaries of the tests' API server with Go (packages/dev-cluster/api-server/go.mod), in some
+// minutes.
 import process from "node:process";
 import { BuildServerError, buildBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 

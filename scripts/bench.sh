@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run bench [-- SUITE...]: sets up as ./xfn does, and what is measured against, then prints one JSON line per figure.
+# npm run bench [-- SUITE...]: sets up as ./xfn does, installs the peers, then prints one JSON line per figure.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -17,7 +17,7 @@ fi
 
 cd "$root"
 export PATH="${node%/*}:$PATH"
-# Without a name, all of them.
+# Without a name, runs all suites.
 case " ${*:-controller} " in
   *" controller "* | *" kubernetes "*) "$node" scripts/api-server.ts ;;
 esac

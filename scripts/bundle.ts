@@ -1,5 +1,6 @@
-// Makes packages/cli/dist/xfn.js of packages/cli/dist/main.js and what it imports: a few files instead of 150, as most of the
-// time of a short command goes into finding and reading modules. What finds files of its own beside it stays as it is.
+// Bundles packages/cli/dist/main.js and its imports into packages/cli/dist/xfn.js: a few files instead of 150, because
+// a short command spends most of its time on finding and reading modules. Modules that locate files beside them are not
+// bundled.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,14 +18,14 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node24",
-  // Asked for before anything else, and small.
+  // Loaded first, and small.
   alias: { "@xfn/runner/cache-dir": fileURLToPath(new URL("../packages/runner/dist/cache-dir.js", import.meta.url)) },
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/oci-rootfs", "@xfn/runner", "@xfn/runner-grpc"],
   logLevel: "warning",
   metafile: true,
 });
 
-// The parts of earlier builds, after those of this one are there: a command that is running may still load them.
+// Remove the chunks of earlier builds last: a running command may still load them.
 for (const name of readdirSync(join(CLI, "dist"))) {
   if (/^xfn-\w+\.js$/.test(name) && !Object.hasOwn(metafile.outputs, `dist/${name}`)) rmSync(join(CLI, "dist", name));
 }

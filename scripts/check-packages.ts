@@ -1,5 +1,5 @@
-// Packs every package as `npm publish` would and checks the tarballs: publint (does package.json name what is there?) and
-// attw (do the types resolve as the code does?).
+// Packs every package as `npm publish` would and checks the tarballs: publint checks the files that package.json names,
+// and attw checks that types resolve as code does.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ try {
     };
     const tarball = join(folder, `xfn-${name}-${version}.tgz`);
     const checks: [string, string[]][] = [["publint", ["run", tarball, "--strict"]]];
-    // A package that is only a program has no types to resolve.
+    // A package without exports has no types to resolve.
     if (exports !== undefined) checks.push(["attw", [tarball, "--profile", "esm-only", "--format", "ascii"]]);
     for (const [command, args] of checks) {
       const { ok, all } = run(command, args, folder);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm run check: sets up as ./xfn does, then everything that can be checked without running the program.
+# npm run check: sets up as ./xfn does, then runs all static checks.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)

@@ -1,6 +1,6 @@
-# Builds the images of an example that a `render` names, once per user, and again when a function of it was edited.
-# Sourced by ./xfn after scripts/setup.sh. examples/images.txt lists them: a folder (relative to examples/) and the name
-# that the example's composition uses, one pair per line.
+# Builds the images of an example that a `render` names, once per user and again after an edit of its functions. ./xfn
+# sources it after scripts/setup.sh. Each line of examples/images.txt has a folder, relative to examples/, and the image
+# name in the example's Composition.
 
 build_example_images() {
   [ -r "$root/examples/images.txt" ] || return 0
@@ -18,7 +18,7 @@ build_example_images() {
 build_images_of() {
   [ -n "$1" ] || return 0
   stamps=$cache/xfn/example-images$origin/$1
-  # One look at everything first: nothing is to be built most of the time.
+  # Compute the state once: most of the time there is nothing to build.
   whole=$(made_of "examples/$1")
   [ "$whole" != "$(cat "$stamps/whole" 2>/dev/null)" ] || return 0
   mkdir -p "$stamps"
@@ -39,7 +39,7 @@ build_images_of() {
   [ -n "$failed" ] || write_stamp "$stamps/whole" "$whole"
 }
 
-# What is in a folder, and what builds images of it: the list of images, and (state) the builder and the SDK.
+# The state of a folder and of everything that builds its image: the list of images, the builder and the SDK.
 made_of() {
   cd "$root" && list "$1" examples/images.txt .xfn/state
 }
@@ -49,7 +49,7 @@ write_stamp() {
   mv "$1.new" "$1"
 }
 
-# Leaves in $example which folder of examples/ a path is in; empty if in none.
+# Sets $example to the folder of examples/ that contains a path, or to nothing.
 name_example() {
   example=
   [ -f "$1" ] || return 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: sets up as ./xfn does, then gives a million hostile
-# inputs, or N, to everything that takes input.
+# npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: sets up as ./xfn does, then feeds N hostile inputs,
+# by default a million, to every reader.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)

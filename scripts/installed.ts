@@ -1,5 +1,5 @@
-// Exits 0 if node_modules holds exactly what package-lock.json says for this platform. npm writes its own record of what
-// it installed, node_modules/.package-lock.json, last: an installation that was killed has none.
+// Exits with 0 if node_modules matches package-lock.json on this platform. npm writes its record of the installation,
+// node_modules/.package-lock.json, last: an installation that was killed has none.
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 
@@ -22,6 +22,6 @@ let answer = false;
 try {
   answer = upToDate();
 } catch {
-  // no record: nothing, or half of it, is installed
+  // No record: the installation is missing or incomplete.
 }
 process.exitCode = answer ? 0 : 1;

@@ -1,8 +1,8 @@
-// Checks package-lock.json, and with --fix mends it, in the two respects that npm leaves to chance:
+// Checks two properties of package-lock.json that npm does not guarantee, and fixes them with --fix:
 //
-// 1. It must record no download address: mirrors differ from machine to machine, and `npm ci` would use the recorded one.
-// 2. Every optional dependency (the builds of a tool for other platforms) must have an entry. Where a registry does not
-//    serve one of them, npm drops it from the lock file without a word, and then `npm ci` refuses the file everywhere.
+// 1. It must record no download address: `npm ci` would use it, and mirrors differ from machine to machine.
+// 2. Every optional dependency, such as a tool's build for another platform, must have an entry. If a registry does not
+//    serve it, npm silently drops it from the lock file. Then `npm ci` rejects the file everywhere.
 //
 // Usage: node scripts/lock-file.ts [--fix]
 import { readFileSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ function same(name: string): readonly [string, string] {
   return [name, name];
 }
 
-// The platform is read from the package's name, the only place that says it when the registry does not know the package.
+// Reads the platform from the package's name, which is the only source if the registry does not know the package.
 function platformEntry(name: string, version: string, parent: LockEntry): LockEntry {
   const words = name.split(/[/-]/);
   const pick = (table: ReadonlyMap<string, string>): string | undefined => {
@@ -49,7 +49,7 @@ function platformEntry(name: string, version: string, parent: LockEntry): LockEn
   const os = pick(OS);
   const cpu = pick(CPU);
   const libc = pick(LIBC);
-  if (cpu === undefined) throw new Error(`${name}: its name does not say for which platform it is; add it by hand`);
+  if (cpu === undefined) throw new Error(`${name}: cannot derive the platform from the name; add the entry by hand`);
   return {
     version,
     cpu: [cpu],
@@ -80,7 +80,7 @@ if (problems.length === 0) process.exit(0);
 if (process.argv[2] === "--fix") {
   lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-  console.error(`package-lock.json: mended ${problems.length} entries`);
+  console.error(`package-lock.json: fixed ${problems.length} entries`);
 } else {
   console.error(`package-lock.json:\n  ${problems.join("\n  ")}\nrun: npm run lock`);
   process.exit(1);

@@ -1,13 +1,13 @@
-# Sets up a checkout: Node, npm packages, build. Sourced, with $root set to the checkout, by ./xfn and scripts/test.sh.
+# Sets up a checkout: Node, npm packages, build. ./xfn and scripts/test.sh source it, with $root set to the checkout.
 #
-# `setup`, or `setup writable` for what itself writes into the checkout, leaves in
-#   $node    the Node to run with (an absolute path)
-#   $root    the checkout to run from: the same one, or a copy in the user's cache where this one cannot be written to
-#   $origin  the checkout that was asked for
+# Callers that write into the checkout call `setup writable`, others `setup`. It sets
+#   $node    the absolute path of the Node to run with
+#   $root    the checkout to run from: the same one, or a copy in the user's cache if this one is read-only
+#   $origin  the original checkout
 #
-# What it makes is in the checkout: .xfn/ (state, and Node where it had to be brought), node_modules/ and packages/*/dist/.
-# .xfn/state is written last and describes what was built from what, so a set-up that was killed half-way is simply not
-# current and is done again. Removing .xfn/ is always safe.
+# Its output is in the checkout: .xfn/ (state, and Node if it had to be installed), node_modules/ and packages/*/dist/.
+# It writes .xfn/state last, with the inputs and outputs of the build. A set-up that was killed is therefore not
+# current, and runs again. Removing .xfn/ is always safe.
 
 newline='
 '
@@ -23,7 +23,7 @@ die() {
   exit 1
 }
 
-# Runs a command and shows what it printed only if it fails.
+# Runs a command and prints its output only if it fails.
 quietly() {
   quiet_output=$("$@" 2>&1) && return 0
   quiet_status=$?
@@ -31,8 +31,8 @@ quietly() {
   return "$quiet_status"
 }
 
-# with_progress TITLE [COUNT] COMMAND...: names the work, then runs the command. On a terminal a line shows the seconds,
-# and what the function COUNT prints. The line ends with this shell, even after a signal that the subshell ignores.
+# with_progress TITLE COUNT COMMAND...: prints the title, then runs the command. On a terminal a line shows the seconds
+# and the output of the function COUNT. The line ends with this shell, even after a signal that the subshell ignores.
 with_progress() {
   title=$1
   count=$2
@@ -55,7 +55,7 @@ with_progress() {
   return "$status"
 }
 
-# npm unpacks in place: what is there so far.
+# npm unpacks in place, so that the size of node_modules shows its progress.
 count_megabytes() {
   set -- $(du -sk "$root/node_modules" 2>/dev/null)
   printf ', %s of about 594 MB' "$((${1:-0} / 1024))"
@@ -75,11 +75,11 @@ setup() {
   unlock
 }
 
-# ---- Is everything in place? ----
+# ---- Is the set-up current? ----
 
-# One line per file that the build depends on or made: path, time, size. Any difference, older or newer, means work: a
-# branch switch, a pull, an edit, a deletion, files synchronised from another machine with their times kept.
-# Paths are relative, so that a checkout which is mounted or moved elsewhere stays current.
+# One line per input and output of the build: path, time, size. Any difference, older or newer, requires a new set-up: a
+# branch switch, a pull, an edit, a deletion, files synchronised from another machine with their times.
+# Paths are relative, so that a checkout stays current when it is moved or mounted elsewhere.
 source_files() {
   cd "$root" && list package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node \
     packages/*/package.json packages/*/tsconfig.json packages/*/src ! -name '*.test.ts'
@@ -91,7 +91,7 @@ product_files() {
 
 list() {
   found=$(find "$@" -type f -printf '%p %T@ %s\n' 2>/dev/null) || :
-  # a find without -printf (busybox, BSD): by content, which is slower
+  # find has no -printf in busybox and BSD: compare content instead, which is slower
   [ -n "$found" ] || found=$(find "$@" -type f -exec cksum {} + 2>/dev/null) || :
   printf '%s\n' "$found"
 }
@@ -103,7 +103,7 @@ current() {
   [ -x "$node" ] && [ "$state" = "$recorded_node$newline$(source_files)$newline$(product_files)" ]
 }
 
-# A Node that was brought into the checkout is recorded relative to it.
+# A Node that was installed into the checkout is recorded relative to it.
 use_node() {
   recorded_node=$1
   case $1 in
@@ -112,10 +112,10 @@ use_node() {
   esac
 }
 
-# ---- Where may we write? ----
+# ---- Writable directories ----
 
-# The program keeps images in $XDG_CACHE_HOME/xfn or ~/.cache/xfn. Where neither can be used (a uid without passwd entry,
-# a home that belongs to somebody else), everything goes to a private folder under $TMPDIR, the program's and npm's too.
+# The program keeps images in $XDG_CACHE_HOME/xfn or ~/.cache/xfn. If neither is usable (a uid without passwd entry, a
+# home of another user), the program and npm use a private folder under $TMPDIR.
 find_cache() {
   case ${XDG_CACHE_HOME-} in
     /*)
@@ -133,7 +133,7 @@ find_cache() {
   export XDG_CACHE_HOME="$cache"
 }
 
-# True if this folder can be written to, or made.
+# Succeeds if this folder is writable or can be created.
 usable() {
   usable_path=$1
   while [ ! -e "$usable_path" ]; do
@@ -145,18 +145,18 @@ usable() {
   [ -d "$usable_path" ] && [ -w "$usable_path" ]
 }
 
-# npm, vitest and turbo do not start without a home: one in the cache, for a user who has none. (The program does.)
+# npm, vitest and turbo do not start without a home. Make one in the cache for a user without a home.
 need_home() {
   if [ -z "${HOME-}" ] || ! usable "$HOME/.npm"; then
     export HOME="$cache/xfn/home"
     mkdir -p "$HOME"
-    # `npm test` has told its scripts a cache below the home that cannot be used.
+    # `npm test` sets a cache below the unusable home.
     unset npm_config_cache
   fi
 }
 
-# The name can be guessed, so another user may have made it first, to have us run what they put there: it must be a folder
-# of ours (not a link to one), closed to others.
+# Another user can guess the name and create it first, to make us run their files. So it must be a folder, not a link,
+# that this user owns and that is closed to others.
 private_folder() {
   mkdir -m 700 "$1" 2>/dev/null && return 0
   private_listing=$(ls -ldn "$1" 2>/dev/null) || die "cannot make $1: set XDG_CACHE_HOME to a folder of your own"
@@ -190,7 +190,7 @@ copy_checkout() {
       --exclude .turbo .) || die "cannot copy $root"
     (cd "$copy" && tar -xof .xfn/copy.tar) || die "cannot write to $copy"
     rm "$copy/.xfn/copy.tar"
-    # what may not be written to there is to be written to here
+    # the copy must be writable where the original is not
     find "$copy" -name node_modules -prune -o \( -type d -o -type f \) -exec chmod u+w {} +
     chmod 700 "$copy"
     printf '%s\n' "$original" >"$copy/.xfn/original"
@@ -199,8 +199,8 @@ copy_checkout() {
   root=$copy
 }
 
-# Two set-ups of one checkout take turns. The lock goes with its holder, however it ends. (Without flock, as on macOS,
-# nobody takes turns.)
+# Two set-ups of one checkout take turns. The kernel releases the lock when its holder exits. Systems without flock,
+# such as macOS, do not take turns.
 lock() {
   command -v flock >/dev/null || return 0
   exec 9>"$1"
@@ -236,7 +236,7 @@ find_npm() {
   if can_apt; then
     apt_install nodejs npm || die "apt-get could not install nodejs and npm: see above"
   else
-    # crun will be asked for next: one command for both
+    # crun is needed next, so print one command for both
     wanted="nodejs npm"
     command -v crun >/dev/null || wanted="$wanted crun"
     die "npm is not installed; as root: $(install_command $wanted)"
@@ -246,7 +246,7 @@ find_npm() {
 find_node() {
   for name in node nodejs; do
     candidate=$(command -v "$name") && new_enough "$candidate" || continue
-    # the program itself, where `node` is a version manager's shim
+    # resolve the shim of a version manager to the program
     use_node "$("$candidate" -p process.execPath)"
     return
   done
@@ -261,8 +261,8 @@ find_node() {
   rm -rf "$root/.xfn/node" "$root/.xfn/node.new"
   mkdir "$root/.xfn/node.new"
   cp "$pin/package.json" "$pin/package-lock.json" "$root/.xfn/node.new"
-  with_progress "bringing Node from the npm registry (Node $node_major or newer is not on the PATH)" : \
-    run_npm "$root/.xfn/node.new" ci || die "npm could not bring Node: see above"
+  with_progress "installing Node from the npm registry (Node $node_major or newer is not on the PATH)" : \
+    run_npm "$root/.xfn/node.new" ci || die "npm could not install Node: see above"
   mv "$root/.xfn/node.new" "$root/.xfn/node"
   new_enough "$node" || die "the Node of the npm registry does not run here: install Node $node_major or newer"
 }
@@ -273,8 +273,8 @@ new_enough() {
   [ "${version%%.*}" -ge "$node_major" ] 2>/dev/null
 }
 
-# run_npm FOLDER ARGS: npm under the Node that was found, whatever NODE_ENV or an outer npm say. Packages' install scripts
-# are not run: none of ours needs them.
+# run_npm FOLDER ARGS: runs npm under the chosen Node, regardless of NODE_ENV and of an outer npm. It skips packages'
+# install scripts, because no dependency needs them.
 run_npm() (
   folder=$1
   shift
@@ -289,8 +289,8 @@ run_npm() (
 
 # ---- Packages of the system ----
 
-# offer_crun: installs it where that is possible; else names the command and lets the program go on (another runtime may
-# have been asked for, and the program says itself what it misses).
+# offer_crun: installs crun if it can, otherwise prints the command. Then the program continues: the user may have
+# chosen another runtime, and the program reports a missing one itself.
 offer_crun() {
   command -v crun >/dev/null && return 0
   if can_apt; then
@@ -300,7 +300,7 @@ offer_crun() {
   fi
 }
 
-# Whether a render names files, and none of them seems to have functions: templates alone need no containers.
+# Succeeds if a render names files and no file seems to have functions: templates alone need no containers.
 without_functions() {
   seen=
   for argument in "$@"; do

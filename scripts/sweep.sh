@@ -1,6 +1,6 @@
 #!/bin/sh
-# npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT]: sets up as ./xfn does, builds an API
-# server if there is none, then crashes the controllers at each of their writes, and compares.
+# npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT]: sets up as ./xfn does,
+# builds an API server if there is none, then crashes the controllers at each of their writes and checks the outcome.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)

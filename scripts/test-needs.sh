@@ -1,16 +1,16 @@
-# Brings what the tests need besides a checkout that is set up. Sourced by scripts/test.sh, after setup.sh. Leaves in $builder
-# the process that builds the API server, if one does.
+# Installs what the tests need besides a checkout that is set up. scripts/test.sh sources it after setup.sh. It sets
+# $builder to the process that builds the API server, if there is one.
 
-# Tests whose needs are missing are skipped, each with its reason: what can be had is had.
+# A test whose needs are missing is skipped with the reason.
 missing=
 for program in crun docker-registry skopeo runc umoci; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
-# The page of a trace is looked at in a browser.
+# A browser tests the trace page.
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
-# The runner contract is spoken with other languages.
+# Tests call the runner from other languages.
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
-# A host with cgroup v2 alone is a small virtual machine; root's tests start it.
+# Root's tests start a small virtual machine as a host with cgroup v2 alone.
 virtual_machine=
 if [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
   virtual_machine=yes
@@ -19,7 +19,7 @@ if [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
   command -v cpio >/dev/null || missing="$missing cpio"
 fi
 cat >&2 <<TEXT
-xfn: npm test runs every test, and brings what they need:
+xfn: npm test runs every test, and installs what they need:
 xfn:   with apt-get:${missing:- nothing, all is installed}
 xfn:   in $cache/xfn: an API server, built with Go once (about five minutes, beside the tests)${virtual_machine:+, and a kernel for a virtual machine}
 xfn: To run some tests and install nothing, name them: npm test -- PATH
@@ -32,15 +32,15 @@ if [ -n "$missing" ]; then
   fi
 fi
 
-# The kernel is the distribution's, unpacked and not installed.
+# Unpack the distribution's kernel without installing it.
 if [ -n "$virtual_machine" ]; then
   [ -e "$XFN_TEST_KERNEL/vmlinuz" ] || ! can_apt || {
-    say "bringing a kernel for a virtual machine"
-    sh "$root/test/cgroup-v2/kernel.sh" "$XFN_TEST_KERNEL" || say "some tests will be skipped: no kernel could be had"
+    say "downloading a kernel for a virtual machine"
+    sh "$root/test/cgroup-v2/kernel.sh" "$XFN_TEST_KERNEL" || say "some tests will be skipped: the kernel could not be downloaded"
   }
 fi
 
-# An API server is built with Go, beside the tests: those that need it are the last, and wait for this lock (see needs.ts).
+# Build an API server with Go while tests run. Tests that need it run last and wait for this lock (needs.ts).
 mkdir -p "$cache/xfn/api-server"
 if command -v flock >/dev/null; then
   exec 8>"$cache/xfn/api-server/lock"

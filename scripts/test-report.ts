@@ -1,8 +1,9 @@
-// Sums up vitest's JSON reports: which tests were skipped and why, and, as the last line, how many passed, failed and were
-// skipped. A test that one report skips (it needs root, say) and another one runs was not skipped.
+// Summarises vitest's JSON reports: the skipped tests with their reasons, and, as the last line, the counts of passed,
+// failed and skipped tests. A test that one report skips, because it needs root for example, and another runs counts as
+// run.
 //
 // Usage: node scripts/test-report.ts [--strict] REPORT...
-// --strict: fails on failed tests, on a report that is missing, and on a skipped test that test/host-skips does not list.
+// --strict: fails on a failed test, on a missing report, and on a skipped test that test/host-skips does not list.
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +29,7 @@ interface Allowed {
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-// One line each: a test's file and full name, `*` standing for anything, then ` # ` and the reason.
+// Each line has a test's file and full name, with `*` as a wildcard, then ` # ` and the reason.
 function allowedSkips(): Allowed[] {
   const lines = readFileSync(new URL("../test/host-skips", import.meta.url), "utf8").split("\n");
   return lines.flatMap((line) => {
@@ -62,7 +63,7 @@ for (const path of paths) {
     const fileName = relative(ROOT, file.name).replace(/^(\.\.\/)+.*?\/(?=(packages|test|examples)\/)/, "");
     const failed = file.assertionResults.filter((test) => test.status === "failed").length;
     counts.failed += failed;
-    // A file that cannot be loaded, or whose hooks fail, has no failed test to show for it.
+    // A file that fails to load, or whose hooks fail, has no failed test in the report.
     if (file.status === "failed" && failed === 0) {
       counts.failed += 1;
       problems.push(`${fileName}: ${file.message}`);
@@ -70,7 +71,7 @@ for (const path of paths) {
     for (const test of file.assertionResults) {
       const name = `${fileName} ${test.fullName}`;
       if (test.status === "passed") counts.passed += 1;
-      // Again at the end, where a long log's reader looks first.
+      // Repeat it at the end, where readers of a long log look first.
       if (test.status === "failed") problems.push(`${name}: ${test.failureMessages?.[0] ?? "failed"}`);
       if (test.status === "passed" || test.status === "failed") ran.add(name);
       else skips.set(name, test.meta.missing ?? "no reason given");

@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/.." && pwd -P)
 setup writable
 need_home
 
-# A kernel for a virtual machine, if an earlier run has brought one.
+# The kernel of a virtual machine, if an earlier run has downloaded it.
 export XFN_TEST_KERNEL="$cache/xfn/test-kernel"
 
 # Ends the build of the API server, if test-needs.sh has started one.

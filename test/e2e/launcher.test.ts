@@ -162,7 +162,7 @@ describe("where Node is too old, ./xfn", () => {
 
   test("brings one into the checkout, once", async () => {
     const first = await checkout.xfn([]);
-    expect(first.stderr).toContain("bringing Node");
+    expect(first.stderr).toContain("installing Node");
     expect(seen(first).main).toBe(join(checkout.root, "packages/cli/dist/xfn.js"));
     checkout.calls();
     checkout.write("packages/cli/src/main.ts", "console.log(process.execPath)");
