@@ -25,6 +25,7 @@ export {
   type ParseCompositionOptions,
   parseComposition,
 } from "./api/parse-composition.ts";
+export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
 export type {
   Combine,
   ConvertTransform,

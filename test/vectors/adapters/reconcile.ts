@@ -274,7 +274,7 @@ function normalInput(input: JsonObject): unknown {
 
 // What only one of the two tells: that all is well or not, and what our pipeline finds suspicious.
 const OWN =
-  /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| has no annotation | has lost its controller reference| is for the entry /;
+  /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| lacks the annotation | has lost its controller reference| is for the entry /;
 
 function normalResult(result: string): string | undefined {
   const text = result.replace(/^(\w+) Pipeline step "[^"]*": /, "$1 ");

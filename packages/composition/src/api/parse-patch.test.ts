@@ -100,7 +100,7 @@ describe("transforms", () => {
   });
 
   test.each([
-    ["{}", "type: Invalid"],
+    ["{}", "type: Required"],
     ["{type: magic}", "type: Invalid"],
     ["{type: map}", "map: Required"],
     ["{type: map, map: {}}", "map.pairs: Required"],
@@ -128,7 +128,7 @@ describe("transforms", () => {
     ["{type: string, string: {type: Join}}", "string.join: Required"],
     ["{type: string, string: {type: Split}}", "string.type: Invalid"],
     ["{type: convert}", "convert: Required"],
-    ["{type: convert, convert: {}}", "convert.toType: Invalid"],
+    ["{type: convert, convert: {}}", "convert.toType: Required"],
     ["{type: convert, convert: {toType: float32}}", "convert.toType: Invalid"],
     ["{type: convert, convert: {toType: string, format: json}}", "convert.format: Invalid"],
     ["{type: convert, convert: {toType: string, format: yaml}}", "convert.format: Invalid"],

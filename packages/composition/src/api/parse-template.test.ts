@@ -165,7 +165,7 @@ describe("readiness checks", () => {
   });
 
   test.each([
-    ["{}", "type: Invalid"],
+    ["{}", "type: Required"],
     ["{type: Sometimes}", "type: Invalid"],
     ["{type: NonEmpty}", "fieldPath: Required"],
     ["{type: MatchTrue}", "fieldPath: Required"],

@@ -78,7 +78,7 @@ export interface Transform {
 
 /** The first pattern that matches gives the result. */
 export interface MatchTransform {
-  patterns?: MatchPattern[];
+  patterns: MatchPattern[];
   /** What there is when nothing matches, with `fallbackTo: Value`. */
   fallbackValue?: JsonValue;
   /** Default `Value`. */
@@ -87,7 +87,8 @@ export interface MatchTransform {
 
 /** A pattern and what it stands for. */
 export interface MatchPattern {
-  type: "literal" | "regexp";
+  /** Default `literal`. */
+  type?: "literal" | "regexp";
   literal?: string;
   regexp?: string;
   result: JsonValue;
@@ -110,7 +111,7 @@ export interface StringTransform {
   fmt?: string;
   convert?: "ToUpper" | "ToLower" | "ToBase64" | "FromBase64" | "ToJson" | "ToSha1" | "ToSha256" | "ToSha512";
   trim?: string;
-  regexp?: { match: string; group?: number };
+  regexp?: { match: string; group?: number | bigint };
   join?: { separator: string };
 }
 
@@ -144,11 +145,11 @@ export interface EnvironmentSource {
 export interface EnvironmentSelector {
   /** `Single` (the default) wants exactly one match. */
   mode?: "Single" | "Multiple";
-  maxMatch?: number;
-  minMatch?: number;
+  maxMatch?: number | bigint;
+  minMatch?: number | bigint;
   /** Default `metadata.name`. */
   sortByFieldPath?: string;
-  matchLabels?: EnvironmentLabelSelector[];
+  matchLabels: EnvironmentLabelSelector[];
 }
 
 /** One label that must match. */

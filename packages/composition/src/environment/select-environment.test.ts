@@ -1,7 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import type { Composition } from "../api/composition.ts";
-import type { EnvironmentConfiguration, EnvironmentSource } from "../api/template.ts";
+import type { EnvironmentConfiguration, EnvironmentSelector } from "../api/template.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectEnvironment } from "./select-environment.ts";
 
@@ -52,7 +52,7 @@ function code(run: () => unknown): string {
 const refs = (...names: string[]): EnvironmentConfiguration => ({
   environmentConfigs: names.map((name) => ({ type: "Reference", ref: { name } })),
 });
-const selector = (more: EnvironmentSource["selector"]): EnvironmentConfiguration => ({
+const selector = (more: Partial<EnvironmentSelector>): EnvironmentConfiguration => ({
   environmentConfigs: [
     {
       type: "Selector",

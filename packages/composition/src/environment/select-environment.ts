@@ -66,7 +66,8 @@ function configNames(
   if (sources.length === 0) return named;
   return sources.flatMap((source, index) => {
     const place = `spec.environment.environmentConfigs[${index}]`;
-    if (source.type === "Selector") return selectConfigs(source.selector ?? {}, composite, configs, place);
+    if (source.type === "Selector")
+      return selectConfigs(source.selector ?? { matchLabels: [] }, composite, configs, place);
     const name = source.ref?.name;
     if (name === undefined) throw new EnvironmentError("Invalid", `${place}: ref.name is missing`);
     return [name];

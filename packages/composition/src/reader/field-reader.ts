@@ -84,6 +84,11 @@ export class FieldReader {
     return this.#parent === undefined ? this.#steps : [...this.#parent.path, ...this.#steps];
   }
 
+  /** The position of an item in its list. */
+  get index(): number {
+    return Number(this.#steps.at(-1));
+  }
+
   /** The value of a field as it is; undefined if absent or null. */
   value(field: string): JsonValue | undefined {
     this.#known.push(field);
@@ -111,8 +116,7 @@ export class FieldReader {
     return value;
   }
 
-  string(field: string): string | undefined {
-    const value = this.value(field);
+  string(field: string, value: JsonValue | undefined = this.value(field)): string | undefined {
     if (typeof value === "string" || value === undefined) return value;
     const advice = typeof value === "object" ? "" : "; quote it";
     this.error("Invalid", field, `expected a string, found ${kindOf(value)}${advice}`);
@@ -128,16 +132,14 @@ export class FieldReader {
   }
 
   /** True or false. */
-  boolean(field: string): boolean | undefined {
-    const value = this.value(field);
+  boolean(field: string, value: JsonValue | undefined = this.value(field)): boolean | undefined {
     if (typeof value === "boolean" || value === undefined) return value;
     this.error("Invalid", field, `expected true or false, found ${kindOf(value)}`);
     return undefined;
   }
 
   /** An integer of 64 bits. */
-  integer(field: string): number | bigint | undefined {
-    const value = this.value(field);
+  integer(field: string, value: JsonValue | undefined = this.value(field)): number | bigint | undefined {
     if (value === undefined) return undefined;
     if ((typeof value === "number" || typeof value === "bigint") && goKind(value) === "int64") return value;
     const found = typeof value === "number" ? "another number" : kindOf(value);
@@ -145,13 +147,15 @@ export class FieldReader {
     return undefined;
   }
 
-  oneOf<T extends string>(field: string, choices: readonly T[]): T | undefined {
-    const value = this.string(field);
-    if (value === undefined) return undefined;
-    const choice = choices.find((one) => one === value);
-    if (choice === undefined) {
-      this.notOneOf(field, value, choices);
-    }
+  oneOf<T extends string>(
+    field: string,
+    choices: readonly T[],
+    value: JsonValue | undefined = this.value(field),
+  ): T | undefined {
+    const text = this.string(field, value);
+    if (text === undefined) return undefined;
+    const choice = choices.find((one) => one === text);
+    if (choice === undefined) this.notOneOf(field, text, choices);
     return choice;
   }
 
@@ -163,8 +167,7 @@ export class FieldReader {
     this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}${hint}`);
   }
 
-  object(field: string): FieldReader | undefined {
-    const value = this.value(field);
+  object(field: string, value: JsonValue | undefined = this.value(field)): FieldReader | undefined {
     if (value === undefined) return undefined;
     if (isObject(value)) return new FieldReader(value, [field], this.findings, this);
     this.error("Invalid", field, `expected an object, found ${kindOf(value)}`);
@@ -172,8 +175,7 @@ export class FieldReader {
   }
 
   /** The objects of a list. Items of another type are reported and left out. */
-  objects(field: string): FieldReader[] {
-    const value = this.value(field);
+  objects(field: string, value: JsonValue | undefined = this.value(field)): FieldReader[] {
     if (value === undefined) return [];
     if (!Array.isArray(value)) {
       this.error("Invalid", field, `expected a list, found ${kindOf(value)}`);
@@ -189,9 +191,17 @@ export class FieldReader {
 
   /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
   warnUnknown(also: readonly string[] = []): void {
+    this.checkUnknown(new Set([...this.#known, ...also]));
+  }
+
+  /** Reports the fields that are not known, with a warning that names the field that was probably meant. */
+  checkUnknown(known: ReadonlySet<string>, report?: (reader: FieldReader, field: string) => void): void {
     for (const field in this.json) {
-      if (this.#known.includes(field) || also.includes(field) || !Object.hasOwn(this.json, field)) continue;
-      const known = [...this.#known, ...also];
+      if (known.has(field) || !Object.hasOwn(this.json, field)) continue;
+      if (report !== undefined) {
+        report(this, field);
+        continue;
+      }
       const meant = closest(field, known);
       const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
       // Guessing what was meant takes time, so it ends with the bound on findings.

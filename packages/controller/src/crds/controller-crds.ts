@@ -1,7 +1,6 @@
-import { COMPOSITION_API_VERSIONS } from "@xfn/composition";
+import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
-import { COMPOSITION_RULES, COMPOSITION_SPEC_FIELDS } from "./composition-schema.ts";
 import { DEFINITION_SCHEMA } from "./definition-schema.ts";
 import { ANY_TEXT, CONDITIONS, INTEGER, object, type Rule } from "./schema-parts.ts";
 
@@ -44,25 +43,29 @@ const TYPE_COLUMNS: readonly JsonObject[] = [
   { name: "XR-APIVERSION", type: "string", jsonPath: ".spec.compositeTypeRef.apiVersion" },
 ];
 
-const COMPOSITION_SCHEMA = root(COMPOSITION_SPEC_FIELDS, [], COMPOSITION_RULES);
+const COMPOSITION_SCHEMA = root(COMPOSITION_SPEC_OPEN_API);
+
+const COMPOSITION_FIELDS = COMPOSITION_SPEC_OPEN_API.properties;
 
 /** Everything but the number stays as it is. */
 const REVISION_SCHEMA = root(
-  { ...COMPOSITION_SPEC_FIELDS, revision: { ...INTEGER, minimum: 1 } },
-  ["revision"],
-  Object.keys(COMPOSITION_SPEC_FIELDS).map((field): Rule => {
-    const rule = `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
-    return [rule, `${field}: a revision cannot be changed; change its Composition, which makes another one`];
-  }),
+  object(
+    { ...COMPOSITION_FIELDS, revision: { ...INTEGER, minimum: 1 } },
+    ["revision"],
+    Object.keys(COMPOSITION_FIELDS).map((field): Rule => {
+      const rule = `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
+      return [rule, `${field}: a revision cannot be changed; change its Composition, which makes another one`];
+    }),
+  ),
 );
 
-function root(fields: Readonly<JsonObject>, required: readonly string[], rules: readonly Rule[]): JsonObject {
+function root(spec: JsonObject): JsonObject {
   return object(
     {
       apiVersion: ANY_TEXT,
       kind: ANY_TEXT,
       metadata: { type: "object" },
-      spec: object({ ...fields }, required, rules),
+      spec,
       status: object({ conditions: CONDITIONS }),
     },
     ["spec"],

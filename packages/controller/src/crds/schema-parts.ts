@@ -20,13 +20,8 @@ export const FLAG: JsonObject = { type: "boolean" };
 export const INTEGER: JsonObject = { type: "integer", format: "int64" };
 export const TIME: JsonObject = { type: "string", format: "date-time" };
 export const TEXT_MAP: JsonObject = { type: "object", additionalProperties: { type: "string" } };
-/** Anything at all. */
-export const ANY: JsonObject = { nullable: true, "x-kubernetes-preserve-unknown-fields": true };
 /** Any object. */
 export const ANY_OBJECT: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-/** A whole object of any kind: with apiVersion and kind, and metadata that a server would take. */
-export const EMBEDDED_OBJECT: JsonObject = { ...ANY_OBJECT, "x-kubernetes-embedded-resource": true };
-
 /** One of some texts. */
 export function choice(...values: readonly string[]): JsonObject {
   return { type: "string", enum: [...values] };
@@ -56,21 +51,6 @@ export function list(
   more: JsonObject = {},
 ): JsonObject {
   return { type: "array", items, ...(maxItems !== undefined && { maxItems }), ...validations(rules), ...more };
-}
-
-/**
- * Which fields an object needs with each value of its `type`. Said by alternatives in place of rules: these cost nothing, in
- * however many objects.
- *
- * @param absent the type of an object that says none
- */
-export function neededByType(needs: Readonly<Record<string, readonly string[]>>, absent?: string): JsonObject {
-  return {
-    anyOf: Object.entries(needs).map(([type, fields]) => ({
-      properties: { type: { enum: [type] } },
-      required: [...(type === absent ? [] : ["type"]), ...fields],
-    })),
-  };
 }
 
 function validations(rules: readonly Rule[]): JsonObject {

@@ -1,0 +1,208 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { FindingCode } from "../reader/composition-error.ts";
+import { FieldReader, type Findings } from "../reader/field-reader.ts";
+import {
+  type CheckPresence,
+  custom,
+  type FieldSchema,
+  name,
+  type RequiredField,
+  type Rule,
+  required,
+  type Schema,
+} from "./schema.ts";
+
+/** Every field of `T` with its schema: optional ones as it is, others as `required` or `expected`. */
+export type Fields<T> = {
+  readonly [K in keyof T as string extends K ? never : number extends K ? never : K]-?: object extends Pick<T, K>
+    ? Schema<Exclude<T[K], undefined>>
+    : RequiredField<T[K]>;
+};
+
+/** The structural schema of an object. */
+export interface ObjectOpenApi extends JsonObject {
+  properties: JsonObject;
+}
+
+/** The schema of an object, which can also be checked by itself, as an item of a list. */
+export interface ObjectSchema<T> extends Schema<T> {
+  readonly openApi: ObjectOpenApi;
+  checkObject(reader: FieldReader): void;
+}
+
+/** What an object says beside its fields. */
+export interface ObjectOptions {
+  /** What holds between fields, for an API server. */
+  rules?: readonly Rule[];
+  /** What holds between fields, for files. Runs after the checks of the fields. */
+  check?: (reader: FieldReader) => void;
+  /** Replaces the warning about an unknown field. */
+  onUnknown?: (reader: FieldReader, field: string) => void;
+  /** The fields depend on the field `type`. Without rules, an API server learns what each type needs as alternatives. */
+  variants?: Variants;
+  /** What an API server is given beside all that. */
+  openApi?: JsonObject;
+}
+
+/** Objects whose fields depend on their `type`. A field that no variant mentions belongs to all. */
+export interface Variants {
+  /** The type of an object that gives none, or an empty one. */
+  readonly absent?: string;
+  /** The fields of each type, with what belongs in them; {@link OPTIONAL} where the type can do without. */
+  readonly uses: Readonly<Record<string, Readonly<Record<string, string | typeof OPTIONAL>>>>;
+  /** Types that are reported with words of their own. */
+  readonly refused?: Readonly<Record<string, { readonly code: FindingCode; readonly message: string }>>;
+  /** Fields of other types are unknown. Otherwise they are ignored. */
+  readonly exclusive?: true;
+}
+
+/** A variant can have the field, and does not need it. */
+export const OPTIONAL: unique symbol = Symbol("optional");
+
+/** A field of any type, with its name. */
+interface Entry {
+  readonly field: string;
+  readonly schema: FieldSchema;
+  readonly checkPresence: CheckPresence | undefined;
+}
+
+interface CompiledVariant {
+  readonly entries: readonly Entry[];
+  /** Undefined if the type of the object is wrong: its fields depend on the type. */
+  readonly known: ReadonlySet<string> | undefined;
+}
+
+/** An object with these fields. Fields are checked in this order; unknown ones are warned about. */
+export function object<T>(fields: Fields<T>, options: ObjectOptions = {}): ObjectSchema<T> {
+  const entries = Object.entries<FieldSchema | Omit<Entry, "field">>(fields).map(
+    ([field, one]): Entry => ("schema" in one ? { field, ...one } : { field, schema: one, checkPresence: undefined }),
+  );
+  const { variants } = options;
+  const common: CompiledVariant = { entries, known: new Set(entries.map(({ field }) => field)) };
+  const byType = variants && compileVariants(variants, common);
+  const checkType = entries.find(({ field }) => field === "type")?.checkPresence;
+  const checkObject = (reader: FieldReader): void => {
+    const variant = variants && byType ? byType.get(typeOf(reader, variants, checkType)) : common;
+    if (variant === undefined) return;
+    for (const { field, schema, checkPresence } of variant.entries) {
+      // Without hasOwn: no field of an API has the name of something that every object inherits.
+      const value = reader.json[field] ?? undefined;
+      if (checkPresence !== undefined) checkPresence(value, reader, field);
+      if (value !== undefined) schema.check(value, reader, field);
+    }
+    options.check?.(reader);
+    if (variant.known !== undefined) reader.checkUnknown(variant.known, options.onUnknown);
+  };
+  return {
+    openApi: openApiOf(entries, options),
+    checkObject,
+    check(value, owner, field) {
+      const reader = owner.object(field, value);
+      if (reader !== undefined) checkObject(reader);
+    },
+  };
+}
+
+/** Whether a document conforms to the schema. What is wrong with it is reported. */
+export function conforms<T>(value: JsonObject, schema: ObjectSchema<T>, findings: Findings): value is JsonObject & T {
+  const { errors } = findings;
+  schema.checkObject(new FieldReader(value, [], findings));
+  return findings.errors === errors;
+}
+
+/** The type of an object. Undefined, and reported, if it has none that there is. */
+function typeOf(reader: FieldReader, variants: Variants, checkPresence: CheckPresence | undefined): string | undefined {
+  const given = reader.string("type");
+  const one = given === undefined || given === "" ? (variants.absent ?? given) : given;
+  if (one === undefined) {
+    checkPresence?.(reader.value("type"), reader, "type");
+    return undefined;
+  }
+  if (given === undefined && reader.value("type") !== undefined) return undefined;
+  if (Object.hasOwn(variants.uses, one)) return one;
+  const refused = variants.refused !== undefined && Object.hasOwn(variants.refused, one) && variants.refused[one];
+  if (refused) reader.error(refused.code, "type", refused.message);
+  else reader.notOneOf("type", one, Object.keys(variants.uses));
+  return undefined;
+}
+
+function compileVariants(
+  { uses, exclusive }: Variants,
+  common: CompiledVariant,
+): ReadonlyMap<string | undefined, CompiledVariant> {
+  const special = new Set(Object.values(uses).flatMap((fields) => Object.keys(fields)));
+  const compile = (used: Variants["uses"][string]): CompiledVariant => {
+    const entries = common.entries.filter(({ field }) => !special.has(field) || Object.hasOwn(used, field));
+    return {
+      known: exclusive === undefined ? common.known : new Set(entries.map(({ field }) => field)),
+      entries: entries
+        .filter(({ field }) => field !== "type")
+        .map((entry) => {
+          const what = used[entry.field];
+          return typeof what === "string" ? { field: entry.field, ...required(entry.schema, what) } : entry;
+        }),
+    };
+  };
+  const compiled = new Map<string | undefined, CompiledVariant>();
+  for (const [type, used] of Object.entries(uses)) compiled.set(type, compile(used));
+  return compiled.set(undefined, { ...compile({}), known: undefined });
+}
+
+function openApiOf(entries: readonly Entry[], { rules, variants, openApi }: ObjectOptions): ObjectOpenApi {
+  const needed = entries.filter(({ checkPresence }) => checkPresence !== undefined).map(({ field }) => field);
+  return {
+    type: "object",
+    ...(needed.length > 0 && { required: needed }),
+    properties: Object.fromEntries(entries.map(({ field, schema }) => [field, schema.openApi])),
+    ...validations(rules),
+    ...(rules === undefined && variants !== undefined && alternatives(variants)),
+    ...openApi,
+  };
+}
+
+/** What each type needs, as alternatives: unlike rules these cost an API server nothing, in however many objects. */
+function alternatives({ uses, absent }: Variants): JsonObject {
+  return {
+    anyOf: Object.entries(uses).map(([type, fields]) => ({
+      properties: { type: { enum: [type] } },
+      required: [
+        ...(type === absent ? [] : ["type"]),
+        ...Object.keys(fields).filter((field) => fields[field] !== OPTIONAL),
+      ],
+    })),
+  };
+}
+
+/** The rules as they stand in a structural schema. */
+export function validations(rules: readonly Rule[] = []): JsonObject {
+  if (rules.length === 0) return {};
+  return { "x-kubernetes-validations": rules.map(([rule, message]): JsonObject => ({ rule, message })) };
+}
+
+/** Any object. */
+export const ANY_OBJECT: Schema<JsonObject> & Pick<ObjectSchema<JsonObject>, "checkObject"> = {
+  openApi: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  check: (value, owner, field) => owner.object(field, value),
+  checkObject: () => undefined,
+};
+
+/** A whole Kubernetes object of any kind. `what` names it in messages. */
+export function embeddedObject(what: string): Schema<JsonObject> {
+  return custom({ ...ANY_OBJECT.openApi, "x-kubernetes-embedded-resource": true }, (value, owner, field) => {
+    const object = owner.object(field, value);
+    if (object === undefined) return;
+    for (const one of ["apiVersion", "kind"]) {
+      if (object.string(one) || isOtherThanText(object.value(one))) continue;
+      object.warning("Required", one, `is missing; a Kubernetes API server refuses ${what} without it`);
+    }
+  });
+}
+
+function isOtherThanText(value: JsonValue | undefined): boolean {
+  return value !== undefined && typeof value !== "string";
+}
+
+/** A reference by name; `what` says to what. */
+export function named(what: string): ObjectSchema<{ name: string }> {
+  return object<{ name: string }>({ name: required(name(), `the name of ${what}`) });
+}

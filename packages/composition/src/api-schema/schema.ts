@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { FieldReader } from "../reader/field-reader.ts";
+
+/** Checks a field in a document, and has the schema with which an API server checks the same field. */
+export interface FieldSchema {
+  /** As in the structural schema of a CRD. */
+  readonly openApi: JsonObject;
+  /** Reports what is wrong with the value of a field, which is not null. */
+  check(value: JsonValue, owner: FieldReader, field: string): void;
+}
+
+/** A schema of values that have the TypeScript type `T` once they have passed the check. */
+export interface Schema<T> extends FieldSchema {
+  /** Never set. It makes the compiler compare `T` exactly, so that a table cannot miss a value of an enum. */
+  readonly type?: (value: T) => T;
+}
+
+/** Reports the absence of a field, if it is absent. */
+export type CheckPresence = (value: JsonValue | undefined, owner: FieldReader, field: string) => void;
+
+/** A field that must be there. */
+export interface RequiredField<T> {
+  readonly schema: Schema<T>;
+  readonly checkPresence: CheckPresence;
+}
+
+/** A CEL rule, which an API server evaluates, and its message. */
+export type Rule = readonly [rule: string, message: string];
+
+/** A field that must be there; `what` completes "is missing; give". Empty is missing where the schema has a minimum. */
+export function required<T>(schema: Schema<T>, what: string = choicesOf(schema)): RequiredField<T> {
+  const refusesEmpty = hasMinimum(schema);
+  return {
+    schema,
+    checkPresence(value, owner, field) {
+      if (value === undefined) owner.error("Required", field, `is missing; give ${what}`);
+      else if (refusesEmpty && isEmpty(value)) owner.error("Required", field, `is empty; give ${what}`);
+    },
+  };
+}
+
+/** A field that an API server requires. In a file its absence is a warning with this message, or nothing. */
+export function expected<T>(schema: Schema<T>, message?: string): RequiredField<T> {
+  const refusesEmpty = hasMinimum(schema);
+  return {
+    schema,
+    checkPresence(value, owner, field) {
+      if (message === undefined) return;
+      if (value === undefined || (refusesEmpty && isEmpty(value))) owner.warning("Required", field, message);
+    },
+  };
+}
+
+function choicesOf({ openApi }: FieldSchema): string {
+  const choices = Array.isArray(openApi["enum"]) ? openApi["enum"] : [];
+  return `one of ${choices.filter((choice) => typeof choice === "string").join(", ")}`;
+}
+
+function hasMinimum({ openApi }: FieldSchema): boolean {
+  return openApi["minLength"] !== undefined || openApi["minItems"] !== undefined;
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+/** A schema with a check of its own. */
+export function custom<T>(openApi: JsonObject, check: FieldSchema["check"]): Schema<T> {
+  return { openApi, check };
+}
+
+/** A field that is known and never read: only an API server checks it. */
+export function unread<T>({ openApi }: Schema<T>): Schema<T> {
+  return custom(openApi, () => undefined);
+}
+
+/** A string of at most so many characters: an API server estimates the cost of rules from it. */
+export function text(maxLength?: number, more: JsonObject = {}): Schema<string> {
+  const openApi = { type: "string", ...(maxLength !== undefined && { maxLength }), ...more };
+  return custom(openApi, (value, owner, field) => owner.string(field, value));
+}
+
+/** A string that is not empty where it is required. */
+export function name(maxLength = 253, more: JsonObject = {}): Schema<string> {
+  return custom({ type: "string", minLength: 1, maxLength, ...more }, (value, owner, field) =>
+    owner.string(field, value),
+  );
+}
+
+/** One of some strings. */
+export function choice<const T extends string>(...values: readonly T[]): Schema<T> {
+  return custom({ type: "string", enum: [...values] }, (value, owner, field) => owner.oneOf(field, values, value));
+}
+
+/** True or false. */
+export const FLAG: Schema<boolean> = custom({ type: "boolean" }, (value, owner, field) => owner.boolean(field, value));
+
+/** An integer of 64 bits. */
+export const INTEGER: Schema<number | bigint> = custom({ type: "integer", format: "int64" }, (value, owner, field) =>
+  owner.integer(field, value),
+);
+
+/** An integer of 64 bits that is not negative. */
+export const COUNT: Schema<number | bigint> = custom({ ...INTEGER.openApi, minimum: 0 }, (value, owner, field) => {
+  const count = owner.integer(field, value);
+  if (count !== undefined && count < 0) owner.error("Invalid", field, "must not be negative");
+});
+
+/** Any value. */
+export const ANY: Schema<JsonValue> = custom(
+  { nullable: true, "x-kubernetes-preserve-unknown-fields": true },
+  () => undefined,
+);

@@ -1,0 +1,179 @@
+import type { JsonValue } from "@xfn/functionio";
+import { DurationError, parseDuration, parseQuantity, type Quantity, QuantityError } from "@xfn/units";
+import { eachDuplicate, list, map } from "../api-schema/list.ts";
+import { ANY_OBJECT, embeddedObject, named, object } from "../api-schema/object.ts";
+import { ANY, choice, custom, name, type Rule, required, type Schema, text, unread } from "../api-schema/schema.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import { isObject, kindOf } from "../values/json.ts";
+import { type ImagePullSecret, MAX_TIMEOUT_MS, type NetworkPolicy } from "./composition.ts";
+import type { WrittenContainer, WrittenFunction, WrittenQuantity, WrittenStep } from "./written.ts";
+
+const DURATION = custom<string>(
+  text(64, { pattern: "^\\+?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$" }).openApi,
+  checkDuration,
+);
+
+/** Without a sign and with a digit that is not 0: limits are more than zero. */
+const QUANTITY = custom<WrittenQuantity>(
+  {
+    "x-kubernetes-int-or-string": true,
+    minimum: 1,
+    pattern:
+      "^\\+?([0-9]*[1-9][0-9]*(\\.[0-9]*)?|[0-9]*\\.[0-9]*[1-9][0-9]*)(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$",
+  },
+  checkQuantity,
+);
+
+const NETWORK_POLICY = object<{ policy?: NetworkPolicy | "Runner" }>({
+  policy: choice("Isolated", "Runner", "Accessible"),
+});
+
+const NETWORK = custom<NonNullable<WrittenContainer["network"]>>(
+  {
+    ...ANY.openApi,
+    enum: ["Isolated", "Accessible", { policy: "Isolated" }, { policy: "Accessible" }, { policy: "Runner" }],
+  },
+  (network, container, field) => {
+    if (isObject(network)) NETWORK_POLICY.check(network, container, field);
+    else container.oneOf(field, ["Isolated", "Accessible"], network);
+  },
+);
+
+const RESOURCES = object<NonNullable<WrittenContainer["resources"]>>(
+  {
+    limits: object<{ memory?: WrittenQuantity; cpu?: WrittenQuantity }>(
+      { memory: QUANTITY, cpu: QUANTITY },
+      {
+        // A limit that nothing enforces is worse than none: its author relies on it.
+        onUnknown: (limits, field) =>
+          limits.error("Unsupported", field, "is not a limit that functions can have; there are memory and cpu"),
+      },
+    ),
+    requests: unread(map(ANY)),
+  },
+  {
+    check(resources) {
+      if (resources.value("requests") === undefined) return;
+      resources.warning("Ignored", "requests", "has no effect: functions have limits only");
+    },
+  },
+);
+
+const CONTAINER = object<WrittenContainer>(
+  {
+    image: required(name(1024), "the OCI image to run"),
+    imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
+    imagePullSecrets: list(
+      object<ImagePullSecret>({ name: required(name(), "the name of a Secret"), namespace: name(63) }),
+    ),
+    timeout: DURATION,
+    network: NETWORK,
+    resources: RESOURCES,
+    runner: object<{ endpoint?: string }>({ endpoint: text() }),
+  },
+  {
+    rules: [
+      [
+        "!has(self.timeout) || (duration(self.timeout) > duration('0s') && duration(self.timeout) <= duration('596h'))",
+        "timeout must be more than zero, and at most 596h",
+      ],
+    ],
+  },
+);
+
+const FUNCTION_RULES: readonly Rule[] = [
+  ["self.type == 'Container'", "type: only Container is supported so far"],
+  ["self.type != 'Container' || has(self.container)", "container is missing: the image to run, as container.image"],
+];
+
+/** The most functions, and the most steps, of one Composition: from it an API server estimates the cost of rules. */
+const MAX_STEPS = 64;
+
+/**
+ * A function. A new type of function is a field here with its schema (like `container`) and an entry in `uses` that
+ * names the field. Its TypeScript types are in `written.ts` and `composition.ts`, with one line in `normalize.ts` between
+ * them; the compiler compares all of these with this table.
+ */
+const FUNCTION = object<WrittenFunction>(
+  {
+    name: required(text(253), "a name for this step"),
+    type: required(choice("Container", "Webhook", "Chroot"), "Container"),
+    config: embeddedObject("a config"),
+    container: CONTAINER,
+  },
+  {
+    rules: FUNCTION_RULES,
+    variants: {
+      uses: { Container: { container: "the image to run, as container.image" } },
+      refused: { Webhook: unsupported("Webhook"), Chroot: unsupported("Chroot") },
+    },
+    check(one) {
+      // Crossplane accepts an empty name, but messages could not say which step they are about.
+      if (one.value("name") === "") one.warning("Required", "name", "is empty; give a name for this step");
+    },
+  },
+);
+
+function unsupported(type: string): { code: "Unsupported"; message: string } {
+  return { code: "Unsupported", message: `${type} is not supported yet; use type: Container` };
+}
+
+/** The functions that run after the templates. */
+export const FUNCTIONS: Schema<WrittenFunction[]> = list(FUNCTION, {
+  maxItems: MAX_STEPS,
+  rules: [["self.all(one, self.exists_one(other, other.name == one.name))", "names of functions are unique"]],
+  check: (items) =>
+    eachDuplicate(items, "name", (item, value, first) => {
+      const message = `${JSON.stringify(value)} is also the name of functions[${first}]; names are unique`;
+      item.error("Duplicate", "name", message);
+    }),
+});
+
+/** The steps of `mode: Pipeline` (Crossplane v1.14). */
+export const PIPELINE: Schema<WrittenStep[]> = list(
+  object<WrittenStep>({
+    step: required(name(253), "a name for this step"),
+    functionRef: required(named("a Function"), "the Function to run, as functionRef.name"),
+    input: embeddedObject("an input"),
+    credentials: unread(list(ANY_OBJECT)),
+  }),
+  {
+    maxItems: MAX_STEPS,
+    rules: [["self.all(one, self.exists_one(other, other.step == one.step))", "names of steps are unique"]],
+    check: (items) =>
+      eachDuplicate(items, "step", (item, value) => {
+        const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;
+        item.error("Duplicate", "step", message);
+      }),
+  },
+);
+
+function checkDuration(value: JsonValue, owner: FieldReader, field: string): void {
+  if (typeof value !== "string") {
+    return owner.error("Invalid", field, `expected a duration such as 30s, found ${kindOf(value)}`);
+  }
+  const ms = attempt(owner, field, () => parseDuration(value));
+  if (ms === undefined) return;
+  if (ms <= 0) owner.error("Invalid", field, "must be more than zero; leave it out for the default of 10s");
+  if (ms > MAX_TIMEOUT_MS) owner.error("Invalid", field, "is longer than the 596h that a timeout can be");
+}
+
+function checkQuantity(value: JsonValue, owner: FieldReader, field: string): void {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
+    return owner.error("Invalid", field, `expected a quantity such as 64Mi or 250m, found ${kindOf(value)}`);
+  }
+  const quantity = attempt<Quantity>(owner, field, () => parseQuantity(String(value)));
+  if (quantity !== undefined && quantity.nanos <= 0n) {
+    owner.error("Invalid", field, "must be more than zero; leave it out for no limit");
+  }
+}
+
+function attempt<T>(owner: FieldReader, field: string, parse: () => T): T | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof QuantityError) && !(error instanceof DurationError)) throw error;
+    owner.error("Invalid", field, error.message);
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { named, type ObjectOpenApi, type ObjectSchema, object } from "../api-schema/object.ts";
+import { choice, name, type Rule, required, unread } from "../api-schema/schema.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import type { TypeReference } from "./composition.ts";
+import { ENVIRONMENT } from "./environment.ts";
+import { FUNCTIONS, PIPELINE } from "./functions.ts";
+import { PATCH_SETS, TEMPLATES } from "./templates.ts";
+import type { WrittenSpec } from "./written.ts";
+
+const TYPE_REFERENCE = object<TypeReference>({
+  apiVersion: required(name(317), "the API version of the composite resource"),
+  kind: required(name(63), "the kind of the composite resource"),
+});
+
+const RULES: readonly Rule[] = [
+  [
+    "has(self.compositeTypeRef) != has(self.from)",
+    "compositeTypeRef is missing, or said twice: from (the older spelling) says the same",
+  ],
+  ["!has(self.resources) || !has(self.to)", "to says the same as resources: give only one of them"],
+  [
+    "!has(self.functions) || size(self.functions) == 0 || !has(self.resources) || self.resources.all(one, has(one.name))",
+    "resources: with functions every template needs a name, by which they know it",
+  ],
+  [
+    "!has(self.functions) || size(self.functions) == 0 || !has(self.to) || self.to.all(one, has(one.name))",
+    "to: with functions every template needs a name, by which they know it",
+  ],
+  [
+    "!has(self.mode) || self.mode != 'Pipeline' || (has(self.pipeline) && size(self.pipeline) > 0)",
+    "pipeline is missing: the steps that mode: Pipeline runs",
+  ],
+];
+
+/**
+ * The spec of a Composition. This table and those that it refers to are the only description of the API: they check
+ * files, and the CRDs of Compositions and of their revisions are made from them.
+ */
+export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
+  {
+    compositeTypeRef: TYPE_REFERENCE,
+    from: TYPE_REFERENCE,
+    mode: choice("Resources", "Pipeline"),
+    resources: TEMPLATES,
+    to: TEMPLATES,
+    patchSets: PATCH_SETS,
+    environment: ENVIRONMENT,
+    functions: FUNCTIONS,
+    pipeline: PIPELINE,
+    undesiredResources: choice("Keep", "Delete"),
+    writeConnectionSecretsToNamespace: name(63),
+    publishConnectionDetailsWithStoreConfigRef: unread(named("a StoreConfig")),
+  },
+  { rules: RULES, check: checkSpec },
+);
+
+function checkSpec(spec: FieldReader): void {
+  const twice = (field: string, same: string): boolean =>
+    spec.value(field) !== undefined && spec.value(same) !== undefined;
+  if (twice("from", "compositeTypeRef")) {
+    spec.error("Invalid", "from", "says the same as compositeTypeRef; give only one of them");
+  } else if (spec.value("from") === undefined) {
+    spec.required(
+      "compositeTypeRef",
+      spec.value("compositeTypeRef"),
+      "the apiVersion and kind of the composite resource",
+    );
+  }
+  if (twice("to", "resources")) spec.error("Invalid", "to", "says the same as resources; give only one of them");
+  checkMode(spec);
+  checkPatches(spec);
+  const composes = ["functions", "resources", "to"].some((field) => spec.value(field) !== undefined);
+  if (!composes && spec.value("mode") !== "Pipeline") {
+    spec.warning("Ignored", "functions", "is missing, as are resources; this Composition composes nothing");
+  }
+}
+
+function checkMode(spec: FieldReader): void {
+  const steps = spec.value("pipeline");
+  if (spec.value("mode") !== "Pipeline") {
+    if (isFilled(steps)) spec.warning("Ignored", "pipeline", "has no effect without mode: Pipeline");
+    return;
+  }
+  spec.required("pipeline", steps, "the steps that mode: Pipeline runs");
+  if (Array.isArray(steps) && steps.length === 0) {
+    spec.error("Required", "pipeline", "is empty; give at least one step");
+  }
+  for (const field of ["resources", "to", "patchSets", "functions"]) {
+    if (isFilled(spec.value(field))) spec.warning("Ignored", field, "has no effect with mode: Pipeline");
+  }
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** Warns of patches that refer to what the spec does not have. */
+function checkPatches(spec: FieldReader): void {
+  const hasEnvironment = spec.value("environment") !== undefined;
+  const sets = new Set(objectsIn(spec.value("patchSets")).map(([, set]) => set["name"]));
+  for (const field of ["resources", "to", "patchSets"]) {
+    for (const [index, owner] of objectsIn(spec.value(field))) {
+      for (const [patchIndex, { type, patchSetName }] of objectsIn(owner["patches"])) {
+        const path = [...spec.at(field), index, "patches", patchIndex];
+        if (!hasEnvironment && typeof type === "string" && type.includes("Environment")) {
+          const message = "has no effect: the Composition has no spec.environment";
+          spec.findings.warning("Ignored", [...path, "type"], message);
+        } else if (
+          type === "PatchSet" &&
+          field !== "patchSets" &&
+          typeof patchSetName === "string" &&
+          !sets.has(patchSetName)
+        ) {
+          const message = "there is no patch set of this name; every run fails";
+          spec.findings.warning("Invalid", [...path, "patchSetName"], message);
+        }
+      }
+    }
+  }
+}
+
+function objectsIn(value: JsonValue | undefined): [index: number, object: JsonObject][] {
+  if (!Array.isArray(value)) return [];
+  return [...value.entries()].flatMap(([index, item]) => (isObject(item) ? [[index, item]] : []));
+}
+
+/** The schema of the spec for the CRDs of Compositions and of their revisions. */
+export const COMPOSITION_SPEC_OPEN_API: ObjectOpenApi = SPEC.openApi;

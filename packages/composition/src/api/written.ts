@@ -1,0 +1,60 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { CompositionSpec, ImagePullSecret, NetworkPolicy, PullPolicy, TypeReference } from "./composition.ts";
+import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
+
+// The spec of a Composition as its author writes it, in any of the accepted spellings. Null counts as absent.
+
+/** The `spec` of a file that has been checked. */
+export interface WrittenSpec {
+  compositeTypeRef?: TypeReference;
+  /** The same in an early draft of Crossplane's design. */
+  from?: TypeReference;
+  mode?: "Resources" | "Pipeline";
+  resources?: ResourceTemplate[];
+  /** The same in an early draft of Crossplane's design. */
+  to?: ResourceTemplate[];
+  patchSets?: PatchSet[];
+  environment?: EnvironmentConfiguration;
+  functions?: WrittenFunction[];
+  pipeline?: WrittenStep[];
+  undesiredResources?: CompositionSpec["undesiredResources"];
+  writeConnectionSecretsToNamespace?: string;
+  /** Known to Crossplane, without effect here. */
+  publishConnectionDetailsWithStoreConfigRef?: { name: string };
+}
+
+/** A function. */
+export interface WrittenFunction {
+  name: string;
+  type: "Container" | "Webhook" | "Chroot";
+  config?: JsonObject;
+  container?: WrittenContainer;
+}
+
+/** The container of a function. */
+export interface WrittenContainer {
+  image: string;
+  imagePullPolicy?: PullPolicy;
+  imagePullSecrets?: ImagePullSecret[];
+  /** In Go's syntax. */
+  timeout?: string;
+  /** As Crossplane's design has it, or as Crossplane v1.13 does: `{policy: Runner}`. */
+  network?: NetworkPolicy | { policy?: NetworkPolicy | "Runner" };
+  resources?: {
+    limits?: { memory?: WrittenQuantity; cpu?: WrittenQuantity };
+    requests?: { [resource: string]: JsonValue };
+  };
+  runner?: { endpoint?: string };
+}
+
+/** YAML reads `cpu: 1` as a number, which Kubernetes accepts for a quantity. */
+export type WrittenQuantity = string | number | bigint;
+
+/** A step of `mode: Pipeline`. */
+export interface WrittenStep {
+  step: string;
+  functionRef: { name: string };
+  input?: JsonObject;
+  /** Known to Crossplane, not read here. */
+  credentials?: JsonObject[];
+}
