@@ -56,7 +56,7 @@ describe("xfn dev cluster", () => {
     await using workspace = await Workspace.create();
     const { code, stdout, stderr } = await workspace.xfn(["dev", "cluster"], { env: { PATH: "/nonexistent" } });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/no API server binaries \(.*kube-apiserver.*\).*KUBEBUILDER_ASSETS.*Go/s);
+    expect(stderr).toMatch(/API server binaries are missing \(.*kube-apiserver.*\).*KUBEBUILDER_ASSETS.*Go/s);
   });
 
   test("refuses names of users that no kubeconfig can have", async () => {

@@ -127,7 +127,8 @@ function checkRunnerFlags(raw: RawOptions): void {
 
 /** A file alone asks for a trace as well, in the form of its name. */
 function traceOptions({ trace, traceFile }: RawOptions): Pick<RenderOptions, "trace"> {
-  if (traceFile === "-") throw usageError("--trace-file requires the name of a file: stdout is for the rendered objects");
+  if (traceFile === "-")
+    throw usageError("--trace-file requires the name of a file: stdout is for the rendered objects");
   if (trace !== undefined || traceFile === undefined) return {};
   return { trace: TRACE_FORMS.find((form) => traceFile.endsWith(`.${form}`)) ?? "text" };
 }

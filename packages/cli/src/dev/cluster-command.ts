@@ -23,24 +23,24 @@ export interface ClusterFlags {
   readonly users?: readonly string[];
 }
 
-// What a kubeconfig's file name and a line of the token file can hold.
+// Names that are valid in a kubeconfig's file name and in a line of the token file.
 const USER_NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
-/** `xfn dev cluster`: an API server in the foreground. Prints the line that points `kubectl` at it. Ctrl-C is its good end. */
+/** `xfn dev cluster`: runs an API server in the foreground until Ctrl-C. Prints the line that points `kubectl` at it. */
 export async function runCluster(flags: ClusterFlags, output: Output): Promise<number> {
   const wrong = flags.users?.find((name) => !USER_NAME.test(name) || name === "admin");
   if (wrong !== undefined)
-    throw usageError(`--users takes names such as ada,grace (and not admin), not ${JSON.stringify(wrong)}`);
+    throw usageError(`--users requires names such as ada,grace, other than admin, not ${JSON.stringify(wrong)}`);
   try {
     return await interruptible(async (signal) => {
       const dataDir = flags.dataDir === undefined ? undefined : openDataDir(flags.dataDir);
       using _lock = dataDir === undefined ? undefined : lockFolder(dataDir);
-      const binaries = await bringBinaries(output, signal);
+      const binaries = await findOrBuildBinaries(output, signal);
       output.status("starting etcd, kube-apiserver and kube-controller-manager");
       await using server = await startApiServer({ binaries, dataDir, users: flags.users, signal });
       output.status(undefined);
-      const people = [server.admin, ...(flags.users ?? []).map((name) => server.user(name))];
-      const lines = people.map(({ name, kubeconfig }) =>
+      const users = [server.admin, ...(flags.users ?? []).map((name) => server.user(name))];
+      const lines = users.map(({ name, kubeconfig }) =>
         name === server.admin.name
           ? `export KUBECONFIG=${quote(kubeconfig)}\n`
           : `# as ${name}: export KUBECONFIG=${quote(kubeconfig)}\n`,
@@ -48,12 +48,12 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
       const { kubeconfig } = server.admin;
       const environment = writeEnvironment(dirname(kubeconfig), { kubeconfig, kubectl: binaries.kubectl });
       await output.product(lines.join(""));
-      output.note(`xfn: ${server.endpoint} is ready; Ctrl-C ends it. In another terminal: . ${quote(environment)}`);
+      output.note(`xfn: ${server.endpoint} is ready; Ctrl-C stops it. In another terminal: . ${quote(environment)}`);
       await Promise.race([server.failure, interruption(signal)]);
       return ExitCode.ok;
     });
   } catch (error) {
-    // It was asked to run until then.
+    // Ctrl-C is the usual way to end the command.
     if (error instanceof Interrupted && error.signalName === "SIGINT") return ExitCode.ok;
     if (error instanceof DataFolderError) throw usageError(`--data-dir: ${error.message}`);
     if (error instanceof ApiServerError || error instanceof BuildServerError)
@@ -64,8 +64,8 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
   }
 }
 
-/** Finds the binaries, and builds those that are nowhere. */
-async function bringBinaries(output: Output, signal: AbortSignal): Promise<ServerBinaries> {
+/** Finds the binaries, and builds the missing ones. */
+async function findOrBuildBinaries(output: Output, signal: AbortSignal): Promise<ServerBinaries> {
   const { binaries, missing } = findBinaries();
   if (binaries !== undefined) return binaries;
   try {
@@ -89,7 +89,7 @@ function openDataDir(dir: string): string {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw usageError(`--data-dir: cannot make ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw usageError(`--data-dir: cannot create ${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
   return path;
 }

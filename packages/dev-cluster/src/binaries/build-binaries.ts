@@ -5,36 +5,35 @@ import { join } from "node:path";
 import process from "node:process";
 import { builtBinaries, moduleFolder, PROGRAMS, type Program, type ServerBinaries } from "./server-binaries.ts";
 
-// The end of what Go says: its first lines name modules, its last ones what went wrong.
-const MAX_SAID = 2_000;
+// Bounds Go's output in an error message: its last lines report the error.
+const MAX_OUTPUT = 2_000;
 
-/** The binaries could not be built. */
+/** A binary could not be built. */
 export class BuildServerError extends Error {
   override readonly name = "BuildServerError";
   readonly code: "GoMissing" | "BuildFailed";
-  /** Another try helps where a module could not be had. */
+  /** A module may have been unavailable. */
   readonly retryable: boolean;
 
-  constructor(code: "GoMissing" | "BuildFailed", message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(code: "GoMissing" | "BuildFailed", message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
     this.code = code;
     this.retryable = code === "BuildFailed";
   }
 }
 
 export interface BuildOptions {
-  /** Default: all that are not there yet. */
   readonly programs: readonly Program[];
-  /** Told before each. */
+  /** Called before each build. */
   readonly onProgram?: ((program: Program) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Builds programs of the API server from Go modules, at low priority: some minutes on two cores. They are kept in
- * {@link builtBinaries}; each appears there whole or not at all.
+ * Builds programs of the API server from Go modules into {@link builtBinaries}, at low priority: some minutes on two cores. Each
+ * program is renamed into place when it is complete.
  *
- * @throws {BuildServerError}
+ * @throws BuildServerError
  */
 export async function buildBinaries(options: BuildOptions): Promise<Partial<ServerBinaries>> {
   const folder = builtBinaries();
@@ -58,32 +57,32 @@ export async function buildBinaries(options: BuildOptions): Promise<Partial<Serv
 
 async function goBuild(
   program: Program,
-  output: string,
+  target: string,
   version: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // Without the version, /version answers v0.0.0 and kubectl warns of the difference.
+  // Without it, `/version` answers v0.0.0, and kubectl warns about the difference.
   const flags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
-  const args = ["build", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags, "-o", output, PROGRAMS[program]];
+  const args = ["build", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags, "-o", target, PROGRAMS[program]];
   const child = spawn("nice", ["-n", "19", "go", ...args], {
     cwd: moduleFolder(),
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOTOOLCHAIN: "local", GOWORK: "off" },
     stdio: ["ignore", "ignore", "pipe"],
     signal,
   });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    said = (said + chunk.toString("utf8")).slice(-MAX_SAID);
+    output = (output + chunk.toString("utf8")).slice(-MAX_OUTPUT);
   });
   try {
     const [code] = (await once(child, "close")) as [number | null];
     if (code === 0) return;
     if (code === 127) throw new BuildServerError("GoMissing", "Go is not installed: see https://go.dev/dl/");
-    throw new BuildServerError("BuildFailed", `go could not build ${program}:\n${said.trim()}`);
+    throw new BuildServerError("BuildFailed", `go could not build ${program}:\n${output.trim()}`);
   } catch (error) {
     if (error instanceof BuildServerError) throw error;
     signal?.throwIfAborted();
-    throw new BuildServerError("GoMissing", "Go could not be started: see https://go.dev/dl/", error);
+    throw new BuildServerError("GoMissing", "Go could not be started: see https://go.dev/dl/", { cause: error });
   }
 }
 

@@ -17,25 +17,25 @@ function put(place: string, ...programs: readonly string[]): string {
   return path;
 }
 
-test("each program is the one of KUBEBUILDER_ASSETS, else the one that was built", () => {
+test("prefers the programs of KUBEBUILDER_ASSETS to the built ones", () => {
   const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: put("assets", "etcd", "kube-apiserver", "kubectl") };
   const built = builtBinaries(env);
   put(built.slice(folder.length + 1), ...Object.keys(PROGRAMS));
   expect(findBinaries(env).binaries).toEqual({
     etcd: join(folder, "assets/etcd"),
     "kube-apiserver": join(folder, "assets/kube-apiserver"),
-    // The archives of envtest have none.
+    // The archives of envtest lack it.
     "kube-controller-manager": join(built, "kube-controller-manager"),
     kubectl: join(folder, "assets/kubectl"),
   });
 });
 
-test("of the programs on the PATH only kubectl is taken: another version's server is another server", () => {
+test("takes only kubectl from the PATH, since servers of other versions behave differently", () => {
   const env = { XDG_CACHE_HOME: folder, PATH: put("bin", ...Object.keys(PROGRAMS)) };
   expect(findBinaries(env).missing).toEqual(["etcd", "kube-apiserver", "kube-controller-manager"]);
 });
 
-test("what cannot be executed is not there, and the message names it and the way out", () => {
+test("a file that is not executable counts as missing, and the message says what to do", () => {
   const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: put("assets", "etcd") };
   writeFileSync(join(folder, "assets/kubectl"), "", { mode: 0o644 });
   const { missing = [] } = findBinaries(env);

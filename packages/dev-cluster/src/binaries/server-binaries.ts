@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { cacheDir } from "@xfn/runner/cache-dir";
 
-/** The programs of a Kubernetes API server, with what they are built of. */
+/** The programs of a Kubernetes API server, with the Go packages that they are built from. */
 export const PROGRAMS = {
   etcd: "go.etcd.io/etcd/server/v3",
   "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -18,15 +18,14 @@ export type Program = keyof typeof PROGRAMS;
 /** Absolute paths. */
 export type ServerBinaries = Readonly<Record<Program, string>>;
 
-/** The binaries, or which of them are nowhere. */
+/** All binaries, or the missing ones. */
 export type FoundBinaries =
   | { readonly binaries: ServerBinaries; readonly missing?: undefined }
   | { readonly binaries?: undefined; readonly missing: readonly Program[] };
 
 /**
  * Looks for each program in the folder `KUBEBUILDER_ASSETS` (the convention of envtest, whose archives lack the controller
- * manager), then in {@link builtBinaries}, then, for `kubectl` alone, on the PATH: of a server's parts, another version's would do
- * other things.
+ * manager), then in {@link builtBinaries}. Only `kubectl` may also be on the PATH: a server of another version behaves differently.
  */
 export function findBinaries(env: NodeJS.ProcessEnv = process.env): FoundBinaries {
   const assets = env["KUBEBUILDER_ASSETS"] ?? "";
@@ -41,12 +40,12 @@ export function findBinaries(env: NodeJS.ProcessEnv = process.env): FoundBinarie
   return missing.length === 0 ? { binaries: Object.fromEntries(found) as ServerBinaries } : { missing };
 }
 
-/** What to tell a person whose machine lacks binaries. */
+/** The message for a machine without the binaries. */
 export function explainMissing(missing: readonly Program[]): string {
-  return `no API server binaries (${missing.join(", ")}): set KUBEBUILDER_ASSETS to a folder that has them, or install Go (https://go.dev/dl/), with which they are built`;
+  return `API server binaries are missing (${missing.join(", ")}): set KUBEBUILDER_ASSETS to a folder that has them, or install Go (https://go.dev/dl/) to build them`;
 }
 
-/** Where the binaries of this version are kept once they are built: another version has another folder. */
+/** The folder of the binaries that xfn built. Each set of versions has its own. */
 export function builtBinaries(env: NodeJS.ProcessEnv = process.env): string {
   const sources = moduleFolder();
   const hash = createHash("sha256");
@@ -54,14 +53,9 @@ export function builtBinaries(env: NodeJS.ProcessEnv = process.env): string {
   return join(cacheDir(env), "api-server", hash.digest("hex").slice(0, 16));
 }
 
-/** The folder with the go.mod that names and pins what is built. It is part of this package, at a place that bundling changes. */
+/** The folder with the go.mod that names and pins the modules of the programs. */
 export function moduleFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "api-server/go.mod"))) {
-    if (folder === dirname(folder)) throw new Error("xfn is not installed whole: its folder api-server is missing");
-    folder = dirname(folder);
-  }
-  return join(folder, "api-server");
+  return fileURLToPath(new URL("../../api-server", import.meta.url));
 }
 
 function isExecutable(path: string): boolean {

@@ -20,7 +20,7 @@ test("a folder is one process's at a time", () => {
   lockFolder(folder)[Symbol.dispose]();
 });
 
-test("the lock of a process that was killed is taken over", () => {
+test("replaces the lock of a killed process", () => {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   writeFileSync(join(folder, "lock"), `${pid}\n`);
   lockFolder(folder)[Symbol.dispose]();

@@ -1,4 +1,4 @@
-/** A path as one word of a shell's command line. */
+/** Quotes a path as one word of a shell command. */
 export function quote(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

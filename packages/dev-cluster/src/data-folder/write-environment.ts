@@ -4,11 +4,11 @@ import process from "node:process";
 import { quote } from "./quote.ts";
 
 /**
- * Writes the file `env`, which makes a shell use the server (`. DIR/env`): it sets `KUBECONFIG`, and puts `kubectl` of the server's
- * version and the Node that runs this program on the `PATH`. Neither need be installed.
+ * Writes the file `env`, which points a shell at the server (`. DIR/env`). It sets `KUBECONFIG`, and adds `kubectl` of the server's
+ * version and this process's Node to the `PATH`.
  *
- * @param folder the server's folder
- * @returns the file's path
+ * @param folder - the server's folder
+ * @returns the path of the file
  */
 export function writeEnvironment(folder: string, programs: { kubeconfig: string; kubectl: string }): string {
   const bin = join(folder, "bin");
@@ -17,7 +17,7 @@ export function writeEnvironment(folder: string, programs: { kubeconfig: string;
     ["kubectl", programs.kubectl],
     ["node", process.execPath],
   ] as const) {
-    // From an earlier start, it may lead to what is gone.
+    // A link of an earlier start may be dangling.
     rmSync(join(bin, name), { force: true });
     symlinkSync(target, join(bin, name));
   }

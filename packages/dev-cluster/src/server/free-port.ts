@@ -1,21 +1,23 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
+import { ApiServerError } from "./api-server-error.ts";
 
-// Below where kernels take ports for connections (32768 on Linux): a server that is started again finds its port free.
+// Below the kernel's ephemeral ports (from 32768 on Linux), so that a restarted server finds its port free.
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const TRIES = 50;
 
 /**
- * A port of 127.0.0.1 that nobody listens at. Between this and its use somebody may take it, so whoever uses it tries again with
- * another one.
+ * Finds a port of 127.0.0.1 without a listener. Another process may take it before its use, so callers retry with another port.
+ *
+ * @throws ApiServerError `NoFreePort`
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT);
     if (await isFree(port)) return port;
   }
-  throw new Error(`none of ${TRIES} ports of 127.0.0.1 is free`);
+  throw new ApiServerError("NoFreePort", `none of ${TRIES} ports of 127.0.0.1 is free`);
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -3,20 +3,21 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { printYaml } from "@xfn/functionio/document";
 
-/** Somebody who may talk to the server. */
+/** A user of the server. */
 export interface ServerUser {
   readonly name: string;
   readonly token: string;
-  /** Path of a kubeconfig that has the token, for `kubectl` and `KUBECONFIG`. */
+  /** The path of a kubeconfig with the token, for `kubectl` and `KUBECONFIG`. */
   readonly kubeconfig: string;
 }
 
-/** The user who may do everything: of the group that no RBAC rule binds. */
+/** The user with all permissions, by the group `system:masters`. */
 export const ADMIN = "admin";
 
 /**
- * Makes, or finds from an earlier start, what the server's programs read: keys of service accounts, and tokens of users. All of it
- * is readable by its owner alone.
+ * Writes the keys of service accounts and the tokens of users, unless an earlier start wrote them. Only their owner can read them.
+ *
+ * @returns the token of each user
  */
 export function writeServerFiles(folder: string, users: readonly string[]): Map<string, string> {
   if (!existsSync(join(folder, "sa.pub"))) {
@@ -35,7 +36,7 @@ export function writeServerFiles(folder: string, users: readonly string[]): Map<
   return tokens;
 }
 
-/** Writes the kubeconfig of a user. The server has made its certificate by then. */
+/** Writes the kubeconfig of a user. Runs after the server's first start, which makes its certificate. */
 export function writeKubeconfig(folder: string, endpoint: string, ca: string, name: string, token: string): ServerUser {
   const kubeconfig = join(folder, name === ADMIN ? "kubeconfig" : `kubeconfig-${name}`);
   const config = {

@@ -5,35 +5,33 @@ import { basename, delimiter, join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// What a log may add to an error message: the last lines say why a program ended.
+// Bounds the log in an error message: the last lines say why a program exited.
 const MAX_LOG_BYTES = 3_000;
 
-/** A program of the server that runs in the background, with its output in a file. */
+/** A background program of the server, with its output in a file. */
 export interface ServerProcess {
   readonly program: string;
-  /** Whether it has ended. */
-  readonly ended: boolean;
+  readonly hasExited: boolean;
   readonly pid: number;
-  /** Resolves when it has ended, for whatever reason. */
-  readonly whenEnded: Promise<void>;
-  /** The end of what it has said. */
+  /** Resolves when the program has exited, for any reason. */
+  readonly whenExited: Promise<void>;
+  /** The end of its log. */
   log(): string;
-  /** Ends it at once, and waits for nothing. */
+  /** Kills the program, and does not wait. */
   kill(): void;
-  /** Asks it to end, and after this many milliseconds ends it. 0: at once. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs` milliseconds; at once for 0. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Starts a program that must not outlive this process, however this one ends. */
+/** Starts a program that must not outlive this process, even if this process is killed. */
 export function startProcess(binary: string, args: readonly string[], folder: string): ServerProcess {
   const program = basename(binary);
   const path = join(folder, `${program}.log`);
   const output = openSync(path, "a", 0o600);
-  const dies = diesWithParent();
-  const [command, ...rest] = [...dies, binary, ...args];
+  const [command, ...rest] = [...dyingWithParent(), binary, ...args];
   const child: ChildProcess = spawn(command ?? binary, rest, {
     cwd: folder,
-    // Nothing of the user's own settings: ETCD_* would override what we say.
+    // Not the user's environment: variables ETCD_* would override our arguments.
     env: { PATH: process.env["PATH"], HOME: folder },
     stdio: ["ignore", output, output],
   });
@@ -42,33 +40,33 @@ export function startProcess(binary: string, args: readonly string[], folder: st
   child.on("error", (error) => {
     failure = error.message;
   });
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-  const whenEnded = child.pid === undefined ? Promise.resolve() : once(child, "exit").then(() => undefined);
+  const hasExited = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  const whenExited = child.pid === undefined ? Promise.resolve() : once(child, "exit").then(() => undefined);
   return {
     program,
-    get ended() {
-      return hasEnded();
+    get hasExited() {
+      return hasExited();
     },
     pid: child.pid ?? 0,
-    whenEnded,
+    whenExited,
     log: () => failure || tail(path),
     kill: () => {
-      if (!hasEnded()) child.kill("SIGKILL");
+      if (!hasExited()) child.kill("SIGKILL");
     },
     stop: async (graceMs) => {
-      if (hasEnded()) return;
+      if (hasExited()) return;
       if (graceMs > 0) {
         child.kill("SIGTERM");
-        await Promise.race([whenEnded, sleep(graceMs, undefined, { ref: false })]);
+        await Promise.race([whenExited, sleep(graceMs, undefined, { ref: false })]);
       }
-      if (!hasEnded()) child.kill("SIGKILL");
-      await whenEnded;
+      if (!hasExited()) child.kill("SIGKILL");
+      await whenExited;
     },
   };
 }
 
-// The kernel ends the program with us, even where we are killed. Without util-linux, as on macOS, it stays then.
-function diesWithParent(): readonly string[] {
+// The kernel kills the program when this process ends. Without util-linux, as on macOS, the program survives a kill of this process.
+function dyingWithParent(): readonly string[] {
   const setpriv = (process.env["PATH"] ?? "")
     .split(delimiter)
     .map((folder) => join(folder, "setpriv"))
