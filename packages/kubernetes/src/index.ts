@@ -25,7 +25,7 @@ export { namingProblem } from "./client/resource-path.ts";
 export type { RateLimit } from "./client/token-bucket.ts";
 export { type ElectionOptions, electLeader, type HeldLease } from "./controller/elect-leader.ts";
 export type { EventRecorder } from "./controller/event-recorder.ts";
-export { type FairSlots, fairSlots, type Standing } from "./controller/fair-slots.ts";
+export { type FairSlots, fairSlots, type Standing } from "./controller/worker-slots.ts";
 export { type EventRecorderOptions, recordEvents } from "./controller/record-events.ts";
 export {
   DEFAULT_BACKOFF,
@@ -36,7 +36,7 @@ export {
   type WorkQueueOptions,
   workQueue,
 } from "./controller/start-work-queue.ts";
-export { whileHeld } from "./controller/while-held.ts";
+export { whileHeld } from "./controller/leader-client.ts";
 export type { Gate, Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
 export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer/informer.ts";
 export type { InformersOptions } from "./informer/kind-informer.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fakeApiServer } from "../../test-support/fake-api-server.ts";
 import { connect } from "../client/connect.ts";
-import { whileHeld } from "./while-held.ts";
+import { whileHeld } from "./leader-client.ts";
 
 const MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } };
 const REFERENCE = { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "a" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type FairSlots, fairSlots, type Standing } from "./fair-slots.ts";
+import { type FairSlots, fairSlots, type Standing } from "./worker-slots.ts";
 
 /** Takes places in order and says who got one when; each is held until it is given back by name. */
 function world(slots: FairSlots): {
