@@ -1,5 +1,5 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
-import type { FairSlots, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import type { LiveObject, Reconcile, ResourceKind, WorkerSlots } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
 import type { ComposedWatches, Context } from "../objects/context.ts";
 import { groupKind } from "../objects/kinds.ts";
@@ -35,7 +35,7 @@ interface Options {
   readonly context: Context;
   readonly composed: ComposedWatches;
   readonly reconcilers: InstanceReconcilers;
-  readonly slots: FairSlots;
+  readonly slots: WorkerSlots;
   readonly watcher?: ReconcileWatcher | undefined;
 }
 

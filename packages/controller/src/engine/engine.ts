@@ -1,4 +1,4 @@
-import { fairSlots, type LiveObject, type Reconcile } from "@xfn/kubernetes";
+import { type LiveObject, type Reconcile, WorkerSlots } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
@@ -46,7 +46,7 @@ export function startEngine(
   options: EngineOptions,
 ): Engine {
   const { informers } = base;
-  const slots = fairSlots(options.concurrency);
+  const slots = new WorkerSlots(options.concurrency);
   const composed = composedWatches(informers, ({ apiVersion, kind, name }, { metadata }) => {
     const controller = instances.composites(apiVersion, kind);
     controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));

@@ -1,13 +1,12 @@
 import {
   type Cache,
-  type FairSlots,
   type Informer,
   type InformerHandlers,
   type LiveObject,
   type Outcome,
   type Reconcile,
   type ResourceKind,
-  type Standing,
+  type WorkerSlots,
   workQueue,
 } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
@@ -34,7 +33,7 @@ export interface KindControllerOptions {
   readonly context: Context;
   readonly kind: ResourceKind;
   readonly reconcile: Reconcile;
-  readonly slots: FairSlots;
+  readonly slots: WorkerSlots;
   readonly watcher?: ReconcileWatcher | undefined;
   /** Told of changes besides the queue. */
   readonly handlers?: InformerHandlers | undefined;
@@ -42,36 +41,18 @@ export interface KindControllerOptions {
   readonly prepare?: ((cache: Cache, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-// A reconcile that takes longer waits for something: a function, an API server that is down. Those of three requests take some
-// tens of milliseconds on a busy machine.
-const SLOW_MS = 3_000;
-
 /** Watches one kind, and reconciles its objects whenever one changes, is enqueued, or has been left alone for the poll interval. */
 export function startKindController(options: KindControllerOptions): KindController {
   const { context, kind, slots, watcher } = options;
   const source = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
-  const standings = new Map<string, Exclude<Standing, "good">>();
   const { informer, release } = context.informers.acquire(kind);
   let { reconcile } = options;
 
-  const run: Reconcile = async (key, signal) => {
-    const started = performance.now();
-    let failed = true;
-    try {
-      const outcome = await reconcile(key, signal);
-      failed = false;
-      return polled(outcome, key, informer, context.pollIntervalMs);
-    } finally {
-      const ms = performance.now() - started;
-      watcher?.(source, failed, ms);
-      if (ms > SLOW_MS) standings.set(key, "slow");
-      else if (failed) standings.set(key, "failing");
-      else standings.delete(key);
-    }
-  };
   const queue = workQueue({
-    reconcile: run,
-    gate: (key, signal) => slots.take(source, standings.get(key) ?? "good", signal),
+    slots,
+    source,
+    reconcile: async (key, signal) => polled(await reconcile(key, signal), key, informer, context.pollIntervalMs),
+    onReconcile: ({ failed, milliseconds }) => watcher?.(source, failed, milliseconds),
     onFailure: ({ key, error, failures, retryInMs }) =>
       context.log.warn(
         { kind: source, key, failures, retryMs: Math.round(retryInMs), ...describeFailure(error) },
@@ -100,7 +81,6 @@ export function startKindController(options: KindControllerOptions): KindControl
       handlers?.updated?.(object, before);
     },
     deleted(last) {
-      standings.delete(queueKey(last.metadata.name, last.metadata.namespace));
       enqueueObject(last);
       handlers?.deleted?.(last);
     },

@@ -7,10 +7,10 @@ import {
   electLeader,
   isApiError,
   KubeconfigError,
+  leaderClient,
   loadKubeconfig,
   recordEvents,
   startInformers,
-  whileHeld,
 } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
@@ -150,7 +150,7 @@ async function work(about: Work): Promise<number> {
   const leads = AbortSignal.any([signal, lease.lost]);
   log.info({ identity }, "leading");
   try {
-    await reconcile({ ...about, client: whileHeld(client, lease) }, leads);
+    await reconcile({ ...about, client: leaderClient(client, lease) }, leads);
   } finally {
     await lease.release();
   }

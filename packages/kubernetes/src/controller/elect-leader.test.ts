@@ -3,10 +3,10 @@ import { objectStore } from "../../test-support/object-store.ts";
 import { ApiError } from "../client/api-error.ts";
 import { type ElectionOptions, electLeader } from "./elect-leader.ts";
 
-// The API counts leases in whole seconds.
+// The shortest lease: the API counts whole seconds.
 const LEASE_MS = 1_000;
 
-function standing(
+function candidate(
   store: ReturnType<typeof objectStore>,
   identity: string,
   more: Partial<ElectionOptions> = {},
@@ -17,19 +17,19 @@ function standing(
 const specOf = (store: ReturnType<typeof objectStore>): Record<string, unknown> =>
   (store.objects.get("Lease n/work")?.["spec"] ?? {}) as Record<string, unknown>;
 
-test("of many who stand at once one leads, and another as soon as that one lets go", async () => {
+test("one of several candidates leads, and another leads as soon as it releases the lease", async () => {
   const store = objectStore();
   const stop = new AbortController();
   const leading: string[] = [];
   const elections = ["a", "b", "c"].map(async (identity) => {
-    const lease = await electLeader(standing(store, identity, { signal: stop.signal }));
+    const lease = await electLeader(candidate(store, identity, { signal: stop.signal }));
     leading.push(identity);
     return lease;
   });
   const first = await Promise.race(elections);
   await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
   expect(leading).toHaveLength(1);
-  expect(first.held).toBe(true);
+  expect(first.valid).toBe(true);
   expect(specOf(store)).toMatchObject({ holderIdentity: leading[0], leaseDurationSeconds: 1, leaseTransitions: 0 });
   expect(specOf(store)["renewTime"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   const writes: unknown[] = [];
@@ -49,12 +49,10 @@ test("of many who stand at once one leads, and another as soon as that one lets 
   }
 });
 
-test("a leader that cannot renew has lost its lease before another has it", async () => {
+test("a leader that cannot renew loses its lease before another candidate acquires it", async () => {
   const store = objectStore();
-  const deaf = objectStore();
-  deaf.failure = undefined;
   let cutOff = false;
-  // The leader's own way to the server breaks; the other's does not.
+  // Only the leader's connection to the server breaks.
   const client = new Proxy(store.client, {
     get(target, property, receiver) {
       if (cutOff) return () => Promise.reject(new ApiError("Unreachable", "cut off"));
@@ -62,8 +60,8 @@ test("a leader that cannot renew has lost its lease before another has it", asyn
     },
   });
   const errors: unknown[] = [];
-  const leader = await electLeader(standing(store, "a", { client, onError: (error) => errors.push(error) }));
-  const next = electLeader(standing(store, "b"));
+  const leader = await electLeader(candidate(store, "a", { client, onError: (error) => errors.push(error) }));
+  const next = electLeader(candidate(store, "b"));
   let lostAt = 0;
   leader.lost.addEventListener("abort", () => {
     lostAt = performance.now();
@@ -71,17 +69,17 @@ test("a leader that cannot renew has lost its lease before another has it", asyn
   cutOff = true;
   const lease = await next;
   expect(lostAt).toBeGreaterThan(0);
-  expect(leader.held).toBe(false);
+  expect(leader.valid).toBe(false);
   expect(errors.length).toBeGreaterThan(0);
   await leader.release();
-  // What was lost is not given back in the name of another.
+  // Releasing a lost lease does not release the other leader's.
   expect(specOf(store)).toMatchObject({ holderIdentity: "b" });
   await lease.release();
 });
 
-test("a leader whose lease another has written stops at its next renewal", async () => {
+test("a leader stops at its next renewal if another process has written its lease", async () => {
   const store = objectStore();
-  const leader = await electLeader(standing(store, "a"));
+  const leader = await electLeader(candidate(store, "a"));
   const lease = await store.client.get({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -94,9 +92,9 @@ test("a leader whose lease another has written stops at its next renewal", async
   expect(specOf(store)).toMatchObject({ holderIdentity: "b" });
 });
 
-test("a lease that somebody annotates or deletes is kept", async () => {
+test("a leader keeps a lease that another writer annotates or deletes", async () => {
   const store = objectStore();
-  const leader = await electLeader(standing(store, "a"));
+  const leader = await electLeader(candidate(store, "a"));
   const lease = await store.client.get({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -107,19 +105,19 @@ test("a lease that somebody annotates or deletes is kept", async () => {
   await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2));
   store.objects.clear();
   await new Promise((resolve) => setTimeout(resolve, LEASE_MS));
-  expect(leader.held).toBe(true);
+  expect(leader.valid).toBe(true);
   expect(specOf(store)).toMatchObject({ holderIdentity: "a" });
   await leader.release();
 });
 
-test("who may not have leases is told so at once; who waits can give up", async () => {
+test("a candidate without permission fails at once, and a waiting candidate can withdraw", async () => {
   const store = objectStore();
   store.failure = new ApiError("Forbidden", "no");
-  await expect(electLeader(standing(store, "a"))).rejects.toMatchObject({ code: "Forbidden" });
+  await expect(electLeader(candidate(store, "a"))).rejects.toMatchObject({ code: "Forbidden" });
   store.failure = new ApiError("Unreachable", "down");
   const reason = new Error("enough");
   const stop = new AbortController();
-  const election = electLeader(standing(store, "a", { signal: stop.signal }));
+  const election = electLeader(candidate(store, "a", { signal: stop.signal }));
   stop.abort(reason);
   await expect(election).rejects.toBe(reason);
 });

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import { fakeApiServer } from "../../test-support/fake-api-server.ts";
 import { connect } from "../client/connect.ts";
-import { whileHeld } from "./leader-client.ts";
+import { leaderClient } from "./leader-client.ts";
 
 const MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } };
 const REFERENCE = { apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "a" };
 
-test("a process that was stopped, and has not been told yet that its lease is over, writes nothing", async () => {
+test("a suspended process whose lease has expired unnoticed writes nothing", async () => {
   await using server = await fakeApiServer(({ json }) => json(MAP));
   const base = await connect({ access: server.access, fieldManager: "test" });
-  const client = whileHeld(base, { lost: new AbortController().signal, held: false });
+  const client = leaderClient(base, { lost: new AbortController().signal, valid: false });
   await expect(client.apply(MAP)).rejects.toMatchObject({ code: "Aborted" });
   expect(server.requests).toEqual([]);
   await base.close();
 });
 
-test("without the lease nothing is written, and what waits to be tried again is not; reads go on", async () => {
+test("without the lease, writes are refused and not retried, and reads continue", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   await using server = await fakeApiServer(({ method, status, json }) => {
     if (method === "GET") return json(MAP);
@@ -24,13 +24,13 @@ test("without the lease nothing is written, and what waits to be tried again is 
   });
   const base = await connect({ access: server.access, fieldManager: "test" });
   const lost = new AbortController();
-  const lease = { lost: lost.signal, held: true };
-  const client = whileHeld(base, lease);
+  const lease = { lost: lost.signal, valid: true };
+  const client = leaderClient(base, lease);
   try {
     const write = expect(client.apply(MAP)).rejects.toMatchObject({ code: "Aborted" });
     await asked;
     lost.abort();
-    lease.held = false;
+    lease.valid = false;
     await write;
     const patches = server.requests.filter((request) => request.startsWith("PATCH"));
     expect(patches).toHaveLength(1);

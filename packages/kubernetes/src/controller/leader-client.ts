@@ -1,14 +1,14 @@
 import { ApiError } from "../client/api-error.ts";
 import type { Client, RequestOptions } from "../client/client.ts";
-import type { HeldLease } from "./elect-leader.ts";
+import type { LeaderLease } from "./acquired-lease.ts";
 
 /**
- * The same client, whose writes end with a lease: none is begun without it, and none is tried again after it. What was sent may
- * still be done by the server; preconditions are for that.
+ * Returns the same client for a leader: it starts and retries no write after the lease is lost. The server may still execute a
+ * write that was sent before; preconditions protect against that.
  */
-export function whileHeld(client: Client, lease: Pick<HeldLease, "held" | "lost">): Client {
+export function leaderClient(client: Client, lease: Pick<LeaderLease, "lost" | "valid">): Client {
   const guarded = <O extends RequestOptions>(options: O | undefined): O => {
-    if (!lease.held) throw new ApiError("Aborted", "not written: the lease is no longer held");
+    if (!lease.valid) throw new ApiError("Aborted", "not written: this process is no longer the leader");
     const signal = options?.signal === undefined ? lease.lost : AbortSignal.any([options.signal, lease.lost]);
     return { ...options, signal } as O;
   };

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { ApiError } from "../client/api-error.ts";
 import { type WorkQueueOptions, workQueue } from "./start-work-queue.ts";
 import type { Outcome, WorkQueue } from "./work-queue.ts";
+import { WorkerSlots } from "./worker-slots.ts";
 
 const BACKOFF = { firstMs: 5, longestMs: 20 };
 
@@ -12,10 +13,10 @@ interface Run {
   fail(error?: Error): void;
 }
 
-/** A queue whose reconciles end when the test says so. */
+/** Uses a queue whose reconciles end when the test ends them. */
 async function withQueue(
   options: Partial<WorkQueueOptions>,
-  use: (queue: ReturnType<typeof workQueue>, runs: Run[]) => Promise<void>,
+  use: (queue: WorkQueue, runs: Run[]) => Promise<void>,
 ): Promise<void> {
   const runs: Run[] = [];
   const queue = workQueue({
@@ -34,12 +35,20 @@ async function withQueue(
   }
 }
 
+async function withFakeTimers(use: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers();
+  try {
+    await use();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
 const keys = (runs: readonly Run[]): string[] => runs.map(({ key }) => key);
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("a key that is added by each of its own reconciles has a burst of turns, then some a second; others have theirs", async () => {
-  vi.useFakeTimers();
-  try {
+test("a key that its own reconcile adds again gets a burst of turns, then some a second", () =>
+  withFakeTimers(async () => {
     const turns: Record<string, number> = {};
     const queue = workQueue({
       pace: { perSecond: 2, burst: 5 },
@@ -58,14 +67,10 @@ test("a key that is added by each of its own reconciles has a burst of turns, th
     await vi.advanceTimersByTimeAsync(1);
     expect(turns["other"]).toBe(1);
     await queue.stop();
-  } finally {
-    vi.useRealTimers();
-  }
-});
+  }));
 
-test("a key that asks to be called again often is called, and waits no longer for it when it is added", async () => {
-  vi.useFakeTimers();
-  try {
+test("frequent requeues are not limited, and do not delay a later addition", () =>
+  withFakeTimers(async () => {
     let turns = 0;
     const queue = workQueue({
       pace: { perSecond: 1, burst: 3 },
@@ -78,14 +83,12 @@ test("a key that asks to be called again often is called, and waits no longer fo
     await vi.advanceTimersByTimeAsync(1_000);
     expect(turns).toBe(101);
     await queue.stop();
-  } finally {
-    vi.useRealTimers();
-  }
-});
+  }));
 
-test("a key waits once, however often it is added, and no more run than may", async () => {
+test("a key waits once, however often it is added, and concurrency bounds the running keys", async () => {
   await withQueue({ concurrency: 2 }, async (queue, runs) => {
     for (const key of ["a", "b", "c", "c", "d", "c"]) queue.add(key);
+    await settled();
     expect(keys(runs)).toEqual(["a", "b"]);
     runs[1]?.end();
     await expect.poll(() => keys(runs)).toEqual(["a", "b", "c"]);
@@ -96,9 +99,11 @@ test("a key waits once, however often it is added, and no more run than may", as
   });
 });
 
-test("the same key never runs twice at once; what is added meanwhile runs after", async () => {
+test("the same key never runs twice at once, and runs again if it was added meanwhile", async () => {
   await withQueue({}, async (queue, runs) => {
     queue.add("a");
+    queue.add("a");
+    await settled();
     queue.add("a");
     queue.add("a");
     await settled();
@@ -111,7 +116,7 @@ test("the same key never runs twice at once; what is added meanwhile runs after"
   });
 });
 
-test("a key that fails is tried later and later, and forgives at its first success", async () => {
+test("consecutive failures of a key are counted until it succeeds", async () => {
   const failures: number[] = [];
   await withQueue({ onFailure: ({ failures: count }) => failures.push(count) }, async (queue, runs) => {
     queue.add("a");
@@ -124,7 +129,7 @@ test("a key that fails is tried later and later, and forgives at its first succe
   });
 });
 
-test("pauses grow to their longest, and are not the same for all", async () => {
+test("pauses grow to the longest one, with jitter", async () => {
   const pauses: number[] = [];
   let runs = 0;
   const queue = workQueue({
@@ -143,42 +148,49 @@ test("pauses grow to their longest, and are not the same for all", async () => {
     expect(pause).toBeGreaterThan(full / 2 - 0.001);
     expect(pause).toBeLessThanOrEqual(full);
   }
-  // The last ones have the same full length.
+  // The last three have the same length before jitter.
   expect(new Set(pauses.slice(-3)).size).toBe(3);
 });
 
-test("a server that asks for time gets it", async () => {
+test("a retry waits for as long as the server asked", async () => {
   const pauses: number[] = [];
   await withQueue({ onFailure: ({ retryInMs }) => pauses.push(retryInMs) }, async (queue, runs) => {
     queue.add("a");
+    await settled();
     runs[0]?.fail(new ApiError("Busy", "busy", { retryAfterMs: 30_000 }));
     await expect.poll(() => pauses).toEqual([30_000]);
   });
 });
 
-test("failing keys, be they many and slow to fail, leave half of the places to the others", async () => {
-  await withQueue({ concurrency: 4, backoff: { firstMs: 1, longestMs: 1 } }, async (queue, runs) => {
-    for (let at = 0; at < 20; at++) queue.add(`bad-${at}`);
-    for (let failed = 0; failed < 20; failed++) {
-      await expect.poll(() => keys(runs)).toContain(`bad-${failed}`);
-      runs.find(({ key }) => key === `bad-${failed}`)?.fail();
-    }
-    // From now on they hang.
-    await expect.poll(() => queue.size + queue.running).toBe(20);
-    expect(queue.running).toBe(2);
-    const good = Array.from({ length: 10 }, (_, at) => `good-${at}`);
-    for (const key of good) queue.add(key);
-    for (const key of good) {
-      await expect.poll(() => keys(runs)).toContain(key);
-      runs.find((run) => run.key === key)?.end();
-    }
-    await expect.poll(() => queue.running).toBe(2);
-  });
-});
+test("slow keys leave most slots to the others", () =>
+  withFakeTimers(async () => {
+    await withQueue({ concurrency: 8, pace: { perSecond: 1_000, burst: 1_000 } }, async (queue, runs) => {
+      const slow = Array.from({ length: 8 }, (_, at) => `slow-${at}`);
+      for (const key of slow) queue.add(key);
+      await vi.advanceTimersByTimeAsync(4_000);
+      for (const run of runs.splice(0)) run.fail();
+      // From now on they hang.
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(queue).toMatchObject({ running: 1, size: 7 });
+      const quick = Array.from({ length: 10 }, (_, at) => `quick-${at}`);
+      for (const key of quick) queue.add(key);
+      for (const key of quick) {
+        await vi.advanceTimersByTimeAsync(1);
+        runs.find((run) => run.key === key)?.end();
+      }
+      await vi.advanceTimersByTimeAsync(1);
+      expect(keys(runs)).toEqual(expect.arrayContaining(quick));
+      expect(queue).toMatchObject({ running: 1, size: 7 });
+      const stopped = queue.stop();
+      await vi.advanceTimersByTimeAsync(0);
+      await stopped;
+    });
+  }));
 
-test("failing keys have their turn also while others never cease to come", async () => {
+test("failing keys get a turn while normal keys keep coming", async () => {
   await withQueue({ concurrency: 1, backoff: { firstMs: 1, longestMs: 1 } }, async (queue, runs) => {
     queue.add("bad");
+    await settled();
     runs[0]?.fail();
     for (let at = 0; at < 100; at++) queue.add(`good-${at}`);
     for (let at = 1; keys(runs).lastIndexOf("bad") === 0; at++) {
@@ -190,7 +202,7 @@ test("failing keys have their turn also while others never cease to come", async
   });
 });
 
-test("a key that fails and is added at once is not run in circles", async () => {
+test("a key that fails and is added at once waits before its retry", async () => {
   let runs = 0;
   const queue: WorkQueue = workQueue({
     backoff: { firstMs: 200, longestMs: 200 },
@@ -206,9 +218,10 @@ test("a key that fails and is added at once is not run in circles", async () => 
   expect(runs).toBe(1);
 });
 
-test("a key that is mended and added is tried before its long pause is over", async () => {
+test("an addition ends a long pause early", async () => {
   await withQueue({ backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } }, async (queue, runs) => {
     queue.add("a");
+    await settled();
     runs[0]?.fail();
     await settled();
     queue.add("a");
@@ -216,7 +229,7 @@ test("a key that is mended and added is tried before its long pause is over", as
   });
 });
 
-test("of two times the earlier counts, and now comes before both", async () => {
+test("the earlier of two times applies, and an immediate addition precedes both", async () => {
   await withQueue({}, async (queue, runs) => {
     queue.addAfter("a", 3_600_000);
     queue.addAfter("a", 5);
@@ -229,27 +242,29 @@ test("of two times the earlier counts, and now comes before both", async () => {
   });
 });
 
-test("what is forgotten does not run, and what ran of it comes to nothing", async () => {
+test("a forgotten key does not run, and the result of its running reconcile is ignored", async () => {
   await withQueue({ concurrency: 1 }, async (queue, runs) => {
     queue.add("a");
     queue.add("b");
     queue.addAfter("c", 5);
+    await settled();
     for (const key of ["a", "b", "c"]) queue.forget(key);
     runs[0]?.fail();
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(keys(runs)).toEqual(["a"]);
     queue.add("a");
+    await settled();
     expect(keys(runs)).toEqual(["a", "a"]);
   });
 });
 
-test("a stop waits for what runs, then aborts it, and nothing runs after", async () => {
-  vi.useFakeTimers();
-  try {
+test("a stop waits for running reconciles, then aborts them, and no reconcile starts afterwards", () =>
+  withFakeTimers(async () => {
     await withQueue({}, async (queue, runs) => {
       queue.add("quick");
       queue.add("endless");
       queue.addAfter("later", 1);
+      await vi.advanceTimersByTimeAsync(0);
       const stop = queue.stop(50);
       runs[0]?.end();
       await vi.advanceTimersByTimeAsync(49);
@@ -261,46 +276,53 @@ test("a stop waits for what runs, then aborts it, and nothing runs after", async
       await vi.advanceTimersByTimeAsync(1_000);
       expect(keys(runs)).toEqual(["quick", "endless"]);
     });
-  } finally {
-    vi.useRealTimers();
-  }
-});
+  }));
 
-test("behind a gate a key has not begun: what is added meanwhile is no second reconcile", async () => {
-  const doors: (() => void)[] = [];
-  let left = 0;
-  const gate = (): Promise<() => void> => new Promise((resolve) => doors.push(() => resolve(() => left++)));
-  await withQueue({ gate }, async (queue, runs) => {
-    queue.add("a");
-    queue.add("b");
-    queue.add("a");
-    expect(doors).toHaveLength(2);
-    expect(queue.size).toBe(2);
-    queue.forget("b");
-    for (const open of doors) open();
-    await expect.poll(() => keys(runs)).toEqual(["a"]);
-    // Who was forgotten gave its place back at once.
-    expect(left).toBe(1);
-    runs[0]?.fail();
-    await expect.poll(() => left).toBe(2);
-    await expect.poll(() => doors.length).toBe(3);
+test("queues share slots, and a key that waits for a slot is added once", async () => {
+  const slots = new WorkerSlots(1);
+  await withQueue({ slots, source: "one" }, async (one, runsOfOne) => {
+    await withQueue({ slots, source: "two" }, async (two, runsOfTwo) => {
+      for (const key of ["a", "b", "b", "b"]) one.add(key);
+      two.add("c");
+      await settled();
+      expect(keys(runsOfOne)).toEqual(["a"]);
+      expect(one).toMatchObject({ running: 1, size: 1 });
+      expect(two).toMatchObject({ running: 0, size: 1 });
+      runsOfOne[0]?.end();
+      await expect.poll(() => keys(runsOfTwo)).toEqual(["c"]);
+      runsOfTwo[0]?.end();
+      await expect.poll(() => keys(runsOfOne)).toEqual(["a", "b"]);
+      runsOfOne[1]?.end();
+      await expect.poll(() => one.running).toBe(0);
+      expect(slots).toMatchObject({ running: 0, waiting: 0 });
+    });
   });
 });
 
-test("a stop gives up waiting at the gate", async () => {
-  const gate = (_key: string, signal: AbortSignal): Promise<never> =>
-    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-  await withQueue({ gate }, async (queue, runs) => {
-    queue.add("a");
-    await queue.stop();
-    expect(runs).toEqual([]);
+test("a stopped or forgotten key gives up its wait for a slot", async () => {
+  const slots = new WorkerSlots(1);
+  await withQueue({ slots }, async (busy, runs) => {
+    busy.add("a");
+    await settled();
+    await withQueue({ slots }, async (queue, runsOfQueue) => {
+      queue.add("b");
+      queue.add("c");
+      queue.forget("b");
+      expect(slots.waiting).toBe(1);
+      await queue.stop();
+      expect(slots.waiting).toBe(0);
+      runs[0]?.end();
+      await settled();
+      expect(runsOfQueue).toEqual([]);
+    });
   });
 });
 
-test("reconciles are told with their times", async () => {
+test("ended reconciles are reported with their times", async () => {
   const ended: unknown[] = [];
   await withQueue({ onReconcile: (end) => ended.push(end) }, async (queue, runs) => {
     queue.add("a");
+    await settled();
     runs[0]?.fail();
     await expect.poll(() => ended).toMatchObject([{ key: "a", failed: true }]);
   });

@@ -1,28 +1,25 @@
-/** What a reconcile says. Nothing: wait for the next event. */
+/** The result of a reconcile. Undefined: wait for the next event. */
 export interface Outcome {
-  /** Once more after this time, in milliseconds. */
+  /** Requeues the key after this time, in milliseconds. */
   readonly requeueAfterMs?: number;
 }
 
 /**
- * Brings one thing, named by its key, nearer to what it should be. A throw means: again, later and later.
- * The same key never runs twice at once.
+ * Moves the object of a key towards its desired state. If it throws, the queue retries with backoff. The same key never runs
+ * twice at once.
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Outcome | undefined>;
 
-/**
- * Places that several queues share (`gate` of a queue's options): waits for one, and gives back what lets go of it. A key that
- * waits for a place has not begun: what is added meanwhile is no second reconcile. A queue with a gate has no bound of its own.
- */
-export type Gate = (key: string, signal: AbortSignal) => Promise<() => void>;
-
-/** A queue of keys, each at most once in it, worked on by a bounded number of reconciles at a time. */
+/** A queue of keys, each at most once in it, reconciled by a bounded number of workers. */
 export interface WorkQueue {
-  /** Now; while the key is being worked on: as soon as that has ended. */
+  /** Reconciles a key as soon as possible: while it runs, after that run. */
   add(key: string): void;
   addAfter(key: string, ms: number): void;
-  /** Forgets a key: nothing is due for it any more. */
+  /** Forgets a key: cancels everything that is due for it. */
   forget(key: string): void;
-  /** Ends: what runs is given `graceMs` to end, then its signal is aborted. */
+  /** Stops the queue. Running reconciles get `graceMs` to end, then their signal aborts. */
   stop(graceMs?: number): Promise<void>;
+  /** Keys that wait for a slot. */
+  readonly size: number;
+  readonly running: number;
 }
