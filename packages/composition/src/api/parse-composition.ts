@@ -61,23 +61,27 @@ export interface ParseCompositionOptions {
  * @throws {CompositionError} with all errors of the file: field path, line and column
  */
 export function parseComposition(document: ParsedDocument, options: ParseCompositionOptions = {}): Composition {
-  const { composition, findings } = checkComposition(document);
-  const errors: Finding[] = [];
-  for (const finding of findings) {
-    if (finding.severity === "error") errors.push(finding);
-    else options.onWarning?.(finding);
+  const { composition, error, findings } = checkComposition(document);
+  if (options.onWarning !== undefined) {
+    for (const finding of findings) if (finding.severity === "warning") options.onWarning(finding);
   }
-  if (composition === undefined || errors.length > 0) throw new CompositionError(errors, document.source);
+  if (composition === undefined) throw error;
   return composition;
 }
 
-/** Everything there is to say about a Composition, and the Composition itself unless something is an error. */
-export function checkComposition(document: ParsedDocument): { composition?: Composition; findings: Finding[] } {
-  const findings = new Findings(document);
-  const composition = readComposition(document, findings);
-  const all = findings.sorted();
-  const failed = all.some((finding) => finding.severity === "error");
-  return failed || composition === undefined ? { findings: all } : { composition, findings: all };
+/** What {@link checkComposition} returns: the Composition, or all of its errors as one. */
+export type CheckedComposition =
+  | { composition: Composition; error?: undefined; findings: Finding[] }
+  | { composition?: undefined; error: CompositionError; findings: Finding[] };
+
+/** Checks a Composition like {@link parseComposition}, without throwing. The findings include the warnings. */
+export function checkComposition(document: ParsedDocument): CheckedComposition {
+  const collected = new Findings(document);
+  const composition = readComposition(document, collected);
+  const findings = collected.sorted();
+  if (composition !== undefined && collected.errors === 0) return { composition, findings };
+  const errors = findings.filter(({ severity }) => severity === "error");
+  return { error: new CompositionError(errors, document.source), findings };
 }
 
 function readComposition(document: ParsedDocument, findings: Findings): Composition | undefined {

@@ -13,10 +13,10 @@ export class DefinitionError extends Error {
   /** The same definition fails again. */
   readonly retryable = false;
 
-  constructor(code: DefinitionError["code"], issues: readonly Finding[], source?: string) {
+  constructor(code: DefinitionError["code"], issues: readonly Finding[], source?: string, options?: ErrorOptions) {
     const lines = issues.slice(0, MAX_FINDINGS).map((issue) => describeIssue(issue, source));
     if (issues.length > MAX_FINDINGS) lines.push(`and ${issues.length - MAX_FINDINGS} more`);
-    super(lines.join("\n"));
+    super(lines.join("\n"), options);
     this.code = code;
     this.issues = issues.slice(0, MAX_FINDINGS);
     this.source = source;

@@ -24,19 +24,25 @@ export interface ParseDefinitionOptions {
  * @throws {DefinitionError} with all errors of the file: field path, line and column
  */
 export function parseDefinition(document: ParsedDocument, options: ParseDefinitionOptions = {}): Definition {
-  const { definition, findings } = checkDefinition(document);
-  const errors = findings.filter((finding) => finding.severity === "error");
-  if (definition === undefined || errors.length > 0) throw new DefinitionError("Invalid", errors, document.source);
+  const { definition, error, findings } = checkDefinition(document);
+  if (definition === undefined) throw error;
   for (const finding of findings) options.onWarning?.(finding);
   return definition;
 }
 
-/** Everything there is to say about a definition, and the definition itself unless something is an error. */
-export function checkDefinition(document: ParsedDocument): { definition?: Definition; findings: Finding[] } {
-  const findings = new Findings(document);
-  const definition = readDefinition(document, findings);
-  const all = findings.sorted();
-  return definition === undefined || findings.errors > 0 ? { findings: all } : { definition, findings: all };
+/** What {@link checkDefinition} returns: the definition, or all of its errors as one. */
+export type CheckedDefinition =
+  | { definition: Definition; error?: undefined; findings: Finding[] }
+  | { definition?: undefined; error: DefinitionError; findings: Finding[] };
+
+/** Checks a definition like {@link parseDefinition}, without throwing. The findings include the warnings. */
+export function checkDefinition(document: ParsedDocument): CheckedDefinition {
+  const collected = new Findings(document);
+  const definition = readDefinition(document, collected);
+  const findings = collected.sorted();
+  if (definition !== undefined && collected.errors === 0) return { definition, findings };
+  const errors = findings.filter(({ severity }) => severity === "error");
+  return { error: new DefinitionError("Invalid", errors, document.source), findings };
 }
 
 function readDefinition({ value }: ParsedDocument, findings: Findings): Definition | undefined {

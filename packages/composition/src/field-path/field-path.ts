@@ -37,8 +37,8 @@ export class FieldPathError extends Error {
   readonly code: FieldPathErrorCode;
   readonly retryable = false;
 
-  constructor(code: FieldPathErrorCode, message: string) {
-    super(message);
+  constructor(code: FieldPathErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }

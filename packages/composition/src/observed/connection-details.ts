@@ -11,8 +11,8 @@ export class ConnectionDetailError extends Error {
   readonly index: number;
   readonly retryable = false;
 
-  constructor(code: ConnectionDetailError["code"], index: number, message: string) {
-    super(`connectionDetails[${index}]: ${message}`);
+  constructor(code: ConnectionDetailError["code"], index: number, message: string, options?: ErrorOptions) {
+    super(`connectionDetails[${index}]: ${message}`, options);
     this.code = code;
     this.index = index;
   }

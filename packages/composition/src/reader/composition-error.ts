@@ -31,10 +31,10 @@ export class CompositionError extends Error {
   /** The same file fails again. */
   readonly retryable = false;
 
-  constructor(issues: readonly Finding[], source?: string) {
+  constructor(issues: readonly Finding[], source?: string, options?: ErrorOptions) {
     const lines = issues.slice(0, MAX_FINDINGS).map((issue) => describeIssue(issue, source));
     if (issues.length > MAX_FINDINGS) lines.push(`and ${issues.length - MAX_FINDINGS} more`);
-    super(lines.join("\n"));
+    super(lines.join("\n"), options);
     this.code = issues.every((issue) => issue.code === "Unsupported") ? "Unsupported" : "Invalid";
     this.issues = issues.slice(0, MAX_FINDINGS);
     this.source = source;

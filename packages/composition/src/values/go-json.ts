@@ -8,8 +8,8 @@ export class GoJsonError extends Error {
   readonly code: "NotFinite" | "TooDeep";
   readonly retryable = false;
 
-  constructor(code: GoJsonError["code"], message: string) {
-    super(message);
+  constructor(code: GoJsonError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }

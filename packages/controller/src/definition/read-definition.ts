@@ -1,13 +1,11 @@
 import { documentOf } from "@xfn/composition";
-import { checkDefinition, type Definition, DefinitionError } from "@xfn/composition/definition";
+import { checkDefinition, type Definition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 
 /** Parses a CompositeResourceDefinition. A problem has a line for each invalid field. */
 export function checkLiveDefinition(object: LiveObject): { definition: Definition } | { problem: string } {
-  const { definition, findings } = checkDefinition(documentOf(object));
-  if (definition !== undefined) return { definition };
-  const errors = findings.filter(({ severity }) => severity === "error");
-  return { problem: new DefinitionError("Invalid", errors).message };
+  const { definition, error } = checkDefinition(documentOf(object));
+  return definition === undefined ? { problem: error.message } : { definition };
 }
 
 /** Parses a CompositeResourceDefinition; undefined if it has errors, which its condition reports. */

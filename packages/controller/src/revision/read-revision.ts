@@ -1,4 +1,4 @@
-import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
+import { type Composition, checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { COMPOSITIONS } from "../objects/kinds.ts";
@@ -21,9 +21,8 @@ export function compositionOf(revision: LiveObject): Composition {
   const { labels, name } = revision.metadata;
   const metadata: JsonObject = { name: controllerOf(revision)?.name ?? name, ...(labels !== undefined && { labels }) };
   const document: JsonObject = { apiVersion: revision.apiVersion, kind: COMPOSITIONS.kind, metadata, spec };
-  const { composition, findings } = checkComposition(documentOf(document));
+  const { composition, error: cause } = checkComposition(documentOf(document));
   if (composition === undefined) {
-    const cause = new CompositionError(findings.filter(({ severity }) => severity === "error"));
     throw new SelectionError("InvalidComposition", `the revision ${name} has errors: ${cause.message}`, { cause });
   }
   parsed.set(revision, composition);

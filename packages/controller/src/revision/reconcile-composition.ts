@@ -1,4 +1,4 @@
-import { CompositionError, checkComposition, documentOf } from "@xfn/composition";
+import { checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { withConditions } from "../objects/conditions.ts";
@@ -50,10 +50,8 @@ interface Problem {
 }
 
 function problemOf(composition: LiveObject): Problem | undefined {
-  const { findings } = checkComposition(documentOf(composition));
-  const errors = findings.filter(({ severity }) => severity === "error");
-  if (errors.length === 0) return undefined;
-  return { reason: "InvalidComposition", message: new CompositionError(errors).message };
+  const { error } = checkComposition(documentOf(composition));
+  return error && { reason: "InvalidComposition", message: error.message };
 }
 
 async function ensureRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {

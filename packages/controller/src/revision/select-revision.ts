@@ -1,4 +1,4 @@
-import { type Composition, CompositionError, checkComposition, documentOf } from "@xfn/composition";
+import { type Composition, checkComposition, documentOf } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -130,10 +130,8 @@ async function newestRevision(
   const revisions = await listByLabels(context, REVISIONS, { ...labels, ...own }, signal);
   const latest = latestOf(composition, revisions);
   if (latest !== undefined) return latest;
-  const { findings } = checkComposition(documentOf(composition));
-  const errors = findings.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) {
-    const cause = new CompositionError(errors);
+  const { error: cause } = checkComposition(documentOf(composition));
+  if (cause !== undefined) {
     throw new SelectionError("InvalidComposition", `the Composition ${name} has errors: ${cause.message}`, { cause });
   }
   throw new SelectionError(

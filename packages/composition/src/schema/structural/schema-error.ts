@@ -19,10 +19,10 @@ export class SchemaError extends Error {
   /** The same schema fails again. */
   readonly retryable = false;
 
-  constructor(issues: readonly SchemaFinding[]) {
+  constructor(issues: readonly SchemaFinding[], options?: ErrorOptions) {
     const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue));
     if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
-    super(lines.join("\n"));
+    super(lines.join("\n"), options);
     this.issues = issues.slice(0, MAX_ISSUES);
   }
 }

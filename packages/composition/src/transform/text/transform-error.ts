@@ -9,14 +9,20 @@ export type TransformErrorCode = "Config" | "Input" | "Limit";
 
 /** A transform, or a combine, that could not be resolved. The message names no value: it may be a secret. */
 export class TransformError extends Error {
+  override readonly name = "TransformError";
   readonly code: TransformErrorCode;
   /** The transform's position in its patch; absent for a combine. */
   readonly index: number | undefined;
   readonly retryable = false;
 
-  constructor(code: TransformErrorCode, index: number | undefined, what: string, reason: string) {
-    super(index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`);
-    this.name = "TransformError";
+  constructor(
+    code: TransformErrorCode,
+    index: number | undefined,
+    what: string,
+    reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`, options);
     this.code = code;
     this.index = index;
   }
