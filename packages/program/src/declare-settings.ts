@@ -4,43 +4,59 @@ import type { GivenFlags, SettingsOf } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
 import { variableOf } from "./setting.ts";
 
-/** Groups of settings, as the help shows them. */
+/** Groups of settings, as shown in the help. */
 export type HelpGroups<T> = Readonly<Record<string, readonly (keyof T)[]>>;
 
-/** Declares the flags of settings. The values stay texts: they are read with the environment's, and all that is wrong is told at once. */
+/** How the help shows settings. */
+export interface HelpStyle<T> {
+  /** The program whose variables the help names; undefined if it reads flags only. */
+  readonly program?: string;
+  /** Default: one group, in the order of the settings. */
+  readonly groups?: HelpGroups<T>;
+}
+
+/**
+ * Declares the flags of settings. Commander keeps the texts: {@link readSettings} reads them together with the variables,
+ * so that all problems are reported at once.
+ */
 export function declareSettings<T extends object>(
-  program: string,
   command: Command,
   settings: SettingsOf<T>,
-  groups: HelpGroups<T>,
-  short: { readonly [K in keyof T]?: string } = {},
+  { program, groups }: HelpStyle<T> = {},
 ): Command {
+  if (groups === undefined) {
+    for (const setting of Object.values<Setting<unknown>>(settings)) command.addOption(optionOf(program, setting));
+    return command;
+  }
   for (const [title, keys] of Object.entries(groups)) {
-    for (const key of keys) {
-      command.addOption(optionOf(program, settings[key], short[key]).helpGroup(`${title}:`));
-    }
+    for (const key of keys) command.addOption(optionOf(program, settings[key]).helpGroup(`${title}:`));
   }
   return command;
 }
 
-/** What commander parsed, by the names of flags. */
+/** The flags that commander parsed, by name. Flags of parent commands take precedence. */
 export function givenFlags(command: Command): GivenFlags {
-  const parsed: Readonly<Record<string, unknown>> = command.opts();
-  return Object.fromEntries(
-    command.options.map((option) => [option.name(), parsed[option.attributeName()]]),
-  ) as GivenFlags;
+  const parsed: Readonly<Record<string, unknown>> = command.optsWithGlobals();
+  const entries = command.options.map((option) => {
+    const value = parsed[option.attributeName()];
+    // Commander gives `--no-check` as `check`, true by default.
+    return [option.name(), option.negate ? (value === false ? true : undefined) : value];
+  });
+  return Object.fromEntries(entries) as GivenFlags;
 }
 
-function optionOf(program: string, setting: Setting<unknown>, short: string | undefined): Option {
-  const { name, value, many, help, shown } = setting;
+function optionOf(program: string | undefined, setting: Setting<unknown>): Option {
+  const { name, short, value, many, help, shown, hidden = false, required = false } = setting;
   const notes = [
     many ? "repeatable" : "",
     shown === undefined ? "" : `default: ${shown}`,
-    variableOf(program, setting),
-  ];
-  const text = `${help} (${notes.filter((note) => note !== "").join("; ")})`;
+    program === undefined || setting.variable === false ? "" : variableOf(program, setting),
+  ].filter((note) => note !== "");
+  const text = notes.length === 0 ? help : `${help} (${notes.join("; ")})`;
   const long = value === undefined ? `--${name}` : `--${name} ${value}`;
-  const option = new Option(short === undefined ? long : `${short}, ${long}`, text);
+  const option = new Option(short === undefined ? long : `-${short}, ${long}`, text)
+    .hideHelp(hidden)
+    .makeOptionMandatory(required);
   if (many) option.argParser((given: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), given]);
   return option;
 }

@@ -1,21 +1,29 @@
-/** Exit codes of the programs, those of xfn: scripts test for them. */
+import { constants } from "node:os";
+
+/** Exit codes of all programs. Scripts test for them. */
 export const ExitCode = {
   ok: 0,
-  /** A run failed, or the server cannot go on. */
+  /** The command could not do its work: a fatal result, a failed run, or a server that cannot go on. */
   failed: 1,
-  /** The arguments, the environment or the files that they name are wrong. */
+  /** The arguments, the environment, or a file that they name are invalid. */
   usage: 2,
 } as const;
 
-/** Arguments or environment that cannot be used: all that is wrong with them, a line each. Exit code 2. */
+/** The exit code after a signal, as shells report it: 130 for SIGINT. */
+export function signalExitCode(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** Invalid arguments or environment variables. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "Usage";
   readonly retryable = false;
+  /** All problems, one line each. */
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join("\n"), options);
     this.problems = problems;
   }
 }

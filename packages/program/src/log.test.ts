@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createLog, type LogFormat } from "./log.ts";
+import { createLog } from "./log.ts";
+import type { LogFormat } from "./log-levels.ts";
 
 function logged(format: LogFormat, value: string): string {
   let text = "";

@@ -1,34 +1,39 @@
 import type { Setting } from "./setting.ts";
 import { variableOf } from "./setting.ts";
 
-/** The settings of a command, by the names of what they are read into. */
+/** The settings of a command, by the keys of its configuration. */
 export type SettingsOf<T> = { readonly [K in keyof T]-?: Setting<T[K]> };
 
-/** What was given on the command line, by flag: a text, several, or true for a switch. */
+/** The values on the command line, by flag: one text, several, or true for a switch. */
 export type GivenFlags = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
+/** Where variables come from. */
+export interface Variables {
+  /** The prefix of their names: `xfn-runner` for `XFN_RUNNER_...`. */
+  readonly program: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
 /**
- * Reads all settings: a flag counts more than its variable, which counts more than the default. Variables of other names are
- * nobody's mistake: Kubernetes makes `XFN_RUNNER_PORT` and others of a Service that is called xfn-runner.
+ * Reads all settings. A flag takes precedence over its variable, and a variable over the default. Unknown variables are
+ * ignored: Kubernetes sets `XFN_RUNNER_PORT` and others for a Service with the name xfn-runner.
  *
- * @param program whose variables they are: `xfn-runner`
- * @returns the values, the defaults in the place of those that cannot be read, and what is wrong, a line each
+ * @param variables undefined for a program that reads flags only
+ * @returns the values, with the default for each setting that cannot be read; and the problems, one line each
  */
 export function readSettings<T extends object>(
-  program: string,
   settings: SettingsOf<T>,
   flags: GivenFlags,
-  environment: NodeJS.ProcessEnv,
+  variables?: Variables,
 ): { config: T; problems: string[] } {
   const problems: string[] = [];
   const read = (setting: Setting<unknown>): unknown => {
-    const given = texts(program, setting, flags, environment);
+    const given = flagOf(setting, flags) ?? (variables && variableValue(setting, variables));
     if (given === undefined) return setting.standard;
     try {
       return setting.read(given.texts);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      problems.push(`${given.source}: ${why}`);
+      problems.push(`${given.source}: ${error instanceof Error ? error.message : String(error)}`);
       return setting.standard;
     }
   };
@@ -41,25 +46,22 @@ interface Given {
   readonly texts: readonly string[];
 }
 
-function texts(
-  program: string,
-  setting: Setting<unknown>,
-  flags: GivenFlags,
-  environment: NodeJS.ProcessEnv,
-): Given | undefined {
-  const flag = flags[setting.name];
-  const source = `--${setting.name}`;
-  if (typeof flag === "string") return { source, texts: [flag] };
-  if (typeof flag === "boolean") return { source, texts: [String(flag)] };
-  if (flag !== undefined) return { source, texts: flag };
-  const variable = variableOf(program, setting);
-  const value = environment[variable];
-  // An empty variable is how manifests write "not set".
+function flagOf({ name }: Setting<unknown>, flags: GivenFlags): Given | undefined {
+  const flag = flags[name];
+  if (flag === undefined) return undefined;
+  return { source: `--${name}`, texts: typeof flag === "object" ? flag : [String(flag)] };
+}
+
+function variableValue(setting: Setting<unknown>, { program, environment }: Variables): Given | undefined {
+  if (setting.variable === false) return undefined;
+  const source = variableOf(program, setting);
+  const value = environment[source];
+  // Manifests write an empty variable for "not set".
   if (value === undefined || value === "") return undefined;
-  if (!setting.many) return { source: variable, texts: [value] };
-  const parts = value
+  if (!setting.many) return { source, texts: [value] };
+  const texts = value
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-  return parts.length === 0 ? undefined : { source: variable, texts: parts };
+  return texts.length === 0 ? undefined : { source, texts };
 }

@@ -7,28 +7,39 @@ import {
   quantityToCores,
 } from "@xfn/units";
 
-/** One setting of a command: a flag, the environment variable of the same name, and how its text is read. */
+/** One setting of a command: a flag, the environment variable of the same name, and a reader for its text. */
 export interface Setting<T> {
-  /** The flag without its dashes: `max-memory`. Of `xfn-runner` the variable is `XFN_RUNNER_MAX_MEMORY`. */
+  /** The flag without its dashes: `max-memory`. The variable of `xfn-runner` is `XFN_RUNNER_MAX_MEMORY`. */
   readonly name: string;
-  /** What stands for the value in the help; undefined for a switch. */
+  /** The letter of the short flag: `o` for `-o`. */
+  readonly short?: string;
+  /** False if the setting is a flag only: the variable of this name belongs to another command of the program. */
+  readonly variable?: false;
+  /** The placeholder of the value in the help, such as `<file>`; undefined for a switch. */
   readonly value: string | undefined;
-  /** Whether the flag may be given several times; the variable then has several values, separated by commas. */
+  /** Whether the flag can be repeated. The variable then contains several values, separated by commas. */
   readonly many: boolean;
   /** One line for the help. */
   readonly help: string;
-  /** The value where nothing is given. */
+  /** True if the command accepts the flag but does not show it in the help. */
+  readonly hidden?: boolean;
+  /** True if the command cannot run without the flag. */
+  readonly required?: boolean;
+  /** The value if neither the flag nor the variable is set. */
   readonly standard: T;
-  /** The default as the help shows it; nothing for none. */
+  /** The default as shown in the help; undefined if there is none to show. */
   readonly shown: string | undefined;
-  /** Reads what was given, at least one text. @throws Error that says what is expected */
+  /** Reads one or more texts. @throws Error whose message quotes the text and says what is expected */
   readonly read: (texts: readonly string[]) => T;
 }
 
-/** Reads one text. @throws Error that says what is expected */
+/** Reads one text. @throws Error whose message quotes the text and says what is expected */
 export type Reader<T> = (text: string) => T;
 
-/** A setting with one value, and one for when it is not given. */
+/** The properties of a row that have defaults. */
+type Extras = Pick<Setting<unknown>, "short" | "hidden" | "variable">;
+
+/** A setting with one value and a default. */
 export function one<T>(
   name: string,
   value: string,
@@ -36,16 +47,28 @@ export function one<T>(
   read: Reader<T>,
   standard: T,
   shown?: string,
+  extras: Extras = {},
 ): Setting<T> {
-  return { name, value, many: false, help, standard, shown, read: ([text = ""]) => read(text) };
+  return { name, value, many: false, help, standard, shown, read: ([text = ""]) => read(text), ...extras };
 }
 
-/** A setting with one value, or none. */
-export function optional<T>(name: string, value: string, help: string, read: Reader<T>): Setting<T | undefined> {
-  return { name, value, many: false, help, standard: undefined, shown: undefined, read: ([text = ""]) => read(text) };
+/** A setting with one value and no default. @param extras `shown`: what the program does without the setting */
+export function optional<T>(
+  name: string,
+  value: string,
+  help: string,
+  read: Reader<T>,
+  extras: Extras & { readonly shown?: string } = {},
+): Setting<T | undefined> {
+  return one<T | undefined>(name, value, help, read, undefined, extras.shown, extras);
 }
 
-/** A setting that may be given several times. */
+/** A setting with one value, without which the command cannot run. */
+export function required(name: string, value: string, help: string, short?: string): Setting<string> {
+  return { ...one(name, value, help, anyText, ""), required: true, ...(short === undefined ? {} : { short }) };
+}
+
+/** A setting that can be repeated. */
 export function many<T>(
   name: string,
   value: string,
@@ -53,21 +76,22 @@ export function many<T>(
   read: Reader<T>,
   standard: readonly T[],
   shown?: string,
+  extras: Extras = {},
 ): Setting<readonly T[]> {
-  return { name, value, many: true, help, standard, shown, read: (texts) => texts.map(read) };
+  return { name, value, many: true, help, standard, shown, read: (texts) => texts.map(read), ...extras };
 }
 
-/** A setting that is on or off. */
-export function toggle(name: string, help: string): Setting<boolean> {
+/** A switch. */
+export function toggle(name: string, help: string, extras: Extras = {}): Setting<boolean> {
   const read = ([text = ""]: readonly string[]): boolean => {
     if (text === "true" || text === "1") return true;
     if (text === "false" || text === "0") return false;
     throw new Error(`${JSON.stringify(text)} must be true or false`);
   };
-  return { name, value: undefined, many: false, help, standard: false, shown: undefined, read };
+  return { name, value: undefined, many: false, help, standard: false, shown: undefined, read, ...extras };
 }
 
-/** The environment variable of a setting of a program. */
+/** The environment variable of a program's setting. */
 export function variableOf(program: string, { name }: Pick<Setting<unknown>, "name">): string {
   return `${program}-${name}`.toUpperCase().replaceAll("-", "_");
 }
@@ -90,12 +114,6 @@ export const durationOrNone: Reader<number> = (text) => {
   return ms;
 };
 
-/** Bytes of a Kubernetes quantity, above zero. */
-export const memory: Reader<number> = (text) => positive(text, quantityToBytes(parseQuantity(text)));
-
-/** Cores of a Kubernetes quantity, above zero. */
-export const cpu: Reader<number> = (text) => positive(text, quantityToCores(parseQuantity(text)));
-
 /** Bounds the durations that a reader accepts. */
 export function durationWithin(
   read: Reader<number>,
@@ -115,12 +133,18 @@ interface DurationBounds {
   readonly most?: number;
 }
 
+/** Bytes of a Kubernetes quantity, above zero. */
+export const memory: Reader<number> = (text) => positive(text, quantityToBytes(parseQuantity(text)));
+
+/** Cores of a Kubernetes quantity, above zero. */
+export const cpu: Reader<number> = (text) => positive(text, quantityToCores(parseQuantity(text)));
+
 function positive(text: string, value: number): number {
   if (value <= 0) throw new Error(`${JSON.stringify(text)} must be greater than zero`);
   return value;
 }
 
-/** An integer of at least `least`. */
+/** An integer between two bounds, both included. */
 export function integer(least: number, most: number): Reader<number> {
   return (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -130,11 +154,18 @@ export function integer(least: number, most: number): Reader<number> {
   };
 }
 
-/** One of a few words. */
-export function choice<T extends string>(...words: readonly T[]): Reader<T> {
-  return (text) => {
-    const found = words.find((word) => word === text);
-    if (found === undefined) throw new Error(`${JSON.stringify(text)} must be one of ${words.join(", ")}`);
-    return found;
-  };
+/** One of several words. */
+export function choice<const T extends string>(...words: readonly T[]): Reader<T> {
+  return (text) => oneOf(words, text, (word) => word === text);
+}
+
+/** One of several words, in upper or lower case. */
+export function choiceAnyCase<const T extends string>(...words: readonly T[]): Reader<T> {
+  return (text) => oneOf(words, text, (word) => word.toLowerCase() === text.toLowerCase());
+}
+
+function oneOf<T extends string>(words: readonly T[], text: string, matches: (word: T) => boolean): T {
+  const found = words.find(matches);
+  if (found === undefined) throw new Error(`${JSON.stringify(text)} must be one of ${words.join(", ")}`);
+  return found;
 }

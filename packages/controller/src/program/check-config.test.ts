@@ -19,9 +19,15 @@ function read(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): { config: StartConfig; problems: string[] } {
-  const command = declareSettings("xfn-controller", new Command("start").exitOverride(), START_SETTINGS, START_GROUPS);
+  const command = declareSettings(new Command("start").exitOverride(), START_SETTINGS, {
+    program: "xfn-controller",
+    groups: START_GROUPS,
+  });
   command.parse(args, { from: "user" });
-  return readSettings<StartConfig>("xfn-controller", START_SETTINGS, givenFlags(command), environment);
+  return readSettings<StartConfig>(START_SETTINGS, givenFlags(command), {
+    program: "xfn-controller",
+    environment: environment,
+  });
 }
 
 function problemsOf(...args: readonly string[]): string[] {

@@ -1,28 +1,28 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
-import { setFlagsFromString } from "node:v8";
+import { ExitCode } from "@xfn/program/exit-code";
+import { tuneForLoading } from "@xfn/program/v8-tuning";
 
-// What is made while the program loads, and in bursts, would blow up the space for young objects to 48 MB, which it then keeps
-// for ever. `start` lets it grow as far as is useful.
-setFlagsFromString("--semi-space-growth-factor=1");
+// `start` grows the young generation to the size that it needs.
+tuneForLoading();
 
-// Compiled code is kept between runs, where `NODE_COMPILE_CACHE` or the system's temporary folder has place for it. Only what is
-// imported after this line profits, hence the dynamic import.
+// Node.js keeps the cache in `NODE_COMPILE_CACHE` or the system's temporary folder. It helps only modules that are imported
+// after this line: hence the dynamic import.
 enableCompileCache();
 process.on("uncaughtException", (error) => {
   process.stderr.write(`xfn-controller: internal error: ${error.stack ?? error.message}\n`);
-  process.exit(1);
+  process.exit(ExitCode.failed);
 });
-// `xfn-controller start --help | head`: say nothing more than the exit code does.
+// `xfn-controller start --help | head` closes stdout early. Report it by the exit code only.
 process.stdout.on("error", () => {
-  process.exitCode = 1;
+  process.exitCode = ExitCode.failed;
 });
 
 try {
   const { main } = await import("./program.ts");
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // Only a damaged installation gets here: main reports everything else itself.
+  // main reports all other errors: only a damaged installation can fail here.
   process.stderr.write(`xfn-controller: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = ExitCode.failed;
 }

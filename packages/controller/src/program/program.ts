@@ -37,10 +37,13 @@ export async function main(args: readonly string[]): Promise<number> {
     version,
   );
   const start = program.command("start").description("run the controllers until a signal ends them");
-  declareSettings(PROGRAM, start, START_SETTINGS, START_GROUPS)
+  declareSettings(start, START_SETTINGS, { program: PROGRAM, groups: START_GROUPS })
     .addHelpText("after", START_HELP)
     .action(async () => {
-      const { config, problems } = readSettings(PROGRAM, START_SETTINGS, givenFlags(start), process.env);
+      const { config, problems } = readSettings(START_SETTINGS, givenFlags(start), {
+        program: PROGRAM,
+        environment: process.env,
+      });
       const controllers = await import("./start.ts");
       exitWith(await controllers.start(config, problems, version));
     });

@@ -1,30 +1,25 @@
 import { DEFAULT_RATE_LIMIT } from "@xfn/kubernetes";
 import {
   anyText,
-  choice,
   duration,
-  durationOrNone,
   durationWithin,
   type HelpGroups,
   integer,
-  LOG_FORMATS,
-  LOG_LEVELS,
-  type LogFormat,
-  type LogLevel,
-  type MetricsAddress,
   many,
-  metricsAddress,
+  type OperationSettings,
   one,
+  operationSettings,
   optional,
   type SettingsOf,
+  tlsClientSettings,
   toggle,
-} from "@xfn/program";
+} from "@xfn/program/settings";
 
-/** Settings of `xfn-controller start`, read but not yet held against each other. */
-export interface StartConfig {
+/** Settings of `xfn-controller start`, read but not yet checked against each other. */
+export interface StartConfig extends OperationSettings {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
-  /** Requests in a second, over time and at once. */
+  /** Requests per second, on average and in a burst. */
   readonly apiRate: number;
   readonly apiBurst: number;
   readonly enableCompositionFunctions: boolean;
@@ -44,36 +39,31 @@ export interface StartConfig {
   readonly leaderElection: boolean;
   /** Milliseconds. */
   readonly leaseDuration: number;
-  readonly metricsAddress: MetricsAddress | undefined;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** Milliseconds. */
-  readonly shutdownGrace: number;
 }
 
-/** Where the runner that stands beside the controller in its pod listens (deploy/): a socket with a path, which asks for no token. */
+/** The socket of the runner in the same pod (deploy/). A path socket needs no token. */
 export const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
 
-// Reconciles wait for the API server and for functions most of their time: more than this many at a time do not end sooner on a
-// small API server, and fewer leave it idle.
+// Reconciles mostly wait for the API server and for functions. More of them finish no sooner on a small API server; fewer leave
+// it idle.
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 1_000;
 
 const MAX_RATE = 100_000;
 
-// Changes are seen as they happen; this is for what nobody is told of.
+// Watches report most changes at once; polling finds the others, such as changes in external systems.
 const DEFAULT_POLL_MS = 60_000;
 const MIN_POLL_MS = 1_000;
 
 const DEFAULT_LEASE_MS = 15_000;
 const MIN_LEASE_MS = 3_000;
 
-// Kubernetes kills a pod 30 s after it asked it to stop.
-const DEFAULT_GRACE_MS = 20_000;
+// Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
+const DEFAULT_GRACE_SECONDS = 20;
 
-const DEFAULT_METRICS_ADDRESS = "127.0.0.1:9465";
+const RUNNER_TLS = tlsClientSettings("runner-tls");
 
-/** How each setting is given and read. */
+/** The flags, variables, defaults and readers. */
 export const START_SETTINGS: SettingsOf<StartConfig> = {
   kubeconfig: optional(
     "kubeconfig",
@@ -111,15 +101,10 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     SIDECAR_ENDPOINT,
   ),
   runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner; read for each call", anyText),
-  runnerTlsCa: optional("runner-tls-ca", "<file>", "CA of the runner's certificate, for TCP with TLS", anyText),
-  runnerTlsCert: optional("runner-tls-cert", "<file>", "own certificate for the runner (mTLS)", anyText),
-  runnerTlsKey: optional("runner-tls-key", "<file>", "its private key", anyText),
-  runnerTlsServerName: optional(
-    "runner-tls-server-name",
-    "<name>",
-    "name in the runner's certificate, where it is not the endpoint's host",
-    anyText,
-  ),
+  runnerTlsCa: RUNNER_TLS.ca,
+  runnerTlsCert: RUNNER_TLS.cert,
+  runnerTlsKey: RUNNER_TLS.key,
+  runnerTlsServerName: RUNNER_TLS.serverName,
   namespace: optional(
     "namespace",
     "<name>",
@@ -169,24 +154,11 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     DEFAULT_LEASE_MS,
     "15s",
   ),
-  metricsAddress: one(
-    "metrics-address",
-    "<[host:]port>",
-    "HTTP for /metrics, /livez and /readyz, or off",
-    metricsAddress,
-    metricsAddress(DEFAULT_METRICS_ADDRESS),
-    DEFAULT_METRICS_ADDRESS,
-  ),
-  logLevel: one("log-level", "<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info", "info"),
-  logFormat: one("log-format", "<format>", LOG_FORMATS.join(", "), choice(...LOG_FORMATS), "json", "json"),
-  shutdownGrace: one(
-    "shutdown-grace",
-    "<duration>",
-    "how long what is being worked on may take after SIGTERM",
-    durationOrNone,
-    DEFAULT_GRACE_MS,
-    "20s",
-  ),
+  ...operationSettings({
+    metricsAddress: "127.0.0.1:9465",
+    graceSeconds: DEFAULT_GRACE_SECONDS,
+    grace: "how long reconciles may go on after SIGTERM",
+  }),
 };
 
 /** The settings as the help shows them. */

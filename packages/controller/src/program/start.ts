@@ -13,6 +13,7 @@ import {
   startInformers,
 } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
+import { growYoungSpace } from "@xfn/program/v8-tuning";
 import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
@@ -22,7 +23,6 @@ import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { allReconcilers } from "./reconcilers.ts";
 import type { StartConfig } from "./start-settings.ts";
-import { growYoungSpace } from "./young-space.ts";
 
 /** Who writes what nobody else is named for: leases, events. */
 const FIELD_MANAGER = "xfn-controller";

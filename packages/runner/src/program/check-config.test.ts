@@ -16,7 +16,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function check(settings: Partial<ServeConfig>): string[] {
-  const { config } = readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, {}, {});
+  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} });
   return checkConfig({ ...config, address: ["unix:/run/x.sock"], ...settings }).problems;
 }
 
@@ -73,7 +73,7 @@ test("all that does not go together is told at once, and each thing once", () =>
 });
 
 test("hosts are spelt as image names spell them", () => {
-  const { config } = readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, {}, {});
+  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} });
   const { checked } = checkConfig({
     ...config,
     registry: "Registry.Example.org",

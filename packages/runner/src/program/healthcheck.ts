@@ -1,18 +1,26 @@
 import { ExitCode } from "@xfn/program";
 import { checkHealth, type RunnerClientOptions } from "@xfn/runner-grpc";
+import type { HealthConfig } from "./health-settings.ts";
 
-/** `xfn-runner healthcheck`: whether a runner can run containers now. @returns exit code 0 if it says so, else 1 */
-export async function healthcheck(
-  options: RunnerClientOptions,
-  timeoutMs: number,
-  say: (line: string) => void,
-): Promise<number> {
+/** `xfn-runner healthcheck`: asks a runner whether it can run containers. Returns exit code 0 if it can, else 1. */
+export async function healthcheck(config: HealthConfig, say: (line: string) => void): Promise<number> {
   try {
-    const state = await checkHealth(options, timeoutMs);
+    const state = await checkHealth(clientOptions(config), config.timeout);
     if (state === "SERVING") return ExitCode.ok;
-    say(`the runner at ${options.endpoint} says ${state}: its log has the reason`);
+    say(`the runner at ${config.address} reports ${state}: its log has the reason`);
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
   }
   return ExitCode.failed;
+}
+
+function clientOptions(config: HealthConfig): RunnerClientOptions {
+  const { address: endpoint, tlsCa: caFile, tlsCert: certFile, tlsKey: keyFile, tlsServerName: serverName } = config;
+  const tls = {
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(certFile === undefined ? {} : { certFile }),
+    ...(keyFile === undefined ? {} : { keyFile }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
+  return { endpoint, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
-import { giveBackWhenIdle } from "./idle-memory.ts";
+import { IdleMemory } from "./idle-memory.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-test("once nobody has called for a while, and once only, it collects", () => {
+test("collects once after each idle time", () => {
   vi.useFakeTimers();
   const collect = vi.fn<() => void>();
-  const memory = giveBackWhenIdle(1_000, collect);
+  const memory = new IdleMemory(1_000, collect);
   for (let call = 0; call < 10; call++) {
     memory.used();
     vi.advanceTimersByTime(900);
@@ -26,11 +26,11 @@ test("once nobody has called for a while, and once only, it collects", () => {
   expect(collect).toHaveBeenCalledTimes(2);
 });
 
-test("what it collects is what nobody holds", async () => {
-  const memory = giveBackWhenIdle(50);
+test("collects unreferenced objects", async () => {
+  const memory = new IdleMemory(50);
   const garbage = new WeakRef({ bytes: Array.from({ length: 10_000 }, () => 0) });
   memory.used();
   await sleep(500);
-  // The assertion would hold it.
+  // An assertion on the object itself would retain it.
   expect(garbage.deref() === undefined).toBe(true);
 });

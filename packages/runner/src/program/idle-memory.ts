@@ -1,53 +1,49 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { collectAll } from "@xfn/program/v8-tuning";
 
 // Longer than the pauses of a controller that works through a list.
 const IDLE_MS = 5_000;
 
-/** Gives back, while nobody calls, the memory that the start and calls left behind: V8 itself collects only when it needs room. */
-export interface IdleMemory {
-  /** To be called after the start and after each call. */
-  used(): void;
-  stop(): void;
+/** Returns the memory of past calls to the system while the server is idle. V8 itself collects only when it needs space. */
+export class IdleMemory {
+  readonly #idleMs: number;
+  readonly #collect: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(idleMs: number = IDLE_MS, collect: () => void = collectAndTrim) {
+    this.#idleMs = idleMs;
+    this.#collect = collect;
+  }
+
+  /** Must be called after the start and after each call. */
+  used(): void {
+    if (this.#timer !== undefined) {
+      this.#timer.refresh();
+      return;
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#collect();
+    }, this.#idleMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
-export function giveBackWhenIdle(idleMs: number = IDLE_MS, collect: () => void = collectGarbage): IdleMemory {
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    used() {
-      if (timer !== undefined) {
-        timer.refresh();
-        return;
-      }
-      timer = setTimeout(() => {
-        timer = undefined;
-        collect();
-      }, idleMs);
-      timer.unref();
-    },
-    stop: () => clearTimeout(timer),
-  };
-}
-
-/** What V8's `--expose-gc` gives. */
-type Collect = (options: { type: "major"; execution: "sync"; flavor: "last-resort" }) => void;
-
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  // A new context, as only those made after the flag was set have the function.
-  const collect = runInNewContext("gc") as Collect;
-  // Compiled code goes as well, and comes back with the next calls.
-  collect({ type: "major", execution: "sync", flavor: "last-resort" });
+function collectAndTrim(): void {
+  collectAll();
   void trim();
 }
 
-/** glibc keeps what is freed between things that are still in use: most of the buffers of calls. */
+/** Makes glibc release the free memory between live allocations, which is mostly buffers of calls. */
 async function trim(): Promise<void> {
   try {
-    // Only here, so that a start does not wait for it.
+    // Load it here, so that the start does not wait for it.
     const { default: koffi } = await import("koffi");
     koffi.load(null).func("int malloc_trim(size_t pad)")(0);
   } catch {
-    // Other C libraries have no such function, and give memory back by themselves or not at all.
+    // Other C libraries do not have this function.
   }
 }

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
-import { DEFAULT_ENDPOINT } from "@xfn/runner-grpc";
+import { HEALTH_SETTINGS } from "./health-settings.ts";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
 
 const PROGRAM = "xfn-runner";
+const VARIABLES = { program: PROGRAM, environment: process.env };
 
 const SERVE_HELP = `
 A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Quantities are
@@ -38,15 +39,6 @@ Needs no token. Exit code 0 if a container can be run, else 1.
 Example:
   $ xfn-runner healthcheck --address unix:$XDG_RUNTIME_DIR/xfn.sock`;
 
-interface HealthFlags {
-  readonly address: string;
-  readonly timeout: string;
-  readonly tlsCa?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsServerName?: string;
-}
-
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-runner` */
 export async function main(args: readonly string[]): Promise<number> {
   const version = versionOf();
@@ -56,10 +48,10 @@ export async function main(args: readonly string[]): Promise<number> {
     version,
   );
   const serve = program.command("serve").description("serve the runner contract on sockets");
-  declareSettings(PROGRAM, serve, SERVE_SETTINGS, SERVE_GROUPS)
+  declareSettings(serve, SERVE_SETTINGS, { program: PROGRAM, groups: SERVE_GROUPS })
     .addHelpText("after", SERVE_HELP)
     .action(async () => {
-      const { config, problems } = readSettings(PROGRAM, SERVE_SETTINGS, givenFlags(serve), process.env);
+      const { config, problems } = readSettings(SERVE_SETTINGS, givenFlags(serve), VARIABLES);
       const server = await import("./serve.ts");
       exitWith(await server.serve(config, problems, version));
     });
@@ -68,54 +60,26 @@ export async function main(args: readonly string[]): Promise<number> {
     .description("run one function in a container, once")
     .argument("<image>", "the function's image")
     .argument("[file]", "its input, or - for stdin", "-");
-  declareSettings(PROGRAM, run, RUN_SETTINGS, RUN_GROUPS, { cacheDir: "-c" })
-    // The historic runner mapped ids that we have no use for.
+  declareSettings(run, RUN_SETTINGS, { program: PROGRAM, groups: RUN_GROUPS })
+    // The historic runner mapped ids. xfn-runner accepts the flags and ignores them.
     .addOption(run.createOption("--map-root-uid <id>").hideHelp())
     .addOption(run.createOption("--map-root-gid <id>").hideHelp())
     .addHelpText("after", RUN_HELP)
     .action(async (image: string, file: string) => {
-      const { config, problems } = readSettings(PROGRAM, RUN_SETTINGS, givenFlags(run), process.env);
+      const { config, problems } = readSettings(RUN_SETTINGS, givenFlags(run), VARIABLES);
       const { runOnce } = await import("./run-once.ts");
       exitWith(await runOnce(image, file, config, problems, say));
     });
-  program
-    .command("healthcheck")
-    .description("ask a runner whether it can run containers, for probes")
-    .option(
-      "--address <endpoint>",
-      "where it listens",
-      process.env["XFN_RUNNER_ADDRESS"]?.split(",")[0] ?? DEFAULT_ENDPOINT,
-    )
-    .option("--timeout <duration>", "how long to wait for its answer", "5s")
-    .option("--tls-ca <file>", "CA of its certificate, for TCP with TLS")
-    .option("--tls-cert <file>", "own certificate, for mTLS")
-    .option("--tls-key <file>", "its private key")
-    .option("--tls-server-name <name>", "name in its certificate, where it is not the address's host")
+  const health = program.command("healthcheck").description("ask a runner whether it can run containers, for probes");
+  declareSettings(health, HEALTH_SETTINGS, { program: PROGRAM })
     .addHelpText("after", HEALTH_HELP)
-    .action(async (flags: HealthFlags) => {
-      const [{ healthcheck }, { duration }] = await Promise.all([import("./healthcheck.ts"), import("@xfn/program")]);
-      exitWith(await healthcheck(clientOptions(flags), readTimeout(flags.timeout, duration), say));
+    .action(async () => {
+      const { config, problems } = readSettings(HEALTH_SETTINGS, givenFlags(health), VARIABLES);
+      if (problems.length > 0) throw new UsageError(problems);
+      const { healthcheck } = await import("./healthcheck.ts");
+      exitWith(await healthcheck(config, say));
     });
   return await parse(args);
-}
-
-function clientOptions(flags: HealthFlags): Parameters<typeof import("./healthcheck.ts").healthcheck>[0] {
-  const { tlsCa: caFile, tlsCert: certFile, tlsKey: keyFile, tlsServerName: serverName } = flags;
-  const tls = {
-    ...(caFile === undefined ? {} : { caFile }),
-    ...(certFile === undefined ? {} : { certFile }),
-    ...(keyFile === undefined ? {} : { keyFile }),
-    ...(serverName === undefined ? {} : { serverName }),
-  };
-  return { endpoint: flags.address, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
-}
-
-function readTimeout(text: string, duration: (text: string) => number): number {
-  try {
-    return duration(text);
-  } catch (error) {
-    throw new UsageError([`--timeout: ${error instanceof Error ? error.message : ""}`]);
-  }
 }
 
 function versionOf(): string {

@@ -4,19 +4,21 @@ import { expect, test } from "vitest";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
+const STYLE = { program: "xfn-runner", groups: SERVE_GROUPS };
+
 function read(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): { config: ServeConfig; problems: string[] } {
-  const command = declareSettings("xfn-runner", new Command("serve").exitOverride(), SERVE_SETTINGS, SERVE_GROUPS);
+  const command = declareSettings(new Command("serve").exitOverride(), SERVE_SETTINGS, STYLE);
   command.parse(args, { from: "user" });
-  return readSettings<ServeConfig>("xfn-runner", SERVE_SETTINGS, givenFlags(command), environment);
+  return readSettings(SERVE_SETTINGS, givenFlags(command), { program: "xfn-runner", environment });
 }
 
 test("every setting is in the help, once, with its variable", () => {
   expect(Object.values(SERVE_GROUPS).flat().toSorted()).toEqual(Object.keys(SERVE_SETTINGS).toSorted());
   expect(Object.values(RUN_GROUPS).flat().toSorted()).toEqual(Object.keys(RUN_SETTINGS).toSorted());
-  const help = declareSettings("xfn-runner", new Command("serve"), SERVE_SETTINGS, SERVE_GROUPS)
+  const help = declareSettings(new Command("serve"), SERVE_SETTINGS, STYLE)
     .configureHelp({ helpWidth: 1000 })
     .helpInformation();
   for (const setting of Object.values(SERVE_SETTINGS)) {
@@ -25,20 +27,20 @@ test("every setting is in the help, once, with its variable", () => {
   }
 });
 
-test("a flag counts more than its variable, which counts more than the default", () => {
+test("a flag takes precedence over its variable, and a variable over the default", () => {
   const environment = { XFN_RUNNER_MAX_QUEUED: "5", XFN_RUNNER_MAX_PIDS: "6", XFN_RUNNER_READ_ONLY_ROOT: "true" };
   const { config, problems } = read(["--max-queued", "7"], environment);
   expect(problems).toEqual([]);
   expect(config).toMatchObject({ maxQueued: 7, maxPids: 6, readOnlyRoot: true, allowNetwork: false, logLevel: "info" });
 });
 
-test("repeated flags and a variable with commas make lists; one replaces the other", () => {
+test("repeated flags and a variable with commas make lists; flags replace the variable", () => {
   const environment = { XFN_RUNNER_ADDRESS: "unix:/a, unix:/b" };
   expect(read([], environment).config.address).toEqual(["unix:/a", "unix:/b"]);
   expect(read(["--address", "x:1", "--address", "y:2"], environment).config.address).toEqual(["x:1", "y:2"]);
 });
 
-test("an empty variable is none, and variables that Kubernetes makes of a Service are nobody's mistake", () => {
+test("empty variables and the variables that Kubernetes sets for a Service are ignored", () => {
   const environment = {
     XFN_RUNNER_MAX_MEMORY: "",
     XFN_RUNNER_PORT: "tcp://10.0.0.1:7443",
@@ -47,7 +49,7 @@ test("an empty variable is none, and variables that Kubernetes makes of a Servic
   expect(read([], environment)).toMatchObject({ config: { maxMemory: undefined }, problems: [] });
 });
 
-test("all that cannot be read is told, with its source", () => {
+test("every unreadable setting is reported with its source", () => {
   const { problems } = read(["--max-cpu", "many", "--warm-pool", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
   expect(problems).toEqual([
     expect.stringMatching(/^--max-cpu: "many" is not a Kubernetes quantity/),

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
-import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
-import { ExitCode, onStopSignals, UsageError } from "@xfn/program";
+import { ExitCode, onStopSignals, signalExitCode, UsageError } from "@xfn/program";
 import { RunnerError } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-grpc";
 import { createRunner } from "../runner.ts";
@@ -72,7 +71,7 @@ export async function runOnce(
   } catch (error) {
     if (signalled !== undefined) {
       say(`stopped by ${signalled}`);
-      return 128 + constants.signals[signalled];
+      return signalExitCode(signalled);
     }
     // A name that cannot be read is wrong usage, as for xfn.
     if (error instanceof RunnerError && codeOf(error.cause) === "InvalidReference")

@@ -1,47 +1,43 @@
 import {
-  choice,
-  cpu,
+  CONTAINER_SETTINGS,
+  type ContainerSettings,
+  choiceAnyCase,
   duration,
   type HelpGroups,
-  memory,
+  LIMIT_SETTINGS,
+  type LimitSettings,
   one,
-  optional,
-  type Reader,
+  pullPolicy,
   type SettingsOf,
-} from "@xfn/program";
+  STORE_SETTINGS,
+  type StoreSettings,
+} from "@xfn/program/settings";
 import type { RunOptions } from "@xfn/runner-contract";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
-type Shared = Pick<
-  ServeConfig,
-  "cacheDir" | "registry" | "insecureRegistry" | "rootfs" | "readOnlyRoot" | "ociRuntime" | "allowUnlimited"
->;
-
-/** Settings of `xfn-runner run`, as the historic `xfn run` had them. */
-export interface RunConfig extends Shared {
+/** Settings of `xfn-runner run`, as in the historic `xfn run`. */
+export interface RunConfig
+  extends StoreSettings,
+    ContainerSettings,
+    LimitSettings,
+    Pick<ServeConfig, "readOnlyRoot" | "ociRuntime"> {
   /** Milliseconds. */
   readonly timeout: number;
   readonly imagePullPolicy: NonNullable<RunOptions["pullPolicy"]>;
   readonly networkPolicy: NonNullable<RunOptions["network"]>;
-  /** Bytes. */
-  readonly memory: number | undefined;
-  /** Cores. */
-  readonly cpu: number | undefined;
 }
 
-// As of the historic runner, which is what scripts that call this were written for.
+// The default of the historic runner, which existing scripts rely on.
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-const { cacheDir, registry, insecureRegistry, rootfs, readOnlyRoot, ociRuntime, allowUnlimited } = SERVE_SETTINGS;
-
-/** How each setting is given and read. */
+/** The flags, variables, defaults and readers. */
 export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   timeout: one("timeout", "<duration>", "kill the function after this time", duration, DEFAULT_TIMEOUT_MS, "30s"),
   imagePullPolicy: one(
     "image-pull-policy",
     "<policy>",
     "IfNotPresent, Always, Never",
-    anyCase(choice("IfNotPresent", "Always", "Never"), ["IfNotPresent", "Always", "Never"]),
+    pullPolicy,
     "IfNotPresent",
     "IfNotPresent",
   ),
@@ -53,15 +49,12 @@ export const RUN_SETTINGS: SettingsOf<RunConfig> = {
     "Isolated",
     "Isolated",
   ),
-  memory: optional("memory", "<quantity>", "memory limit, such as 64Mi", memory),
-  cpu: optional("cpu", "<quantity>", "cpu limit, such as 250m", cpu),
-  cacheDir,
-  registry,
-  insecureRegistry,
-  rootfs,
-  readOnlyRoot,
-  ociRuntime,
-  allowUnlimited,
+  ...LIMIT_SETTINGS,
+  ...STORE_SETTINGS,
+  cacheDir: { ...STORE_SETTINGS.cacheDir, short: "c" },
+  ...CONTAINER_SETTINGS,
+  readOnlyRoot: SERVE_SETTINGS.readOnlyRoot,
+  ociRuntime: SERVE_SETTINGS.ociRuntime,
 };
 
 /** The settings as the help shows them. */
@@ -71,11 +64,5 @@ export const RUN_GROUPS: HelpGroups<RunConfig> = {
 };
 
 function networkPolicy(text: string): RunConfig["networkPolicy"] {
-  const policy = anyCase(choice("Isolated", "Runner", "Accessible"), ["Isolated", "Runner", "Accessible"])(text);
-  return policy === "Isolated" ? "Isolated" : "Accessible";
-}
-
-// The historic runner wrote policies in lower case as well.
-function anyCase<T extends string>(read: Reader<T>, words: readonly T[]): Reader<T> {
-  return (text) => read(words.find((word) => word.toLowerCase() === text.toLowerCase()) ?? text);
+  return choiceAnyCase("Isolated", "Runner", "Accessible")(text) === "Isolated" ? "Isolated" : "Accessible";
 }

@@ -1,31 +1,29 @@
 import { availableParallelism } from "node:os";
 import {
   anyText,
-  choice,
+  CONTAINER_SETTINGS,
+  type ContainerSettings,
   cpu,
   duration,
-  durationOrNone,
   durationWithin,
   type HelpGroups,
   integer,
-  LOG_FORMATS,
-  LOG_LEVELS,
-  type LogFormat,
-  type LogLevel,
-  type MetricsAddress,
   many,
   memory,
-  metricsAddress,
+  type OperationSettings,
   one,
+  operationSettings,
   optional,
   type SettingsOf,
+  STORE_SETTINGS,
+  type StoreSettings,
   toggle,
-} from "@xfn/program";
+} from "@xfn/program/settings";
 import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 
-/** Settings of `xfn-runner serve`, read but not yet held against each other. */
-export interface ServeConfig {
+/** Settings of `xfn-runner serve`, read but not yet checked against each other. */
+export interface ServeConfig extends StoreSettings, ContainerSettings, OperationSettings {
   readonly address: readonly string[];
   readonly tokenFile: string | undefined;
   readonly tlsCert: string | undefined;
@@ -42,48 +40,36 @@ export interface ServeConfig {
   readonly maxMemory: number | undefined;
   /** Cores. */
   readonly maxCpu: number | undefined;
-  /** Undefined: the runner's own bound, which is kept as well as the host can. A number is kept, or the call refused. */
+  /** Undefined: the runner's own bound, as far as the host can enforce it. A number is enforced, or the call is refused. */
   readonly maxPids: number | undefined;
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
   readonly allowImage: readonly string[];
   readonly allowNetwork: boolean;
   readonly allowOciLayouts: boolean;
-  readonly allowUnlimited: boolean;
   readonly warmPool: "off" | "adaptive" | number;
   readonly warmPoolCount: number | undefined;
   readonly warmPoolMemory: number | undefined;
   readonly warmPoolIdle: number | undefined;
   readonly readOnlyRoot: boolean;
-  readonly rootfs: "auto" | "overlay" | "copy";
   readonly ociRuntime: string;
-  readonly cacheDir: string | undefined;
-  readonly registry: string | undefined;
-  readonly insecureRegistry: readonly string[];
-  readonly metricsAddress: MetricsAddress | undefined;
   readonly otelEndpoint: string | undefined;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** Milliseconds. */
-  readonly shutdownGrace: number;
 }
 
-// More of either is a mistake of the unit; queues and pools of this size help nobody.
+// A larger value is probably a unit mistake; no deployment benefits from a queue this long.
 const MANY = 100_000;
 
 const DEFAULT_MAX_QUEUED = 64;
 
-// Long enough for what functions do, short enough that a caller cannot take a slot for a day.
+// Long enough for functions, and short enough that one caller cannot occupy a slot for a day.
 const DEFAULT_MAX_TIMEOUT_MS = 5 * 60_000;
 
-// Kubernetes kills a pod 30 s after it asked it to stop.
-const DEFAULT_GRACE_MS = 25_000;
+// Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
+const DEFAULT_GRACE_SECONDS = 25;
 
 const CPUS = availableParallelism();
 
-const DEFAULT_METRICS_ADDRESS = "127.0.0.1:9464";
-
-/** How each setting is given and read. */
+/** The flags, variables, defaults and readers. */
 export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   address: many(
     "address",
@@ -140,7 +126,6 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   ),
   allowNetwork: toggle("allow-network", "give functions the runner's network where a call asks for it"),
   allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
-  allowUnlimited: toggle("allow-unlimited", "run without a limit that this host cannot enforce"),
   warmPool: one(
     "warm-pool",
     "<policy>",
@@ -153,37 +138,15 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   warmPoolMemory: optional("warm-pool-memory", "<quantity>", "memory of such sandboxes in all", memory),
   warmPoolIdle: optional("warm-pool-idle", "<duration>", "how long such a sandbox waits for a call", duration),
   readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
-  rootfs: one(
-    "rootfs",
-    "<mode>",
-    "how root filesystems are made: auto, overlay, copy",
-    choice("auto", "overlay", "copy"),
-    "auto",
-    "auto",
-  ),
+  ...CONTAINER_SETTINGS,
   ociRuntime: one("oci-runtime", "<program>", "crun, or one with its command line", anyText, "crun", "crun"),
-  cacheDir: optional("cache-dir", "<dir>", "folder for images; default: xfn in the user's cache folder", anyText),
-  registry: optional("registry", "<host>", "registry for image names without one; default: docker.io", anyText),
-  insecureRegistry: many("insecure-registry", "<host>", "speak http to this registry", anyText, []),
-  metricsAddress: one(
-    "metrics-address",
-    "<[host:]port>",
-    "HTTP for /metrics, /livez and /readyz, or off",
-    metricsAddress,
-    metricsAddress(DEFAULT_METRICS_ADDRESS),
-    DEFAULT_METRICS_ADDRESS,
-  ),
+  ...STORE_SETTINGS,
   otelEndpoint: optional("otel-endpoint", "<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
-  logLevel: one("log-level", "<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info", "info"),
-  logFormat: one("log-format", "<format>", LOG_FORMATS.join(", "), choice(...LOG_FORMATS), "json", "json"),
-  shutdownGrace: one(
-    "shutdown-grace",
-    "<duration>",
-    "how long calls may go on after SIGTERM",
-    durationOrNone,
-    DEFAULT_GRACE_MS,
-    "25s",
-  ),
+  ...operationSettings({
+    metricsAddress: "127.0.0.1:9464",
+    graceSeconds: DEFAULT_GRACE_SECONDS,
+    grace: "how long calls may go on after SIGTERM",
+  }),
 };
 
 /** The settings as the help shows them. */

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
+import { tuneForServing } from "@xfn/program/v8-tuning";
 import { type CallOutcome, createRunnerServer, RunnerSetupError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { createRunner, type Runner } from "../runner.ts";
 import { logCall, logRefused } from "./call-log.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
-import { giveBackWhenIdle } from "./idle-memory.ts";
+import { IdleMemory } from "./idle-memory.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type ImageUse, observeStore } from "./observed-store.ts";
 import { openImageStore } from "./open-image-store.ts";
@@ -13,7 +14,6 @@ import { watchReadiness } from "./readiness.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
-import { setFlagsForServing } from "./v8-flags.ts";
 
 /** Failures that may mean that no container can be run here any more. */
 const DOUBTS: ReadonlySet<string> = new Set([
@@ -50,7 +50,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   const runner = openRunner(config, checked, store.store, metrics, log);
   const tracing = await openTracing(config, version);
   const uses = new WeakMap<ServedRunOptions, ImageUse>();
-  const memory = giveBackWhenIdle();
+  const memory = new IdleMemory();
   const server = createRunnerServer({
     ...checked.listen,
     health: { serving: false },
@@ -111,7 +111,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
     // Said before it was started, the health service does not know it.
     server.setServing(readiness.ready);
     log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
-    setFlagsForServing();
+    tuneForServing();
     memory.used();
     const signal = await asked.promise;
     stopping = true;

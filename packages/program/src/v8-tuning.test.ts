@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { YOUNG_SPACE_BYTES } from "./young-space.ts";
+import { YOUNG_SPACE_BYTES } from "./v8-tuning.ts";
 
-test("the space for young objects grows to its size, and not beyond, whatever is made afterwards", () => {
-  // In a process of its own: that of the tests has grown already.
+test("the young generation grows to its size and no further", () => {
+  // In a separate process, because the young generation of the test process has grown already.
   const program = `
-    const { growYoungSpace, youngSpaceBytes } = await import(${JSON.stringify(join(import.meta.dirname, "young-space.ts"))});
+    const { growYoungSpace, youngSpaceBytes } = await import(${JSON.stringify(join(import.meta.dirname, "v8-tuning.ts"))});
     const { setFlagsFromString } = await import("node:v8");
     setFlagsFromString("--semi-space-growth-factor=1");
     const sizes = [youngSpaceBytes()];
