@@ -1,7 +1,8 @@
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  circlesIn,
   closureOf,
   files,
   type Import,
@@ -71,7 +72,24 @@ test("every package has its place in the graph", () => {
   expect(PACKAGES.toSorted()).toEqual(Object.keys(MAY_IMPORT).toSorted());
 });
 
+// A folder is one concern; one with more sources than this has become several.
+const MAX_SOURCES = 25;
+
 describe.each(PACKAGES)("packages/%s", (name) => {
+  test("its folders import one way", () => {
+    expect(circlesIn(edgesOf(name, dirname))).toEqual([]);
+  });
+
+  test("its files import one way", () => {
+    expect(circlesIn(edgesOf(name, (file) => file))).toEqual([]);
+  });
+
+  test(`no folder has more than ${MAX_SOURCES} sources`, () => {
+    const folders = Map.groupBy(sourcesOf(name), dirname);
+    const large = [...folders].filter(([, sources]) => sources.length > MAX_SOURCES);
+    expect(large.map(([folder, sources]) => `${folder}: ${sources.length}`)).toEqual([]);
+  });
+
   test("imports only the packages of ours that it may", () => {
     const allowed = [`@xfn/${name}`, ...(MAY_IMPORT[name] ?? []).map((other) => `@xfn/${other}`)];
     const wrong = importsIn(sourcesOf(name)).filter(
@@ -139,6 +157,16 @@ test("what spans packages imports their public entries, and what they keep for t
   );
   expect(wrong.map(show)).toEqual([]);
 });
+
+// The relative imports of a package's sources, between groups of files such as folders.
+function edgesOf(name: string, groupOf: (file: string) => string): ReadonlyMap<string, ReadonlySet<string>> {
+  const edges = new Map<string, Set<string>>();
+  for (const found of importsIn(sourcesOf(name)).filter(({ specifier }) => isRelative(specifier))) {
+    const [from, to] = [groupOf(found.file), groupOf(targetOf(found))];
+    if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to));
+  }
+  return edges;
+}
 
 // The sources of a package's exports: ./dist/x.js is built from src/x.ts.
 function entrySources(name: string, wanted: (entry: string) => boolean): string[] {

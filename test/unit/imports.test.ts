@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { importsOf, packageOf } from "./imports.ts";
+import { circlesIn, importsOf, packageOf } from "./imports.ts";
 
 test("importsOf finds every kind of import, and ignores similar text", () => {
   const found = importsOf("test/unit/testdata/every-kind.ts").map(({ specifier }) => specifier);
@@ -21,4 +21,11 @@ test.each([
   ["fs/promises", undefined],
 ])("packageOf(%s) is %s", (specifier, name) => {
   expect(packageOf(specifier)).toBe(name);
+});
+
+test("a circle is found once, by its shortest way", () => {
+  const graph = (edges: Record<string, string[]>): Map<string, Set<string>> =>
+    new Map(Object.entries(edges).map(([from, to]) => [from, new Set(to)]));
+  expect(circlesIn(graph({ a: ["b", "c"], b: ["c"], c: ["d"] }))).toEqual([]);
+  expect(circlesIn(graph({ a: ["b"], b: ["c"], c: ["a", "b"] }))).toEqual(["a -> b -> c -> a", "b -> c -> b"]);
 });

@@ -91,3 +91,26 @@ export function closureOf(entries: readonly string[]): string[] {
   }
   return [...reached].map((file) => relative("", file)).toSorted();
 }
+
+/** The circles in a graph: each node that can reach itself, with the shortest way back, once per set of nodes. */
+export function circlesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const circles = new Map<string, string>();
+  for (const start of edges.keys()) {
+    const way = wayBack(edges, start);
+    if (way !== undefined) circles.set(way.toSorted().join(), [...way, start].join(" -> "));
+  }
+  return [...circles.values()];
+}
+
+function wayBack(edges: ReadonlyMap<string, ReadonlySet<string>>, start: string): string[] | undefined {
+  const ways: string[][] = [[start]];
+  const seen = new Set<string>();
+  for (const way of ways) {
+    for (const next of edges.get(way.at(-1) ?? start) ?? []) {
+      if (next === start) return way;
+      if (!seen.has(next)) ways.push([...way, next]);
+      seen.add(next);
+    }
+  }
+  return undefined;
+}
