@@ -1,147 +1,242 @@
-import {
-  close,
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { close, closeSync, fstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { exists, killQuietly, processesWithStdout } from "./processes.ts";
 import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
-import type { RuntimeGate } from "./start-barrier.ts";
-import { makeRuntimeGate } from "./start-barrier.ts";
+import { pidInFile } from "./runtime-log.ts";
+import { StartBarrier } from "./start-barrier.ts";
 import type { ExitStatus, Pipe } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
-/** crun's errors are a line; what is longer is no help. */
-const MAX_ERROR_CHARACTERS = 1000;
-
-/** The two ends of a container's pipes. */
-interface Ends {
-  /** stdin (write), stdout (read), stderr (read), until the runner has its own. */
-  ours: [number, number, number];
-  /** stdin (read), stdout (write), stderr (write), until the container has them. */
-  theirs: [number, number, number];
+/** The two ends of a container's stdin, stdout and stderr. -1 once closed. */
+interface PipeEnds {
+  /** stdin (write), stdout (read), stderr (read), until the runner has opened its own. */
+  runner: [number, number, number];
+  /** stdin (read), stdout (write), stderr (write), until the container has inherited them. */
+  container: [number, number, number];
 }
 
-/** One container, seen from the host process. */
-export interface Sandbox {
-  id: string;
-  /** Whether its runtime was loaded before it was started. */
-  loaded: boolean;
-  /** Whether it was started: its runtime may read its configuration. */
-  started: boolean;
-  /** The OCI runtime, from its start to its end. */
-  runtime: number | undefined;
-  /** The function's first process, once the runtime has said which one it is. */
-  init: number | undefined;
-  /** Whether the runtime was told to end before the function: then the function is a child of this process. */
-  detached: boolean;
-  /** Children that are nobody's, and ended while the runtime was at work: the function may be among them. */
-  strangers: ExitStatus[];
-  ends: Ends;
-  /** What all of its processes have as stdout, unless they close it, and none of another: `pipe:[123]`. */
-  stdout: string;
-  /** Its namespaces, once {@link holdNamespaces} has them. */
-  namespaces: number[];
-  /** What its runtime waits at until it may go on, where it is loaded ahead or joins cgroups. */
-  gate: RuntimeGate | undefined;
+type ContainerState =
+  /** Has its bundle and pipes. Nothing runs. */
+  | "prepared"
+  /** Its OCI runtime runs and waits at the start barrier. */
+  | "loaded"
+  /** Its OCI runtime starts the function, or waits for the function's end. */
+  | "running"
+  /** Its OCI runtime has exited, and the function is a child of this process. */
+  | "detached";
+
+/** The end of a container. */
+export interface ContainerEnd {
+  /** Exit code of the function, or of its runtime; null if the runtime was killed. */
+  readonly code: number | null;
+  /** Whether processes of the container may still run. */
+  readonly strays: boolean;
 }
 
-/** Writes the bundle on a prepared root filesystem, and makes the pipes. */
-export function makeSandbox(scratch: string, id: string, config: string): Sandbox {
-  writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, config);
-  const [stdin, stdout, stderr] = threePipes();
-  return {
-    id,
-    loaded: false,
-    started: false,
-    runtime: undefined,
-    init: undefined,
-    detached: false,
-    strangers: [],
-    stdout: `pipe:[${fstatSync(stdout.write).ino}]`,
-    namespaces: [],
-    gate: undefined,
-    ends: { ours: [stdin.write, stdout.read, stderr.read], theirs: [stdin.read, stdout.write, stderr.write] },
-  };
+/** The kernel takes long to destroy these. */
+const RETAINED_NAMESPACES = ["mnt", "net", "ipc"];
+
+/** One container, as the sandbox host sees it. */
+export class Container {
+  readonly id: string;
+  readonly #scratch: string;
+  readonly #ends: PipeEnds;
+  /** The stdout of all its processes unless they close it, and of no other process: `pipe:[123]`. */
+  readonly #stdout: string;
+  #state: ContainerState = "prepared";
+  #wasLoaded = false;
+  /** Whether the runtime exits once the function runs. */
+  #detaches = false;
+  /** The OCI runtime, while it runs. */
+  #runtime: number | undefined;
+  /** The function's first process, once the runtime has written its id. */
+  #init: number | undefined;
+  /** Children without a known container that ended while this runtime worked: the function may be among them. */
+  #unclaimedExits: ExitStatus[] = [];
+  #namespaces: number[] = [];
+  #barrier: StartBarrier | undefined;
+
+  /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
+  constructor(scratch: string, id: string, config: string) {
+    this.id = id;
+    this.#scratch = scratch;
+    writeFileSync(`${sandboxPaths(scratch, id).bundle}/config.json`, config);
+    const [stdin, stdout, stderr] = threePipes();
+    this.#stdout = `pipe:[${fstatSync(stdout.write).ino}]`;
+    this.#ends = {
+      runner: [stdin.write, stdout.read, stderr.read],
+      container: [stdin.read, stdout.write, stderr.write],
+    };
+  }
+
+  /** The runner's ends of the pipes, for it to open. */
+  get pipes(): [number, number, number] {
+    return this.#ends.runner;
+  }
+
+  /** Whether no process of it was started yet. */
+  get isPrepared(): boolean {
+    return this.#state === "prepared";
+  }
+
+  /** A process whose descendants are the container's; undefined if none is known. */
+  get root(): number | undefined {
+    return this.#runtime ?? this.#init;
+  }
+
+  /** Whether the function may have begun. */
+  get mayHaveRun(): boolean {
+    const started = this.#state === "running" || this.#state === "detached";
+    return started && (!this.#wasLoaded || this.#findInit() !== undefined);
+  }
+
+  /** Starts the runtime, which waits for {@link start}. */
+  load(request: LoadRequest): void {
+    this.#barrier = new StartBarrier(sandboxPaths(this.#scratch, this.id).bundle);
+    this.#spawnRuntime({ ...request, detach: false });
+    this.#state = "loaded";
+    this.#wasLoaded = true;
+  }
+
+  /** Starts the function: starts the runtime, or opens the barrier of the loaded one. */
+  start(request: StartRequest): void {
+    closeAll(this.#ends.runner);
+    if (request.largePipes) for (const fd of this.#ends.container.slice(0, 2)) enlargePipe(fd);
+    this.#state = "running";
+    try {
+      const runtime = this.#runtime ?? this.#startRuntime(request);
+      this.#barrier?.open(runtime, request.cgroupProcs);
+    } catch (error) {
+      this.killRuntime();
+      throw error;
+    } finally {
+      closeAll(this.#ends.container);
+    }
+  }
+
+  /** Kills the first process, which takes its pid namespace along; kills the runtime if there is no first process yet. */
+  kill(): void {
+    const init = this.#findInit();
+    if (init === undefined) this.killRuntime();
+    else killQuietly(init);
+  }
+
+  /** Kills a runtime that does not exit although its container ended. {@link killStrays} kills what the runtime leaves. */
+  killRuntime(): void {
+    if (this.#runtime !== undefined) killQuietly(-this.#runtime);
+  }
+
+  /**
+   * Kills what a runtime that was killed half-way leaves: parts of itself, and its container. Repeat until it finds nothing, as
+   * a process may just have started another.
+   *
+   * @returns the number of processes found; 1 if processes cannot be listed
+   */
+  killStrays(): number {
+    const init = this.#findInit();
+    if (init !== undefined) killQuietly(init);
+    const strays = processesWithStdout(this.#stdout);
+    for (const pid of strays ?? []) killQuietly(pid);
+    return strays?.length ?? 1;
+  }
+
+  /** Whether a child of this process is the container's runtime or function. */
+  owns(pid: number): boolean {
+    return this.#runtime === pid || (this.#detaches && this.#init === pid);
+  }
+
+  /** Records the end of one of its processes. @returns the container's end, unless its function goes on */
+  childEnded(status: ExitStatus): ContainerEnd | undefined {
+    return this.#runtime === status.pid ? this.#runtimeEnded(status) : this.#functionEnded(status);
+  }
+
+  /** Records the end of an unclaimed child: a function may end before its runtime has written which process it is. */
+  mayClaim(status: ExitStatus): void {
+    if (this.#detaches && this.#runtime !== undefined) this.#unclaimedExits.push(status);
+  }
+
+  /** Closes all pipes. */
+  close(): void {
+    this.#barrier?.close();
+    this.#barrier = undefined;
+    closeAll(this.#ends.runner);
+    closeAll(this.#ends.container);
+  }
+
+  /** Releases the namespaces on another thread, and removes the runtime's state. Call it when no process is left. */
+  release(): void {
+    for (const fd of this.#namespaces.splice(0)) close(fd);
+    // What remains disappears with this process.
+    quietly(() => rmSync(`${this.#scratch}/state/${this.id}`, { recursive: true, force: true }));
+  }
+
+  #startRuntime(request: StartRequest): number {
+    if (request.cgroupProcs.length > 0) {
+      this.#barrier ??= new StartBarrier(sandboxPaths(this.#scratch, this.id).bundle);
+    }
+    this.#detaches = request.detach;
+    return this.#spawnRuntime(request);
+  }
+
+  #spawnRuntime(request: RuntimeRequest): number {
+    const { path, argv, env } = runtimeCommand(this.#scratch, request);
+    this.#runtime = spawn(path, argv, env, this.#ends.container);
+    return this.#runtime;
+  }
+
+  #runtimeEnded({ code, signal }: ExitStatus): ContainerEnd | undefined {
+    this.#runtime = undefined;
+    const init = this.#findInit();
+    // A killed runtime leaves its container behind.
+    if (!this.#detaches) return { code, strays: signal !== null };
+    if (code !== 0 || init === undefined) return { code, strays: true };
+    const status = this.#unclaimedExits.find(({ pid }) => pid === init);
+    this.#unclaimedExits = [];
+    if (status !== undefined) return this.#functionEnded(status);
+    // A runtime that ignored `--detach` has waited for the function, and has exited with its code.
+    if (!exists(init)) return { code, strays: false };
+    this.#state = "detached";
+    this.#retainNamespaces(init);
+    return undefined;
+  }
+
+  #functionEnded({ code, signal }: ExitStatus): ContainerEnd {
+    // 128 + N after signal N, as runtimes report it. If the runtime still runs, this process killed the function.
+    return { code: signal === null ? code : 128 + signal, strays: this.#runtime !== undefined };
+  }
+
+  /**
+   * Keeps the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys its mounts before it reports
+   * the function's end, and its network and queues at the same time, on processors that the answer needs.
+   */
+  #retainNamespaces(init: number): void {
+    // A call only takes a little longer without them, such as when descriptors run out.
+    quietly(() => {
+      for (const name of RETAINED_NAMESPACES) this.#namespaces.push(openSync(`/proc/${init}/ns/${name}`, "r"));
+    });
+  }
+
+  #findInit(): number | undefined {
+    this.#init ??= pidInFile(this.#scratch, this.id);
+    return this.#init;
+  }
 }
 
-/** All of them or none: what is lost where descriptors run out would be lost for good. */
+/** Makes three pipes or none: if descriptors run out, the first ones must not leak. */
 function threePipes(): [Pipe, Pipe, Pipe] {
   const made: Pipe[] = [];
+  const make = (): Pipe => {
+    const next = pipe();
+    made.push(next);
+    return next;
+  };
   try {
-    while (made.length < 3) made.push(pipe());
-    return made as [Pipe, Pipe, Pipe];
+    return [make(), make(), make()];
   } catch (error) {
     closeAll(made.flatMap(({ read, write }) => [read, write]));
     throw error;
   }
-}
-
-/** Starts the runtime, which waits until {@link startSandbox} lets it go on. */
-export function loadRuntime(scratch: string, sandbox: Sandbox, request: LoadRequest): void {
-  sandbox.loaded = true;
-  sandbox.gate = makeRuntimeGate(sandboxPaths(scratch, request.id).bundle);
-  spawnRuntime(scratch, sandbox, { ...request, detach: false });
-}
-
-/** Starts the runtime, or lets the one that waits go on; it starts the function. */
-export function startSandbox(scratch: string, sandbox: Sandbox, request: StartRequest): void {
-  const { ours, theirs } = sandbox.ends;
-  closeAll(ours);
-  if (request.largePipes) for (const fd of theirs.slice(0, 2)) enlargePipe(fd);
-  const { cgroupProcs } = request;
-  sandbox.started = true;
-  try {
-    if (sandbox.runtime === undefined) {
-      if (cgroupProcs.length > 0) sandbox.gate ??= makeRuntimeGate(sandboxPaths(scratch, request.id).bundle);
-      sandbox.detached = request.detach;
-      spawnRuntime(scratch, sandbox, request);
-    }
-    sandbox.gate?.open(sandbox.runtime as number, cgroupProcs);
-  } catch (error) {
-    killRuntime(sandbox);
-    throw error;
-  } finally {
-    closeAll(theirs);
-  }
-}
-
-function spawnRuntime(scratch: string, sandbox: Sandbox, request: RuntimeRequest): void {
-  const { path, argv, env } = runtimeCommand(scratch, request);
-  sandbox.runtime = spawn(path, argv, env, sandbox.ends.theirs);
-}
-
-/** Those that the kernel takes long to take apart. */
-const HELD_NAMESPACES = ["mnt", "net", "ipc"];
-
-/**
- * Keeps the namespaces of a function that waits until {@link releaseNamespaces}. The kernel would take its mounts apart when its
- * process ends, before it tells us of the end, and its network and queues at the same time, on processors that the answer needs.
- */
-export function holdNamespaces(sandbox: Sandbox): void {
-  // Where one cannot be opened, or there are no descriptors left, a call takes a little longer.
-  quietly(() => {
-    for (const name of HELD_NAMESPACES) sandbox.namespaces.push(openSync(`/proc/${sandbox.init}/ns/${name}`, "r"));
-  });
-}
-
-/** Lets the kernel take them apart, on another thread. To be called when nothing of the container runs any more. */
-export function releaseNamespaces(sandbox: Sandbox): void {
-  for (const fd of sandbox.namespaces.splice(0)) close(fd);
-}
-
-/** Closes what is still open. */
-export function closeEnds(sandbox: Sandbox): void {
-  sandbox.gate?.close();
-  sandbox.gate = undefined;
-  closeAll(sandbox.ends.ours);
-  closeAll(sandbox.ends.theirs);
 }
 
 function closeAll(fds: number[]): void {
@@ -149,124 +244,10 @@ function closeAll(fds: number[]): void {
   fds.fill(-1);
 }
 
-/** The function's first process; undefined where its runtime has made none. */
-export function findInit(scratch: string, sandbox: Sandbox): number | undefined {
-  if (sandbox.init === undefined) {
-    // The file is the runtime's own and lies on a tmpfs that no container sees.
-    const pid = Number(readText(sandboxPaths(scratch, sandbox.id).pidFile));
-    if (Number.isSafeInteger(pid) && pid > 1) sandbox.init = pid;
-  }
-  return sandbox.init;
-}
-
-/** Whether a process of the container may have been there. */
-export function mayHaveRun(scratch: string, sandbox: Sandbox): boolean {
-  return sandbox.started && (!sandbox.loaded || findInit(scratch, sandbox) !== undefined);
-}
-
-/** SIGKILL to the container's first process, which takes its whole pid namespace along; to its runtime where it has none yet. */
-export function killSandbox(scratch: string, sandbox: Sandbox): void {
-  const init = findInit(scratch, sandbox);
-  if (init === undefined) killRuntime(sandbox);
-  else killQuietly(init);
-}
-
-/** SIGKILL to a runtime that does not end although its container did; what it leaves goes with {@link killStrays}. */
-export function killRuntime(sandbox: Sandbox): void {
-  if (sandbox.runtime !== undefined) killQuietly(-sandbox.runtime);
-}
-
-/**
- * Why a runtime did not run its function: the errors that it logged, without their time stamps; null where that was not so.
- *
- * @param code - what it exited with; null where it was killed
- */
-export function runtimeError(scratch: string, id: string, code: number | null): string | null {
-  const { log, pidFile } = sandboxPaths(scratch, id);
-  const lines = readText(log).split("\n").filter(Boolean);
-  const messages = lines.flatMap((line) => errorIn(line) ?? []);
-  if (messages.length > 0) return messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
-  // A runtime that has made no process fails for reasons of its own, whether it gives them or not.
-  const failed = code !== null && code !== 0 && readText(pidFile) === "";
-  return failed ? `the OCI runtime exited with code ${code} and logged no reason` : null;
-}
-
-/** The message of a log line that is an error, or the line where it is not the JSON that was asked for. */
-function errorIn(line: string): string | undefined {
+function quietly(action: () => void): void {
   try {
-    const entry: unknown = JSON.parse(line);
-    if (typeof entry !== "object" || entry === null || !("msg" in entry)) return line;
-    return "level" in entry && entry.level !== "error" ? undefined : String(entry.msg);
+    action();
   } catch {
-    return line;
-  }
-}
-
-/** Takes away crun's state of a container. What cannot be taken away now goes with this process. */
-export function removeState(scratch: string, id: string): void {
-  quietly(() => rmSync(`${scratch}/state/${id}`, { recursive: true, force: true }));
-}
-
-/**
- * SIGKILL to what a runtime that was killed half-way leaves: parts of itself, and its container. To be called until nothing is
- * found, as one of them may just have started another.
- *
- * @returns how many were found, or may be there
- */
-export function killStrays(scratch: string, sandbox: Sandbox): number {
-  const init = findInit(scratch, sandbox);
-  if (init !== undefined) killQuietly(init);
-  const all = processes();
-  // Where they cannot be listed, for lack of descriptors, there may be some.
-  if (all === undefined) return 1;
-  const strays = all.filter((pid) => holds(pid, sandbox.stdout));
-  for (const pid of strays) killQuietly(Number(pid));
-  return strays.length;
-}
-
-function processes(): string[] | undefined {
-  try {
-    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  } catch {
-    return undefined;
-  }
-}
-
-function holds(pid: string, stdout: string): boolean {
-  try {
-    return Number(pid) !== process.pid && readlinkSync(`/proc/${pid}/fd/1`) === stdout;
-  } catch {
-    // It has ended, or has closed it.
-    return false;
-  }
-}
-
-/** Whether there is such a process, be it one that has ended and waits for its parent. */
-export function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-// A process that is to be killed may have ended by itself meanwhile.
-function killQuietly(pid: number): void {
-  quietly(() => process.kill(pid, "SIGKILL"));
-}
-
-function quietly(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // Each caller says why this may be.
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
+    // Each caller says why this may fail.
   }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { makeRuntimeGate } from "./start-barrier.ts";
+import { StartBarrier } from "./start-barrier.ts";
 
 // A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
 
@@ -32,50 +32,50 @@ test.each([100, 300_000])(
   async (size) => {
     const text = "x".repeat(size);
     writeFileSync(config(), text);
-    const gate = makeRuntimeGate(bundle);
+    const barrier = new StartBarrier(bundle);
     const { child, read, ended } = runtime();
     await sleep(100);
     expect(read()).toBe("");
     const procs = join(bundle, "cgroup.procs");
-    gate.open(child.pid as number, [procs]);
+    barrier.open(child.pid as number, [procs]);
     await ended;
     expect(readFileSync(procs, "utf8")).toBe(String(child.pid));
     expect(read() === text).toBe(true);
-    gate.close();
+    barrier.close();
   },
 );
 
 test("a runtime that cannot be put into its cgroups gets nothing to run", async () => {
   writeFileSync(config(), "text");
-  const gate = makeRuntimeGate(bundle);
+  const barrier = new StartBarrier(bundle);
   const { child, read, ended } = runtime();
-  expect(() => gate.open(child.pid as number, [join(bundle, "no/cgroup.procs")])).toThrow(/ENOENT/);
-  gate.close();
+  expect(() => barrier.open(child.pid as number, [join(bundle, "no/cgroup.procs")])).toThrow(/ENOENT/);
+  barrier.close();
   await ended;
   expect(read()).toBe("");
 });
 
 test("a runtime that comes late, or reads twice, finds the file", () => {
   writeFileSync(config(), "text");
-  const gate = makeRuntimeGate(bundle);
-  gate.open(1, []);
+  const barrier = new StartBarrier(bundle);
+  barrier.open(1, []);
   expect(lstatSync(config()).isFile()).toBe(true);
   expect(readFileSync(config(), "utf8")).toBe("text");
-  gate.close();
+  barrier.close();
 });
 
 test("no descriptor stays open", async () => {
   const open = (): number => readdirSync("/proc/self/fd").length;
   writeFileSync(config(), "text");
-  makeRuntimeGate(bundle).close();
+  new StartBarrier(bundle).close();
   rmSync(config());
   await sleep(50);
   const before = open();
   for (let call = 0; call < 5; call++) {
     writeFileSync(config(), "text");
-    const gate = makeRuntimeGate(bundle);
-    gate.open(1, []);
-    gate.close();
+    const barrier = new StartBarrier(bundle);
+    barrier.open(1, []);
+    barrier.close();
     rmSync(config());
   }
   await sleep(50);

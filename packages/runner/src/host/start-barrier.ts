@@ -3,40 +3,43 @@ import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
 /**
- * Keeps an OCI runtime from doing anything before its call is there, and before it is in the cgroups of the call, without another
- * process that joins them first and then becomes the runtime (a shell would take longer than all the rest): its config.json
- * is a pipe, which has nothing to read until then.
+ * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Its config.json is a pipe that stays empty
+ * until then. A wrapper process that joins the cgroups and then executes the runtime would take longer than everything else.
  */
-export interface RuntimeGate {
-  /** Puts the runtime into the cgroups, if any, then lets it read. On failure it stays where it waits, and is to be killed. */
-  open(pid: number, procs: readonly string[]): void;
-  /** To be called when the runtime has ended. */
-  close(): void;
-}
+export class StartBarrier {
+  readonly #path: string;
+  readonly #retained: string;
+  readonly #text: Buffer;
+  readonly #read: number;
+  readonly #writer: Socket;
 
-/** Puts the gate in front of a bundle whose config.json is there. The runtime is to be started after that. */
-export function makeRuntimeGate(bundle: string): RuntimeGate {
-  const path = `${bundle}/config.json`;
-  const kept = `${bundle}/config.kept`;
-  const text = readFileSync(path);
-  const { read, write } = pipe();
-  // A socket, because a pipe may be smaller than the text, and this process never waits.
-  const writer = new Socket({ fd: write, readable: false, writable: true });
-  // The runtime may have read the file itself (see below), or may have ended.
-  writer.on("error", () => undefined);
-  renameSync(path, kept);
-  // Both ends stay open here: who reads before it is written to waits.
-  symlinkSync(`/proc/${process.pid}/fd/${read}`, path);
-  return {
-    open: (pid, procs) => {
-      for (const file of procs) writeFileSync(file, String(pid));
-      // For a runtime that opens it only now, and for those that read it twice.
-      renameSync(kept, path);
-      writer.end(text);
-    },
-    close: () => {
-      writer.destroy();
-      closeSync(read);
-    },
-  };
+  /** Replaces the config.json of a bundle. Start the runtime after that. */
+  constructor(bundle: string) {
+    this.#path = `${bundle}/config.json`;
+    this.#retained = `${bundle}/config.retained`;
+    this.#text = readFileSync(this.#path);
+    const { read, write } = pipe();
+    this.#read = read;
+    // A socket writes asynchronously: the pipe may be smaller than the text, and this process must never block.
+    this.#writer = new Socket({ fd: write, readable: false, writable: true });
+    // The runtime may have read the file itself (see `open`), or may have ended.
+    this.#writer.on("error", () => undefined);
+    renameSync(this.#path, this.#retained);
+    // Keep both ends open so that an early reader blocks instead of seeing EOF.
+    symlinkSync(`/proc/${process.pid}/fd/${read}`, this.#path);
+  }
+
+  /** Moves the runtime into the cgroups, then lets it read. If this throws, the runtime still waits and must be killed. */
+  open(pid: number, procs: readonly string[]): void {
+    for (const file of procs) writeFileSync(file, String(pid));
+    // Serves runtimes that open the file only now, and runtimes that read it twice.
+    renameSync(this.#retained, this.#path);
+    this.#writer.end(this.#text);
+  }
+
+  /** Releases the pipe, once the runtime has ended. */
+  close(): void {
+    this.#writer.destroy();
+    closeSync(this.#read);
+  }
 }

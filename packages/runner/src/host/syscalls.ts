@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import { getSystemErrorMap } from "node:util";
 import koffi from "koffi";
 
-// The few system calls that Node does not offer. A `mount` or `sh` process per call would cost more than crun itself.
+// System calls that Node lacks. A `mount` or `sh` process per call would cost more than crun itself.
 
 const libc = koffi.load(null);
 const mountFn = libc.func(
@@ -45,7 +45,7 @@ const MNT_DETACH = 2;
 const O_CLOEXEC = 0o2000000;
 const F_SETPIPE_SZ = 1031;
 const F_ADD_SEALS = 1033;
-// Seal, shrink, grow, write: exactly these four are what crun and runc look for.
+// Seal, shrink, grow, write: crun and runc look for exactly these four.
 const ALL_SEALS = 1 | 2 | 4 | 8;
 const MFD_CLOEXEC = 1;
 const MFD_ALLOW_SEALING = 2;
@@ -62,15 +62,27 @@ const POSIX_SPAWN_SETSIGMASK = 8;
 /** The largest pipe that a user without privileges may make (`/proc/sys/fs/pipe-max-size` by default). */
 const LARGE_PIPE_BYTES = 1024 * 1024;
 
+/** Errors of a machine that lacks something for a moment. */
+const TRANSIENT: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC"]);
+
 /** A system call that failed. */
 export class SystemCallError extends Error {
   override readonly name = "SystemCallError";
+  /** The name of the error number, such as `ENOENT`. */
   readonly code: string;
-  constructor(call: string, errno: number) {
+  readonly retryable: boolean;
+
+  constructor(call: string, errno: number, options?: ErrorOptions) {
     const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, "unknown error"];
-    super(`${call}: ${text} (${code})`);
+    super(`${call}: ${text} (${code})`, options);
     this.code = code;
+    this.retryable = TRANSIENT.has(code);
   }
+}
+
+/** Whether the same operation may succeed in a moment. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof Error && "code" in error && TRANSIENT.has(String(error.code));
 }
 
 function check(result: number, call: string): void {
@@ -82,14 +94,14 @@ export function mount(source: string, target: string, type: string | null, flags
   check(mountFn(source, target, type, flags, data) as number, `mount ${type ?? "bind"} on ${target}`);
 }
 
-/** umount2(2) with MNT_DETACH: what still uses it keeps it, nobody else sees it. */
+/** umount2(2) with MNT_DETACH: hides the mount at once; processes that still use it keep it. */
 export function unmount(target: string): void {
   check(umount2Fn(target, MNT_DETACH) as number, `unmount ${target}`);
 }
 
 /**
- * umount2(2) with MNT_DETACH of a mount and all that is mounted on it, on another thread: the kernel waits until no processor looks
- * at them any more, which takes milliseconds on a busy machine. `done` is called in any case: what cannot be unmounted stays.
+ * umount2(2) with MNT_DETACH of a mount and everything mounted on it. It runs on another thread, because the kernel waits for a
+ * grace period of all processors, which takes milliseconds on a busy machine. `done` is called even if the call fails.
  */
 export function unmountTree(target: string, done: () => void): void {
   umount2Fn.async(target, MNT_DETACH, () => done());
@@ -109,16 +121,16 @@ export function pipe(): Pipe {
   return { read, write };
 }
 
-/** Makes a pipe as large as an ordinary user may. Where the user's pipes are many already it stays as it is. */
+/** Enlarges a pipe to an ordinary user's maximum. Has no effect if the user already has many pipes. */
 export function enlargePipe(fd: number): void {
   fcntlFn(fd, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
 }
 
-/** A file in memory with this content, which from now on nobody can change. @returns its descriptor, kept open */
+/** Makes an immutable file in memory. @returns its descriptor, which stays open */
 export function sealedCopy(name: string, content: Buffer): number {
   const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   let fd = memfdCreateFn(name, flags | MFD_EXEC) as number;
-  // Where programs may not be started from memory (EACCES) one without the flag could be made, but not be started.
+  // Only for kernels without the flag. Under vm.memfd_noexec (EACCES) a file without the flag could not be executed.
   if (fd < 0 && koffi.errno() === constants.errno.EINVAL) fd = memfdCreateFn(name, flags) as number;
   if (fd < 0) throw new SystemCallError("memfd_create", koffi.errno());
   try {
@@ -145,7 +157,7 @@ attributesInit(attributes);
   sigdelset(all, SIGSTOP);
   const none = Buffer.alloc(SIGSET_BYTES);
   sigemptyset(none);
-  // Node ignores SIGPIPE, which a child would inherit: every signal goes back to its default.
+  // Node ignores SIGPIPE, which a child would inherit: reset every signal to its default.
   attributesSetSigdefault(attributes, all);
   attributesSetSigmask(attributes, none);
   attributesSetPgroup(attributes, 0);
@@ -153,11 +165,11 @@ attributesInit(attributes);
 }
 
 /**
- * posix_spawn(3): shares memory with the parent until exec, so that its cost does not grow with this process. The child
- * gets exactly the three descriptors given, in a process group of its own.
+ * posix_spawn(3) shares memory with the parent until exec, so that its cost does not grow with this process. The child gets
+ * exactly the three descriptors given, and a new process group.
  */
 export function spawn(path: string, argv: string[], env: string[], stdio: [number, number, number]): number {
-  // Whatever this process has open, and whatever a library opened without the flag, stays out of the child (CVE-2024-21626).
+  // No other descriptor of this process or its libraries may leak into the child (CVE-2024-21626).
   closeRangeFn(3, 0xffffffff, CLOSE_RANGE_CLOEXEC);
   const actions = Buffer.alloc(ACTIONS_BYTES);
   actionsInit(actions);
@@ -172,14 +184,14 @@ export function spawn(path: string, argv: string[], env: string[], stdio: [numbe
   }
 }
 
-/** How a child ended: one of the two is set. */
+/** How a child ended: either `code` or `signal` is set. */
 export interface ExitStatus {
   pid: number;
   code: number | null;
   signal: number | null;
 }
 
-/** The next ended child, whoever started it, or undefined when none has ended. */
+/** The next child that has ended, adopted ones included; undefined if there is none. */
 export function reap(): ExitStatus | undefined {
   const status = [0];
   const pid = waitpidFn(-1, status, WNOHANG) as number;

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runtimeError } from "./container.ts";
 import { sandboxPaths } from "./protocol.ts";
+import { runtimeError } from "./runtime-log.ts";
 
 let scratch: string;
 beforeEach(() => {

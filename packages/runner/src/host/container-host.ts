@@ -1,0 +1,150 @@
+import { Container, type ContainerEnd } from "./container.ts";
+import type {
+  HostResponse,
+  KillRequest,
+  LoadRequest,
+  MeasureRequest,
+  PrepareRequest,
+  StartRequest,
+} from "./protocol.ts";
+import { monotonicMs } from "./protocol.ts";
+import { RootFilesystems } from "./root-filesystem.ts";
+import { runtimeError } from "./runtime-log.ts";
+import { reap } from "./syscalls.ts";
+import { usageOf } from "./usage.ts";
+
+/** crun exits within milliseconds of its container. A hanging one is killed, so that a call ends soon after its deadline. */
+const RUNTIME_GRACE_MS = 1_000;
+
+/** By then the answer is on its way. */
+const REMOVAL_DELAY_MS = 3;
+
+/** All containers of the sandbox host, from their preparation to their end. */
+export class ContainerHost {
+  readonly #scratch: string;
+  readonly #cgroups: string;
+  readonly #send: (response: HostResponse) => void;
+  readonly #rootFilesystems: RootFilesystems;
+  readonly #containers = new Map<string, Container>();
+
+  /**
+   * @param scratch a private tmpfs
+   * @param cgroups where the host's cgroups are mounted
+   */
+  constructor(scratch: string, cgroups: string, send: (response: HostResponse) => void) {
+    this.#scratch = scratch;
+    this.#cgroups = cgroups;
+    this.#send = send;
+    this.#rootFilesystems = new RootFilesystems(scratch);
+  }
+
+  async prepare(request: PrepareRequest, config: string): Promise<void> {
+    const { id } = request;
+    try {
+      const prepared = await this.#rootFilesystems.prepare(request);
+      const container = new Container(this.#scratch, id, config);
+      this.#containers.set(id, container);
+      this.#send({ type: "prepared", id, fds: container.pipes, ...prepared });
+    } catch (error) {
+      this.#rootFilesystems.remove(id);
+      this.#send({ type: "prepareFailed", id, message: messageOf(error) });
+    }
+  }
+
+  load(request: LoadRequest): void {
+    const container = this.#containers.get(request.id);
+    if (container === undefined) return;
+    try {
+      container.load(request);
+    } catch {
+      // The call gets another container, which reports the reason if it fails too.
+      this.#ended(container, { code: null, strays: false });
+    }
+  }
+
+  start(request: StartRequest): void {
+    const container = this.#containers.get(request.id);
+    if (container === undefined) return;
+    const cgroupProcs = request.cgroupProcs.map((path) => `${this.#cgroups}/${path}`);
+    try {
+      container.start({ ...request, cgroupProcs });
+    } catch (error) {
+      this.#send({ type: "startFailed", id: container.id, message: messageOf(error) });
+      this.#remove(container);
+    }
+  }
+
+  kill({ id }: KillRequest): void {
+    const container = this.#containers.get(id);
+    if (container === undefined) return;
+    if (container.isPrepared) {
+      this.#remove(container);
+      return;
+    }
+    container.kill();
+    setTimeout(() => {
+      if (this.#containers.has(id)) container.killRuntime();
+    }, RUNTIME_GRACE_MS).unref();
+  }
+
+  measure({ ids }: MeasureRequest): void {
+    const usages = ids.flatMap((id) => {
+      const root = this.#containers.get(id)?.root;
+      if (root === undefined) return [];
+      const usage = usageOf(root);
+      return [{ id, bytes: usage.bytes + this.#rootFilesystems.used(id), cpuMs: usage.cpuMs }];
+    });
+    this.#send({ type: "measured", usages });
+  }
+
+  /** Reaps all children that have ended. Call it on SIGCHLD. */
+  reap(): void {
+    for (let status = reap(); status !== undefined; status = reap()) {
+      const container = this.#ownerOf(status.pid);
+      if (container === undefined) {
+        for (const candidate of this.#containers.values()) candidate.mayClaim(status);
+        continue;
+      }
+      const end = container.childEnded(status);
+      if (end !== undefined) this.#ended(container, end);
+    }
+  }
+
+  #ownerOf(pid: number): Container | undefined {
+    for (const container of this.#containers.values()) if (container.owns(pid)) return container;
+    return undefined;
+  }
+
+  #ended(container: Container, { code, strays }: ContainerEnd): void {
+    const { id } = container;
+    if (strays) container.killStrays();
+    const failed = code !== 0;
+    // Report before the removal: no process is left, and only this process sees the rest.
+    this.#send({
+      type: "exited",
+      id,
+      mayHaveRun: container.mayHaveRun,
+      at: monotonicMs(),
+      code,
+      runtimeError: failed ? runtimeError(this.#scratch, id, code) : null,
+      diskFull: failed && this.#rootFilesystems.isFull(id),
+    });
+    this.#remove(container, strays);
+  }
+
+  #remove(container: Container, strays = false): void {
+    this.#containers.delete(container.id);
+    container.close();
+    const remove = (): void => {
+      if (strays && container.killStrays() > 0) return void setTimeout(remove, REMOVAL_DELAY_MS);
+      container.release();
+      this.#rootFilesystems.remove(container.id);
+    };
+    // Unmounting keeps a processor busy that the answer needs to reach its caller.
+    setTimeout(remove, REMOVAL_DELAY_MS);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
