@@ -27,5 +27,5 @@ test("a circle is found once, by its shortest way", () => {
   const graph = (edges: Record<string, string[]>): Map<string, Set<string>> =>
     new Map(Object.entries(edges).map(([from, to]) => [from, new Set(to)]));
   expect(circlesIn(graph({ a: ["b", "c"], b: ["c"], c: ["d"] }))).toEqual([]);
-  expect(circlesIn(graph({ a: ["b"], b: ["c"], c: ["a", "b"] }))).toEqual(["a -> b -> c -> a", "b -> c -> b"]);
+  expect(circlesIn(graph({ a: ["b"], b: ["c"], c: ["a", "b"] }))).toEqual(["a -> b -> c -> a", "c -> b -> c"]);
 });
