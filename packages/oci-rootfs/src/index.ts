@@ -4,7 +4,7 @@
  */
 
 export type { RegistryAuth } from "@xfn/runner-contract";
-export { ImageError, type ImageErrorCode, type ImageErrorOptions, type ImageErrorPlace } from "./base/errors.ts";
+export { ImageError, type ImageErrorCode, type ImageErrorLocation, type ImageErrorOptions } from "./base/errors.ts";
 export { pidNamespace, processStartTime } from "./base/process-identity.ts";
 export type { OnProgress, Progress } from "./base/progress.ts";
 export type { RetryOptions } from "./base/retry.ts";
@@ -16,7 +16,7 @@ export {
   type BuiltIndex,
   buildImage,
   buildIndex,
-  type ImageRecipe,
+  type ImageSpec,
 } from "./build/build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
 export {

@@ -8,7 +8,7 @@ import {
   buildIndex,
   hostPlatform,
   type Image,
-  type ImageRecipe,
+  type ImageSpec,
   type Platform,
   printPlatform,
   type Store,
@@ -87,7 +87,7 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   const described = packageAnnotations(folder.dir, metadata);
   const layers: BuildLayer[] = parts.layers.map((entries) => ({ entries }));
   const labels = { ...described, ...options.labels };
-  const images: ImageRecipe[] = [];
+  const images: ImageSpec[] = [];
   for (const target of targets) {
     const platform = target.platform ?? platformOf(target.base) ?? hostPlatform();
     checkTarget(folder, parts, target, platform);

@@ -1,31 +1,31 @@
-/** What went wrong, for programs; the message says it for people. */
+/** Classifies an error for programs. */
 export type ImageErrorCode =
-  | "Aborted" // the caller's signal fired
-  | "BuildFailed" // buildImage was given something that cannot become an image
-  | "DigestMismatch" // content is not what its digest says
-  | "InUse" // a process uses what was to be removed
-  | "InvalidCredentials" // a docker config file, pull secret or credential helper that cannot be used
-  | "InvalidConfig" // image config asks for something no runtime can be given
-  | "InvalidManifest" // manifest, index or config is not what the specification says
-  | "InvalidReference" // an image name that cannot be read
-  | "NoEntrypoint" // neither entrypoint nor command
-  | "NotFound" // no such image, here or at the registry
-  | "RegistryRefused" // the registry does not take what was pushed; `registryCode` says why
-  | "RegistryUnavailable" // network, TLS, time or a 5xx answer; see `retryable`
-  | "SizeMismatch" // content is longer or shorter than its descriptor says
-  | "StoreFailed" // the store's directory cannot be read or written
-  | "TooLarge" // beyond a limit of ours
-  | "Unauthorized" // the registry refused the credentials, or wants some
-  | "UnsafeAddress" // a redirect or token realm to where it must not lead
-  | "UnsafeLayer" // a layer entry that must not be unpacked
-  | "Unsupported" // media type or digest algorithm that we do not know
-  | "WrongPlatform"; // no image for the platform that was asked for
+  | "Aborted" // the caller's signal fired.
+  | "BuildFailed" // the input of buildImage cannot become an image.
+  | "DigestMismatch" // content has another digest.
+  | "InUse" // a process uses the image that was to be removed.
+  | "InvalidCredentials" // a docker config file, pull secret or credential helper is unusable.
+  | "InvalidConfig" // the image config asks for something that no runtime supports.
+  | "InvalidManifest" // manifest, index or config violates the specification.
+  | "InvalidReference" // an image name is invalid.
+  | "NoEntrypoint" // neither entrypoint nor command.
+  | "NotFound" // neither the store nor the registry has the image.
+  | "RegistryRefused" // the registry rejected a push; `registryCode` has the reason.
+  | "RegistryUnavailable" // network, TLS, timeout or a 5xx response; see `retryable`.
+  | "SizeMismatch" // content is longer or shorter than its descriptor.
+  | "StoreFailed" // the store's directory cannot be read or written.
+  | "TooLarge" // content exceeds a limit of this package.
+  | "Unauthorized" // the registry rejected the credentials, or requires some.
+  | "UnsafeAddress" // a redirect or token realm leads to a forbidden address.
+  | "UnsafeLayer" // a layer entry must not be unpacked.
+  | "Unsupported" // the media type or digest algorithm is unknown.
+  | "WrongPlatform"; // no image for the requested platform.
 
-/** Where in an image the error is; each field only where it is known. */
-export interface ImageErrorPlace {
-  /** The image as the caller, or we after normalising it, name it. */
+/** Where in an image the error occurred, as far as known. */
+export interface ImageErrorLocation {
+  /** The image, as the caller wrote it or normalised. */
   image?: string;
-  /** Digest of the content concerned. */
+  /** Digest of the affected content. */
   digest?: string;
   /** Index of the layer, from 0 at the bottom. */
   layer?: number;
@@ -33,18 +33,18 @@ export interface ImageErrorPlace {
   entry?: string;
 }
 
-export interface ImageErrorOptions extends ImageErrorPlace {
+export interface ImageErrorOptions extends ImageErrorLocation {
   cause?: unknown;
   /** Whether the same call may succeed later; default false. */
   retryable?: boolean;
-  /** The registry's own code (distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`. */
+  /** The registry's code (OCI distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`. */
   registryCode?: string | undefined;
-  /** Milliseconds after which the registry asks to be tried again (`Retry-After`). */
+  /** Milliseconds to wait before the next attempt, from the registry's `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
-/** Every failure of this package that is not a bug of the caller. Decide on `code`, never on the text. */
-export class ImageError extends Error implements ImageErrorPlace {
+/** Every failure of this package, except for bugs of the caller. Programs use `code`, because messages may change. */
+export class ImageError extends Error implements ImageErrorLocation {
   override readonly name = "ImageError";
   readonly code: ImageErrorCode;
   readonly retryable: boolean;
@@ -52,11 +52,11 @@ export class ImageError extends Error implements ImageErrorPlace {
   declare readonly digest?: string;
   declare readonly layer?: number;
   declare readonly entry?: string;
-  /** The registry's own code (distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`, where it gave one. */
+  /** The registry's code (OCI distribution-spec, "Error Codes"), such as `MANIFEST_UNKNOWN`. */
   declare readonly registryCode?: string;
-  /** Milliseconds after which the registry asks to be tried again (`Retry-After`), where it said so. */
+  /** Milliseconds to wait before the next attempt, from the registry's `Retry-After`. */
   declare readonly retryAfterMs?: number;
-  /** The message without the place it happened at. */
+  /** The message without the location. */
   readonly rawMessage: string;
 
   constructor(code: ImageErrorCode, message: string, options: ImageErrorOptions = {}) {
@@ -72,47 +72,48 @@ export class ImageError extends Error implements ImageErrorPlace {
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Adds where it happened to an error from further down; what that error already says stays. */
-  at(place: ImageErrorPlace): ImageError {
+  /** Returns this error with a location; fields that it already has are retained. */
+  at(location: ImageErrorLocation): ImageError {
     const { image, digest, layer, entry } = this;
     const known = { ...(image !== undefined && { image }), ...(digest !== undefined && { digest }) };
     const inner = { ...(layer !== undefined && { layer }), ...(entry !== undefined && { entry }) };
-    const merged = { ...place, ...known, ...inner };
+    const merged = { ...location, ...known, ...inner };
     const { cause, retryable, registryCode, retryAfterMs } = this;
     return new ImageError(this.code, this.rawMessage, { ...merged, cause, retryable, registryCode, retryAfterMs });
   }
 
   /**
-   * Any thrown value as an ImageError: system errors keep their code in the message ("ENOSPC: ..."), and an abort
-   * stays recognisable.
+   * Converts any thrown value to an ImageError. The message of a system error includes its code ("ENOSPC: ..."), and an
+   * AbortError gets the code `Aborted`.
    */
-  static from(thrown: unknown, place: ImageErrorPlace = {}): ImageError {
-    if (thrown instanceof ImageError) return thrown.at(place);
+  static from(thrown: unknown, location: ImageErrorLocation = {}): ImageError {
+    if (thrown instanceof ImageError) return thrown.at(location);
     if (thrown instanceof Error) {
-      if (thrown.name === "AbortError") return new ImageError("Aborted", "aborted", { ...place, cause: thrown });
-      const system = (thrown as NodeJS.ErrnoException).syscall !== undefined;
-      if (system) return new ImageError("StoreFailed", thrown.message, { ...place, cause: thrown });
-      return new ImageError("InvalidManifest", thrown.message, { ...place, cause: thrown });
+      if (thrown.name === "AbortError") return new ImageError("Aborted", "aborted", { ...location, cause: thrown });
+      const isSystemError = (thrown as NodeJS.ErrnoException).syscall !== undefined;
+      return new ImageError(isSystemError ? "StoreFailed" : "InvalidManifest", thrown.message, {
+        ...location,
+        cause: thrown,
+      });
     }
-    return new ImageError("StoreFailed", String(thrown), { ...place, cause: thrown });
+    return new ImageError("StoreFailed", String(thrown), { ...location, cause: thrown });
   }
 }
 
-function describe(message: string, place: ImageErrorPlace): string {
+function describe(message: string, { image, layer, digest, entry }: ImageErrorLocation): string {
   const parts: string[] = [];
-  if (place.image !== undefined) parts.push(printable(place.image));
-  if (place.layer !== undefined)
-    parts.push(`layer ${place.layer}${place.digest === undefined ? "" : ` (${place.digest})`}`);
-  else if (place.digest !== undefined) parts.push(place.digest);
-  if (place.entry !== undefined) parts.push(`entry ${JSON.stringify(printable(place.entry))}`);
+  if (image !== undefined) parts.push(printable(image));
+  if (layer !== undefined) parts.push(`layer ${layer}${digest === undefined ? "" : ` (${digest})`}`);
+  else if (digest !== undefined) parts.push(digest);
+  if (entry !== undefined) parts.push(`entry ${JSON.stringify(printable(entry))}`);
   return parts.length === 0 ? message : `${parts.join(", ")}: ${message}`;
 }
 
-/** Longest part of a hostile name that a message repeats. */
+/** Characters of a name that a message repeats; names are untrusted. */
 const MAX_NAME_IN_MESSAGE = 200;
 
 function printable(name: string): string {
-  // Names come from registries and layers: an escape sequence in one must not reach a terminal.
+  // Names come from registries and layers. Their escape sequences must not reach a terminal.
   const clean = name.replace(/[^\x20-\x7e\u00a1-\uffff]/g, "?");
   return clean.length > MAX_NAME_IN_MESSAGE ? `${clean.slice(0, MAX_NAME_IN_MESSAGE)}...` : clean;
 }

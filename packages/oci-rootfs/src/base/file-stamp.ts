@@ -1,9 +1,6 @@
 import { statSync } from "node:fs";
 
-/**
- * What tells that a file is the one that it was: it changes when the file is written to, or another takes its place. Undefined where
- * there is none.
- */
+/** Identifies a version of a file: changes when the file is written or replaced. Undefined if there is no such file. */
 export function fileStamp(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;

@@ -5,7 +5,10 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON object, else undefined. The parser's error is dropped because it quotes the text, which may be secret. */
+/**
+ * Parses a JSON object, else undefined. The parser's error is dropped because it quotes the text, which may be
+ * secret.
+ */
 export function parseJsonObject(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);

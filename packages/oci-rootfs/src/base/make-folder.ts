@@ -2,10 +2,10 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and those above it; one that exists already is fine. Not Node's `recursive`: with it Node never returns,
- * and eats memory, where the kernel answers ENOENT to every mkdir, as in /proc.
+ * Creates a directory and its parents. Existing ones are fine. Does not use Node's `recursive`, which loops and
+ * allocates memory without end if the kernel answers ENOENT to every mkdir, as in /proc.
  *
- * @param mode of each folder that is made, before the umask
+ * @param mode of each new directory, before the umask
  */
 export function makeFolder(path: string, mode = 0o777): void {
   if (isFolder(path)) return;
@@ -14,7 +14,7 @@ export function makeFolder(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Another process may have been first.
+    // Another process may have created it.
     if (!isFolder(path)) throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Processes of other machines or process namespaces cannot be asked whether they live: only the age of what they left tells. */
+/** Files of processes on other machines or in other PID namespaces count as abandoned after this time. */
 const FOREIGN_MS = 24 * 60 * 60 * 1000;
 
 const UNKNOWN = "0";
@@ -14,13 +14,16 @@ interface ProcessIdentity {
 
 let own: ProcessIdentity | undefined;
 
-/** Names one process among all that may share a store, and something of its own: for files that are to go when it has gone. */
+/**
+ * A unique name that identifies this process among all that share a store. Files named so can be removed after its
+ * exit.
+ */
 export function ownName(): string {
   own ??= identify();
   return `${own.host}.${own.namespace}.${process.pid}.${own.started}.${randomBytes(4).toString("hex")}`;
 }
 
-/** Whether the process that called something by `ownName()` may still be there. */
+/** Whether the process that chose a name by `ownName()` may still be running. */
 export function mayBeRunning(name: string, path: string): boolean {
   own ??= identify();
   const [host, namespace, pid = "", started] = name.split(".");
@@ -29,7 +32,7 @@ export function mayBeRunning(name: string, path: string): boolean {
   return stats !== undefined && Date.now() - stats.mtimeMs <= FOREIGN_MS;
 }
 
-/** Names the time since the machine was started. */
+/** Identifies the current boot of this machine. */
 export function bootId(): string {
   return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? UNKNOWN;
 }
@@ -48,8 +51,8 @@ export function pidNamespace(): string | undefined {
 }
 
 /**
- * When a process started, in clock ticks after boot: field 22 of /proc/PID/stat (proc_pid_stat(5)). A later process with the
- * same id has another start time. Undefined if there is no such process, or it is a zombie.
+ * When a process started, in clock ticks after boot: field 22 of /proc/PID/stat (proc_pid_stat(5)). A later process
+ * with the same id has another start time. Undefined if there is no such process, or it is a zombie.
  */
 export function processStartTime(pid: number | "self"): string | undefined {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "latin1"));

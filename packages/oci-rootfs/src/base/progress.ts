@@ -1,20 +1,20 @@
-/** What is going on while an image is made ready; meant for progress bars. */
+/** Progress of an image that is being prepared. */
 export interface Progress {
-  /** The image as the caller named it. */
+  /** The image, as the caller named it. */
   readonly image: string;
   /** Digest of the packed layer. */
   readonly digest: string;
   /** From 0 at the bottom. */
   readonly layer: number;
   readonly layers: number;
-  /** Packed bytes received so far; they are unpacked as they come. */
+  /** Packed bytes received so far. */
   readonly bytes: number;
   readonly totalBytes: number;
-  /** The last event of a layer; `present` means that nothing had to be done. */
+  /** The last event of a layer is `done`, or `present` if there was nothing to do. */
   readonly state: "waiting" | "pulling" | "done" | "present";
 }
 
 export type OnProgress = (progress: Progress) => void;
 
-/** A progress bar gains nothing from more. */
+/** Bytes between two events; more would not improve a progress bar. */
 export const PROGRESS_STEP_BYTES: number = 256 * 1024;

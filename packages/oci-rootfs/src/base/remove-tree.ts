@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
 
 /**
- * Removes a file or tree of ours; nothing there is fine. Layers may hold directories that their owner may not write, on which
- * rm(1) fails, and names that are no text.
+ * Removes a file or tree that this user owns, if it exists. Layers may contain read-only directories, on which rm(1)
+ * fails, and names that are not UTF-8.
  */
 export function removeTree(path: string): void {
   try {

@@ -2,22 +2,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ImageError } from "./errors.ts";
 import { abortError, throwIfAborted } from "./single-flight.ts";
 
-/** How often what can succeed later is tried again: answers 408, 429 and 5xx, broken connections, stalls. */
+/** Retries after responses 408, 429 and 5xx, broken connections, and stalls. */
 export interface RetryOptions {
-  /** The first one included. Default 4; 1 means never again. */
+  /** Including the first one. Default 4; 1 disables retries. */
   readonly attempts?: number | undefined;
-  /** Before the second attempt; doubled for each further one, with jitter. Default 500 ms. */
+  /** Delay before the second attempt; doubles for each further one, with jitter. Default 500 ms. */
   readonly baseDelayMs?: number | undefined;
 }
 
 const DEFAULT_ATTEMPTS = 4;
 const DEFAULT_BASE_DELAY_MS = 500;
-/** Longer pauses only make people think that it hangs. */
+/** With longer delays, users think that the program hangs. */
 const MAX_DELAY_MS = 10_000;
-/** A registry that asks for more patience than this (`Retry-After`) has failed: the caller knows better when to come back. */
+/** A longer `Retry-After` fails the operation, so that the caller decides when to retry. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Decides for one operation whether, and when, it is tried again. */
+/** Decides whether and when one operation is retried. */
 export class Attempts {
   readonly #limit: number;
   readonly #baseDelayMs: number;
@@ -28,12 +28,16 @@ export class Attempts {
     this.#baseDelayMs = options.baseDelayMs ?? DEFAULT_BASE_DELAY_MS;
   }
 
-  /** Says that it got somewhere: what failed before counts no more. */
+  /** Reports progress, which resets the number of failures. */
   progress(): void {
     this.#failures = 0;
   }
 
-  /** Returns when it is time to try again. @throws what failed, if that cannot help; ImageError Aborted */
+  /**
+   * Returns when it is time for the next attempt.
+   *
+   * @throws the error itself if a retry cannot help; ImageError Aborted
+   */
   async pauseAfter(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     throwIfAborted(signal);
     this.#failures += 1;
@@ -41,7 +45,7 @@ export class Attempts {
     const asked = error.retryAfterMs ?? 0;
     if (asked > MAX_RETRY_AFTER_MS) throw error;
     const doubled = Math.min(this.#baseDelayMs * 2 ** (this.#failures - 1), MAX_DELAY_MS);
-    // Not all who failed at once come back at once.
+    // Jitter, so that clients that failed together do not retry together.
     const delay = Math.max(asked, doubled * (0.5 + Math.random() / 2));
     try {
       await sleep(delay, undefined, signal === undefined ? {} : { signal });
@@ -51,7 +55,7 @@ export class Attempts {
   }
 }
 
-/** Does the work until it succeeds, or fails for good. */
+/** Repeats the work until it succeeds or fails permanently. */
 export async function retrying<T>(
   options: RetryOptions | undefined,
   signal: AbortSignal | undefined,

@@ -7,13 +7,12 @@ interface Flight<T> {
 }
 
 /**
- * Does the work for a key once, however many ask for it at the same time. The work is given up when the last of those
- * who wait has gone.
+ * Runs the work for a key once for all concurrent callers, like Go's singleflight. Aborts it when the last waiting
+ * caller aborts.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
-  /** @returns the result, and whether this call was the one that did the work */
   async run(key: string, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     throwIfAborted(signal);
     const running = this.#flights.get(key);
@@ -29,7 +28,7 @@ export class SingleFlight<T> {
           error.code !== "Aborted"
         )
           throw error;
-        // It failed for reasons of the one who started it (credentials, a connection): try with our own.
+        // The failure may be specific to the first caller (credentials, a connection): run this caller's work.
         return this.run(key, signal, work);
       }
     }
@@ -58,7 +57,7 @@ async function wait<T>(flight: Flight<T>, signal: AbortSignal | undefined): Prom
     flight.waiting -= 1;
     if (flight.waiting === 0) {
       flight.controller.abort();
-      // Who is told that it is over may rely on nothing being left behind.
+      // Callers rely on the work having stopped when this throws.
       await flight.result.catch(() => {});
     }
   }

@@ -3,9 +3,9 @@ import type { Platform } from "../image/platform.ts";
 import type { Image } from "../store/store.ts";
 import type { BuiltLayer } from "./build-layer.ts";
 
-/** What the image starts, over what its base says. */
+/** Runtime settings of an image, on top of its base's. */
 export interface BuildConfig {
-  /** Replaces the base's command as well, as a Dockerfile's ENTRYPOINT does. */
+  /** Also replaces the base's command, like ENTRYPOINT in a Dockerfile. */
   readonly entrypoint?: readonly string[] | undefined;
   readonly cmd?: readonly string[] | undefined;
   /** Added to the base's. */
@@ -16,10 +16,10 @@ export interface BuildConfig {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The time that everything in an image has, so that it can be reproduced. */
+/** A fixed time makes images reproducible. */
 export const CREATED = "1970-01-01T00:00:00Z";
 
-/** The image config file of layers on a base. */
+/** Creates the image config of layers on a base. */
 export function imageConfig(
   base: Image | undefined,
   built: readonly BuiltLayer[],
@@ -29,7 +29,7 @@ export function imageConfig(
   const from = base?.config.config ?? {};
   const env = Object.entries(config.env ?? {});
   const names = new Set(env.map(([name]) => name));
-  const kept = (from.Env ?? []).filter((entry) => !names.has(entry.slice(0, entry.indexOf("="))));
+  const inherited = (from.Env ?? []).filter((entry) => !names.has(entry.slice(0, entry.indexOf("="))));
   const labels = { ...from.Labels, ...config.labels };
   const { Cmd: baseCmd, ...fromWithoutCmd } = from;
   const cmd = config.cmd ?? (config.entrypoint === undefined ? baseCmd : undefined);
@@ -42,7 +42,9 @@ export function imageConfig(
     ...(variant !== undefined && { variant }),
     config: {
       ...fromWithoutCmd,
-      ...(env.length + kept.length > 0 && { Env: [...kept, ...env.map(([name, value]) => `${name}=${value}`)] }),
+      ...(env.length + inherited.length > 0 && {
+        Env: [...inherited, ...env.map(([name, value]) => `${name}=${value}`)],
+      }),
       ...(config.entrypoint !== undefined && { Entrypoint: config.entrypoint }),
       ...(cmd !== undefined && { Cmd: cmd }),
       ...(config.workdir !== undefined && { WorkingDir: config.workdir }),
@@ -57,7 +59,7 @@ export function imageConfig(
   };
 }
 
-/** By key: whoever gave them, and in what order, must not be seen in a digest. */
+/** Sorts by key, so that the digest does not depend on the caller's order. */
 export function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

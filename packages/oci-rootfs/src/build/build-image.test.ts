@@ -8,7 +8,7 @@ import { parsePlatform } from "../image/platform.ts";
 import { flatten } from "../store/flatten.ts";
 import { readImageFile, readImageManifest } from "../store/read-image.ts";
 import { openStore, type Store } from "../store/store.ts";
-import { type BuildOptions, buildImage, buildIndex, type ImageRecipe } from "./build-image.ts";
+import { type BuildOptions, buildImage, buildIndex, type ImageSpec } from "./build-image.ts";
 import type { BuildEntry } from "./build-layer.ts";
 
 let box: Sandbox;
@@ -180,14 +180,14 @@ describe("an index", () => {
   const AMD64 = parsePlatform("linux/amd64");
   const ARM64 = parsePlatform("linux/arm64");
   const code = { entries: [{ path: "fn", content: "code" }] };
-  const recipe = (platform: typeof AMD64, base: string): ImageRecipe => ({
+  const spec = (platform: typeof AMD64, base: string): ImageSpec => ({
     platform,
     layers: [{ entries: [{ path: "base", content: base }] }, code],
     config: { entrypoint: ["/fn"] },
   });
 
   test("has an image for each platform, each found by its own", async () => {
-    const built = await buildIndex({ store, name: "fn", images: [recipe(AMD64, "a"), recipe(ARM64, "b")] });
+    const built = await buildIndex({ store, name: "fn", images: [spec(AMD64, "a"), spec(ARM64, "b")] });
     expect(built.images.map(({ platform }) => platform)).toEqual([AMD64, ARM64]);
     for (const [i, platform] of [AMD64, ARM64].entries()) {
       const image = await store.image("fn", { platform });
@@ -201,7 +201,7 @@ describe("an index", () => {
   });
 
   test("shares the layers that its images share, and is the same from the same input, in a layout too", async () => {
-    const images = [recipe(AMD64, "a"), recipe(ARM64, "b")];
+    const images = [spec(AMD64, "a"), spec(ARM64, "b")];
     const name = `oci:${join(box.dir, "out")}:v1`;
     const first = await buildIndex({ store, name: "fn", images });
     expect((await buildIndex({ store, name, images })).digest).toBe(first.digest);
@@ -214,7 +214,7 @@ describe("an index", () => {
   });
 
   test("stands on the base of each platform", async () => {
-    await buildIndex({ store, name: "base", images: [recipe(AMD64, "a"), recipe(ARM64, "b")] });
+    await buildIndex({ store, name: "base", images: [spec(AMD64, "a"), spec(ARM64, "b")] });
     const images = await Promise.all(
       [AMD64, ARM64].map(async (platform) => ({
         base: await store.image("base", { platform }),
@@ -228,7 +228,7 @@ describe("an index", () => {
   });
 
   test("of two images for one platform, or of none, is not built", async () => {
-    const twice = buildIndex({ store, name: "fn", images: [recipe(AMD64, "a"), recipe(AMD64, "b")] });
+    const twice = buildIndex({ store, name: "fn", images: [spec(AMD64, "a"), spec(AMD64, "b")] });
     await expect(twice).rejects.toMatchObject({ code: "BuildFailed", image: "fn" });
     await expect(buildIndex({ store, name: "fn", images: [] })).rejects.toMatchObject({ code: "BuildFailed" });
     expect(store.list()).toEqual([]);

@@ -16,56 +16,56 @@ import { type BuildConfig, imageConfig, sorted } from "./build-config.ts";
 import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
 import { type BuildTarget, buildTarget, copyBlob } from "./build-target.ts";
 
-/** One image: layers on a base, and what it starts. */
-export interface ImageRecipe {
-  /** What the layers are put on. Default: nothing. */
+/** One image: layers on a base, and its config. */
+export interface ImageSpec {
+  /** Default: none. */
   readonly base?: Image | undefined;
   /** Bottom first. */
   readonly layers: readonly BuildLayer[];
-  /** A function is given the descriptors of `layers`, for labels that name them. */
+  /** A function receives the descriptors of `layers`, for labels that name them. */
   readonly config?: BuildConfig | ((layers: readonly Descriptor[]) => BuildConfig) | undefined;
-  /** Default: the base's, or this machine's. */
+  /** Default: the platform of the base, or of this machine. */
   readonly platform?: Platform | undefined;
-  /** On the manifest. */
+  /** Annotations of the manifest. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface BuildOptions extends ImageRecipe {
-  /** Holds the base, and the image unless it goes to a layout. */
+export interface BuildOptions extends ImageSpec {
+  /** Contains the base, and the new image unless `name` is a layout. */
   readonly store: Store;
-  /** A name for the local store, or `oci:DIR[:TAG]` to write an OCI layout (made, or added to). */
+  /** A name for the local store, or `oci:DIR[:TAG]` for a new or existing OCI layout. */
   readonly name: string;
 }
 
 export interface BuildIndexOptions extends Pick<BuildOptions, "store" | "name"> {
-  /** One per platform, in the order in which they are to be listed. Layers that several share are packed once. */
-  readonly images: readonly ImageRecipe[];
-  /** On the index. */
+  /** One per platform, in the order of the index. Shared layers are packed once. */
+  readonly images: readonly ImageSpec[];
+  /** Annotations of the index. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface BuiltImage {
-  /** As `Store.image` takes it. */
+  /** The name for `Store.image`. */
   readonly name: string;
-  /** Of the manifest. The same input gives the same digest. */
+  /** Digest of the manifest. The same input gives the same digest. */
   readonly digest: string;
-  /** All layers, those of the base included. */
+  /** All layers, including those of the base. */
   readonly layers: readonly Descriptor[];
 }
 
 export interface BuiltIndex {
-  /** As `Store.image` takes it. */
+  /** The name for `Store.image`. */
   readonly name: string;
-  /** Of the index. The same input gives the same digest. */
+  /** Digest of the index. The same input gives the same digest. */
   readonly digest: string;
   /** In the order of the index. */
   readonly images: readonly { readonly platform: Platform; readonly digest: string }[];
 }
 
 /**
- * Makes an image of files, without a daemon.
+ * Builds an image from files, without a daemon.
  *
- * @throws ImageError BuildFailed; NotFound where the store no longer holds a blob of the base
+ * @throws ImageError BuildFailed; NotFound if a blob of the base is no longer in the store
  */
 export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   try {
@@ -78,23 +78,22 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
 }
 
 /**
- * Makes one image per platform, and an index that names them all (image-spec, "OCI Image Index Specification").
+ * Builds one image per platform, and their index (OCI image-spec, "OCI Image Index Specification").
  *
- * @throws ImageError BuildFailed, also for two images of one platform; NotFound as `buildImage`
+ * @throws ImageError BuildFailed, also for two images of one platform; NotFound as for `buildImage`
  */
 export async function buildIndex(options: BuildIndexOptions): Promise<BuiltIndex> {
   const { store, name, images, annotations } = options;
   try {
     const target = buildTarget(store, name);
-    if (images.length === 0) throw new ImageError("BuildFailed", "an index of no images: nothing to build");
+    if (images.length === 0) throw new ImageError("BuildFailed", "the index has no images: nothing to build");
     const packed = new Map<BuildLayer, BuiltLayer>();
     const manifests: (Descriptor & { readonly platform: Platform })[] = [];
     const platforms = new Set<string>();
-    for (const recipe of images) {
-      const { descriptor } = await writeImage(store, target, recipe, packed);
+    for (const spec of images) {
+      const { descriptor } = await writeImage(store, target, spec, packed);
       const platform = printPlatform(descriptor.platform);
-      // Who asks for that platform would get either of them.
-      if (platforms.has(platform)) throw new ImageError("BuildFailed", `there are two images for ${platform}`);
+      if (platforms.has(platform)) throw new ImageError("BuildFailed", `two images have the platform ${platform}`);
       platforms.add(platform);
       manifests.push(descriptor);
     }
@@ -112,29 +111,29 @@ export async function buildIndex(options: BuildIndexOptions): Promise<BuiltIndex
   }
 }
 
-/** Writes an image's blobs and its manifest, which has no name yet. */
+/** Writes an image's blobs and its manifest, without a name. */
 async function writeImage(
   store: Store,
   target: BuildTarget,
-  recipe: ImageRecipe,
+  spec: ImageSpec,
   packed: Map<BuildLayer, BuiltLayer>,
 ): Promise<{ descriptor: Descriptor & { readonly platform: Platform }; layers: readonly Descriptor[] }> {
-  const { base, layers, annotations } = recipe;
+  const { base, layers, annotations } = spec;
   const inherited = base === undefined ? undefined : readImageManifest(store, base);
   if (layers.length === 0 && inherited === undefined)
     throw new ImageError("BuildFailed", "no layers and no base: nothing to build");
-  const platform = recipe.platform ?? platformOf(base) ?? hostPlatform();
+  const platform = spec.platform ?? platformOf(base) ?? hostPlatform();
   const built: BuiltLayer[] = [];
   for (const [i, layer] of layers.entries()) {
     const isBottom = inherited === undefined && i === 0;
-    // As the bottom of an image a layer has other entries than on top of one.
+    // A bottom layer has other entries than the same layer on a base.
     const known = isBottom ? undefined : packed.get(layer);
     const made = known ?? (await packLayer(target, layer, isBottom, i));
     if (!isBottom) packed.set(layer, made);
     built.push(made);
   }
   const own = built.map(({ descriptor }) => descriptor);
-  const config = typeof recipe.config === "function" ? recipe.config(own) : (recipe.config ?? {});
+  const config = typeof spec.config === "function" ? spec.config(own) : (spec.config ?? {});
   const all = [...inheritedLayers(store, target, inherited), ...own];
   const configBytes = Buffer.from(JSON.stringify(imageConfig(base, built, config, platform)));
   const configDescriptor = { mediaType: OCI_CONFIG, digest: digestOf(configBytes), size: configBytes.length };
@@ -181,7 +180,7 @@ function platformOf(base: Image | undefined): Platform | undefined {
   return { os, architecture, ...(variant && { variant }) };
 }
 
-/** Docker's layers are the same archives under another name. */
+/** Docker's layers have the same content under other media types. */
 function asOci(layer: Descriptor): Descriptor {
   const { mediaType } = layer;
   if (!mediaType.startsWith("application/vnd.docker.")) return layer;

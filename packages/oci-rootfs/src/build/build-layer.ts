@@ -8,15 +8,15 @@ import type { Descriptor } from "../image/manifest.ts";
 import { OCI_LAYER, OCI_LAYER_GZIP } from "../image/media-types.ts";
 import { layerGzip, PackedBytes } from "../layer/gzip-layer.ts";
 
-/** One file of a layer to be built. Times, owners and order are ours, so that the same files give the same digest. */
+/** One file of a layer to build. Times, owners and order are fixed, so that the same files give the same digest. */
 export type BuildEntry = {
-  /** Where it goes in the image; a leading slash does not matter. */
+  /** The path in the image, with or without a leading slash. */
   readonly path: string;
   /** Permission bits. Default 0644, for directories 0755. */
   readonly mode?: number | undefined;
 } & (
   | { readonly content: Uint8Array | string }
-  /** A file on disk; its own mode is not looked at. */
+  /** A file on disk, whose mode is ignored. */
   | { readonly source: string }
   /** Target of a symbolic link. */
   | { readonly link: string }
@@ -25,9 +25,9 @@ export type BuildEntry = {
 
 export interface BuildLayer {
   readonly entries: readonly BuildEntry[];
-  /** On the layer's descriptor, such as `io.crossplane.xpkg: base`. */
+  /** Annotations of the layer's descriptor, such as `io.crossplane.xpkg: base`. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** Default gzip. `none` is quicker to build and unpack where the image is not to travel. */
+  /** Default gzip. `none` is faster to build and unpack for an image that stays on this machine. */
   readonly compression?: "gzip" | "none" | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface BuiltLayer {
   readonly diffId: string;
 }
 
-/** What reproduces an image later must not depend on when it was built. */
+/** A fixed time makes images reproducible. */
 const EPOCH = new Date(0);
 
 const MAX_MODE = 0o1777;
@@ -44,8 +44,8 @@ const MAX_MODE = 0o1777;
 /**
  * Writes a layer to a file.
  *
- * @param bottom whether nothing lies below: then directories that paths only imply get entries of their own. Above
- *   other layers they must not, as `lib/` would replace a lower layer's link `lib -> usr/lib`.
+ * @param bottom whether there is no lower layer. Then the directories that paths imply get entries. Above other
+ *   layers an entry `lib/` would replace a lower link `lib -> usr/lib`.
  * @throws ImageError BuildFailed
  */
 export async function buildLayer(layer: BuildLayer, path: string, bottom: boolean): Promise<BuiltLayer> {
@@ -88,7 +88,7 @@ async function addEntries(archive: Pack, entries: readonly BuildEntry[]): Promis
 function addEntry(archive: Pack, entry: BuildEntry): Promise<void> {
   const common = { name: entry.path, mtime: EPOCH, uid: 0, gid: 0, uname: "", gname: "" };
   return new Promise((resolve, reject) => {
-    // An archive that has failed calls nobody back.
+    // tar-stream does not call back after a failure.
     const failed = (): void => reject(new ImageError("BuildFailed", "the archive could not be written"));
     archive.once("close", failed);
     const done = (error?: Error | null): void => {
@@ -110,7 +110,7 @@ function addEntry(archive: Pack, entry: BuildEntry): Promise<void> {
       const stats = statSync(entry.source);
       if (!stats.isFile())
         throw new ImageError("BuildFailed", `${entry.source} is not a regular file`, { entry: entry.path });
-      // A file that grows or shrinks meanwhile makes the archive fail.
+      // The archive fails if the file's size changes.
       const sink = archive.entry({ ...common, type: "file", mode: entry.mode ?? 0o644, size: stats.size }, done);
       pipeline(createReadStream(entry.source), sink as unknown as NodeJS.WritableStream).catch(reject);
     }
@@ -124,11 +124,11 @@ function sortEntries(entries: readonly BuildEntry[], bottom: boolean): BuildEntr
     const path = parts.join("/");
     const wrong = check(entry, parts);
     if (wrong !== undefined) throw new ImageError("BuildFailed", wrong, { entry: entry.path });
-    if (byPath.has(path)) throw new ImageError("BuildFailed", "there are two files of this name", { entry: path });
+    if (byPath.has(path)) throw new ImageError("BuildFailed", "the layer has two files of this name", { entry: path });
     byPath.set(path, { ...entry, path });
   }
   if (bottom) {
-    // Those that are added meanwhile have their parents added with them.
+    // The loop also adds all parents of an added path, so the keys are copied first.
     for (const path of Array.from(byPath.keys())) {
       for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
         const parent = path.slice(0, at);
@@ -136,7 +136,7 @@ function sortEntries(entries: readonly BuildEntry[], bottom: boolean): BuildEntr
       }
     }
   }
-  // By bytes, not by a locale.
+  // Compares bytes, because the order must not depend on a locale.
   return [...byPath.values()].sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
 }
 
@@ -144,9 +144,9 @@ function check(entry: BuildEntry, parts: readonly string[]): string | undefined 
   if (parts.length === 0) return "a path must name a file in the image";
   if (parts.includes("..")) return "a path must not lead out of the image";
   if (parts.some((part) => part.startsWith(".wh."))) return "a name that begins with .wh. would delete a file";
-  if (entry.path.includes("\0")) return "a path must not hold a NUL byte";
+  if (entry.path.includes("\0")) return "a path must not contain a NUL byte";
   const { mode } = entry;
   if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MAX_MODE))
-    return `mode ${mode} is not one of permission bits`;
+    return `mode ${mode} is invalid: expected permission bits, at most 0o1777`;
   return undefined;
 }

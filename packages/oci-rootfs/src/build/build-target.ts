@@ -5,24 +5,24 @@ import type { Descriptor } from "../image/manifest.ts";
 import { layoutWriter } from "../store/layout.ts";
 import { internalsOf, type Store } from "../store/store.ts";
 
-/** Where the pieces of a built image go. */
+/** The destination of a built image. */
 export interface BuildTarget {
   has(digest: string): boolean;
-  /** A path for a blob that is being written. */
+  /** Returns a path for a blob that is being written. */
   temporary(): string;
   commit(temporary: string, digest: string): void;
   write(digest: string, bytes: Uint8Array): void;
   discard(temporary: string): void;
-  /** @returns the name under which the image is found */
+  /** Sets the name. @returns the full name of the image */
   finish(top: Descriptor): string;
 }
 
-/** The target that a name means: an OCI layout for `oci:DIR[:TAG]`, else the store. */
+/** An OCI layout for `oci:DIR[:TAG]`, else the store. */
 export function buildTarget(store: Store, name: string): BuildTarget {
   return isLayoutName(name) ? layoutTarget(name) : storeTarget(store, name);
 }
 
-/** Brings a layer of the base to the target. @throws ImageError NotFound where the store no longer holds it */
+/** Copies a layer of the base to the target. @throws ImageError NotFound if it is no longer in the store */
 export function copyBlob(store: Store, target: BuildTarget, blob: Descriptor): void {
   if (target.has(blob.digest)) return;
   const { layers, directory } = internalsOf(store);
@@ -55,7 +55,7 @@ function storeTarget(store: Store, name: string): BuildTarget {
   const { directory, images, names } = internalsOf(store);
   const [storedName] = storeNames(parseReference(name));
   return {
-    // Only the base is asked for, and that is where it comes from.
+    // Called only for layers of the base, which are in the store.
     has: () => true,
     temporary: () => directory.temporary(),
     commit: (temporary, digest) => void directory.commit(temporary, directory.blobPath(digest)),

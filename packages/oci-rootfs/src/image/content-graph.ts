@@ -17,31 +17,31 @@ import {
 import { IMAGE_MANIFEST_TYPES, INDEX_TYPES } from "./media-types.ts";
 import type { Platform } from "./platform.ts";
 
-/** A manifest as it is to be copied: byte for byte. */
+/** A manifest to copy, byte for byte. */
 export interface CopiedManifest {
   readonly descriptor: Pick<Descriptor, "mediaType" | "digest" | "size">;
   readonly bytes: Uint8Array;
-  /** Config and layers, of whatever media type: an index may hold signatures and attestations too. */
+  /** Config and layers of any media type, because an index may also contain signatures and attestations. */
   readonly blobs: readonly Descriptor[];
 }
 
-/** All that a name stands for. */
+/** An image, or all images of an index. */
 export interface ContentGraph {
-  /** Of the index, or of the only manifest. */
+  /** The index, or the only manifest. */
   readonly top: Pick<Descriptor, "mediaType" | "digest" | "size">;
-  /** To be written in this order: what refers comes after what it refers to. */
+  /** In the order to write them: a manifest follows everything that it references. */
   readonly manifests: readonly CopiedManifest[];
 }
 
-/** All manifests of one index, which are held in memory. The largest official images have some 100 KiB of them. */
+/** All manifests of one index, which stay in memory. Those of the largest official images take about 100 KiB. */
 const MAX_ALL_MANIFESTS_BYTES = 64 * 1024 * 1024;
-/** Layers that may only be had from where they were made (image-spec, "Non-Distributable Layers"). */
+/** Layers that only their vendor may distribute (OCI image-spec, "Non-Distributable Layers"). */
 const FOREIGN_LAYER = /nondistributable|\.foreign\./;
 
 /**
- * Reads the manifests of an image, or of all images of an index; an index within an index is refused.
+ * Reads the manifests of an image, or of all images of an index. Rejects an index within an index.
  *
- * @param platform only the image for this one
+ * @param platform reads only the image for this platform
  * @throws ImageError
  */
 export async function readContentGraph(
@@ -62,7 +62,7 @@ export async function readContentGraph(
     if (manifests.has(child.digest)) continue;
     total += child.size;
     if (child.size > MAX_MANIFEST_BYTES || total > MAX_ALL_MANIFESTS_BYTES)
-      throw new ImageError("TooLarge", "the index' manifests are too large", { digest: child.digest });
+      throw new ImageError("TooLarge", "the manifests of the index are too large", { digest: child.digest });
     const { bytes } = await source.manifest({ digest: child.digest }, signal);
     if (bytes.length !== child.size)
       throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${child.size}`, {
@@ -79,7 +79,7 @@ export async function readContentGraph(
   return { top: descriptor, manifests: [...manifests.values(), { descriptor, bytes: top.bytes, blobs: [] }] };
 }
 
-/** The platforms of an index whose manifests are at hand. */
+/** The platforms of an index whose manifests exist, and whether some are missing. */
 export function availablePlatforms(
   bytes: Uint8Array,
   mediaType: string | undefined,

@@ -1,23 +1,23 @@
 import type { Descriptor } from "./manifest.ts";
 
-/** Where images come from: a registry, or a layout on disk. What comes is not trusted: callers verify it. */
+/** A source of images: a registry, a layout or a store. Its content is untrusted, so callers verify it. */
 export interface ImageSource {
   /**
-   * Manifest or index by tag or digest.
+   * Returns a manifest or index by tag or digest.
    *
    * @throws ImageError NotFound, Unauthorized, RegistryUnavailable, TooLarge
    */
   manifest(selector: { tag: string } | { digest: string }, signal: AbortSignal | undefined): Promise<SourceManifest>;
-  /** Bytes of a config or layer. */
+  /** Returns the bytes of a config or layer. */
   blob(descriptor: Descriptor, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
-  /** Lets connections go. Transfers under way end by themselves. */
+  /** Closes connections once the transfers in progress have ended. */
   close(): Promise<void>;
 }
 
 export interface SourceManifest {
   readonly bytes: Uint8Array;
-  /** As the source labels it. */
+  /** The source's label, which is often missing or wrong. */
   readonly mediaType?: string;
-  /** The digest, computed from the bytes. */
+  /** Computed from the bytes. */
   readonly digest: string;
 }

@@ -1,30 +1,30 @@
 import type { Descriptor } from "./manifest.ts";
 
-/** A blob to be written. */
+/** A blob to write. */
 export interface BlobWrite {
   readonly descriptor: Descriptor;
-  /** Opens the content; perhaps more than once. The target verifies it. */
+  /** Opens the content, once for each attempt. The target verifies it. */
   readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** Bytes so far. */
+  /** Receives the number of bytes written so far. */
   readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** Where images are copied to: a registry, a layout, a store. */
+/** The destination of a copy: a registry, a layout or a store. */
 export interface ImageTarget {
-  /** The full name of the image there. */
+  /** The full name of the copy. */
   readonly name: string;
-  /** Whether the manifest is there, and all that it is made of. */
+  /** Whether the target has the manifest and everything that it references. */
   hasManifest(descriptor: Pick<Descriptor, "mediaType" | "digest">, signal: AbortSignal): Promise<boolean>;
-  /** Writes a blob, unless it is there. */
+  /** Writes a blob unless the target has it. */
   blob(write: BlobWrite): Promise<"present" | "mounted" | "written">;
-  /** Writes a manifest; what it is made of is there. */
+  /** Writes a manifest whose content the target has. */
   manifest(
     descriptor: Pick<Descriptor, "mediaType" | "digest" | "size">,
     bytes: Uint8Array,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Writes the last manifest, which all others and the name stand on. */
+  /** Writes the top manifest, and sets the name. */
   finish(
     descriptor: Pick<Descriptor, "mediaType" | "digest" | "size">,
     bytes: Uint8Array,

@@ -11,7 +11,7 @@ import {
 } from "./media-types.ts";
 import { type Platform, printPlatform, satisfies } from "./platform.ts";
 
-/** Content by digest (OCI image-spec, "OCI Content Descriptors"). */
+/** A reference to content (OCI image-spec, "OCI Content Descriptors"). */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -35,7 +35,10 @@ export interface ImageIndex {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The image config file (OCI image-spec, "OCI Image Configuration"). Only fields that we read are checked. */
+/**
+ * The image config (OCI image-spec, "OCI Image Configuration"). Only the fields that this package reads are
+ * validated.
+ */
 export interface ImageConfig {
   readonly architecture?: string;
   readonly os?: string;
@@ -64,22 +67,22 @@ export interface HistoryEntry {
   readonly empty_layer?: boolean;
 }
 
-/** Manifests and indexes: the limit that the distribution specification recommends and registries enforce. */
+/** For manifests and indexes. The OCI distribution specification recommends this limit, and registries enforce it. */
 export const MAX_MANIFEST_BYTES: number = 4 * 1024 * 1024;
-/** Image configs hold the history of each layer; the largest seen in the field are some 100 KiB. */
+/** Image configs include the history of each layer; the largest observed ones have about 100 KiB. */
 export const MAX_CONFIG_BYTES: number = 4 * 1024 * 1024;
-/** Docker stops at 127 and overlayfs at 500. */
+/** Docker allows 127 and overlayfs 500. */
 export const MAX_LAYERS = 256;
-/** One compressed layer; registries stop at 10 GiB or earlier. */
+/** For one compressed layer; registries allow 10 GiB or less. */
 export const MAX_BLOB_BYTES: number = 32 * 1024 ** 3;
-/** Platforms of one index; the largest official ones have some 30, with as many attestations. */
+/** The largest official indexes have about 30 platforms, and as many attestations. */
 const MAX_INDEX_ENTRIES = 1024;
 
-/** Reads what a registry or layout gave for a name: an image's manifest or an index of several. */
+/** Parses an image's manifest, or an index of several. @throws ImageError InvalidManifest, Unsupported, TooLarge */
 export function parseManifestOrIndex(bytes: Uint8Array, contentType?: string): Manifest | ImageIndex {
   const fields = parseObject(bytes, "manifest");
   const mediaType = declaredType(fields, contentType);
-  // One document that is both would be read as one by us and as the other by the next tool (CVE-2021-41190).
+  // Two tools could read a document that is both in different ways (CVE-2021-41190).
   if (fields["layers"] !== undefined && fields["manifests"] !== undefined)
     throw invalid("manifest has layers and manifests");
   if (INDEX_TYPES.has(mediaType)) return parseIndex(fields, mediaType);
@@ -94,9 +97,9 @@ export function isIndex(document: Manifest | ImageIndex): document is ImageIndex
   return INDEX_TYPES.has(document.mediaType);
 }
 
-/** @throws ImageError WrongPlatform, saying which platforms there are */
+/** @throws ImageError WrongPlatform, which names the available platforms */
 export function chooseManifest(index: ImageIndex, wanted: Platform): Descriptor {
-  // An index inside an index could go on for ever: one level is all that images use.
+  // Nested indexes could form a chain without end. Images use one level.
   const images = index.manifests.filter((entry) => IMAGE_MANIFEST_TYPES.has(entry.mediaType));
   const fitting = images.filter((entry) => entry.platform !== undefined && satisfies(entry.platform, wanted));
   const exact = fitting.find((entry) => entry.platform?.variant === wanted.variant);
@@ -109,7 +112,7 @@ export function chooseManifest(index: ImageIndex, wanted: Platform): Descriptor 
   );
 }
 
-/** @throws ImageError WrongPlatform if the config says that the image is for another one */
+/** @throws ImageError WrongPlatform if the config names another platform */
 export function checkPlatform(config: ImageConfig, wanted: Platform): void {
   const { os, architecture, variant } = config;
   if (!os || !architecture) return;
@@ -123,7 +126,7 @@ function wrongPlatform(wanted: Platform, offered: readonly Platform[]): ImageErr
   return new ImageError("WrongPlatform", `no image for ${printPlatform(wanted)}; there is: ${list}`);
 }
 
-/** Reads and checks an image config. @throws ImageError InvalidConfig, TooLarge */
+/** Parses and validates an image config. @throws ImageError InvalidManifest */
 export function parseConfig(bytes: Uint8Array, layers: number): ImageConfig {
   const fields = parseObject(bytes, "image config");
   for (const name of ["architecture", "os", "variant"]) optional(fields, name, isString, "a string");
@@ -174,12 +177,12 @@ function parseIndex(fields: Fields, mediaType: string): ImageIndex {
   };
 }
 
-/** Reads a layout's `index.json`, which needs no media type. */
+/** Parses a layout's `index.json`, where the media type is optional. */
 export function parseLayoutIndex(bytes: Uint8Array): ImageIndex {
   return parseIndex(parseObject(bytes, "index.json"), OCI_INDEX);
 }
 
-/** Reads a descriptor of any media type. */
+/** Parses a descriptor of any media type. */
 export function parseDescriptor(value: unknown, what: string): Descriptor {
   if (!isObject(value)) throw invalid(`${what} is not a descriptor`);
   const { mediaType, digest, size, platform } = value;
@@ -208,7 +211,7 @@ function annotationsOf(fields: Fields): { annotations?: Record<string, string> }
   return { annotations };
 }
 
-/** The document's own type comes first, as the specification asks; old tools leave it out. */
+/** The document's `mediaType` takes precedence, as the specification requires. Old tools omit it. */
 export function declaredType(fields: Fields, contentType: string | undefined): string {
   if (isString(fields["mediaType"])) return fields["mediaType"];
   const header = contentType?.split(";")[0]?.trim().toLowerCase();
@@ -217,7 +220,7 @@ export function declaredType(fields: Fields, contentType: string | undefined): s
   return fields["manifests"] === undefined ? OCI_MANIFEST : OCI_INDEX;
 }
 
-/** Reads a JSON object. @throws ImageError InvalidManifest */
+/** Parses a JSON object. @throws ImageError InvalidManifest */
 export function parseObject(bytes: Uint8Array, what: string): Fields {
   let value: unknown;
   try {

@@ -9,14 +9,14 @@ export const DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v
 export const DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
 export const DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json";
 
-/** What we ask a registry for; anything else it has, we could not read. */
+/** The `Accept` header of manifest requests. */
 export const MANIFEST_TYPES: readonly string[] = [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];
 
 export const INDEX_TYPES: ReadonlySet<string> = new Set([OCI_INDEX, DOCKER_INDEX]);
 export const IMAGE_MANIFEST_TYPES: ReadonlySet<string> = new Set([OCI_MANIFEST, DOCKER_MANIFEST]);
 export const CONFIG_TYPES: ReadonlySet<string> = new Set([OCI_CONFIG, DOCKER_CONFIG]);
 
-/** Layers are told apart by their first bytes, as registries mislabel them; an unknown type is still refused. */
+/** Their first bytes identify the compression, because registries mislabel layers. Unknown types are still rejected. */
 export const LAYER_TYPES: ReadonlySet<string> = new Set([
   OCI_LAYER,
   OCI_LAYER_GZIP,

@@ -1,4 +1,4 @@
-/** What an image is for, in the words of the image specification (Go's GOOS and GOARCH). */
+/** The platform of an image, with the names of the OCI image specification (Go's GOOS and GOARCH). */
 export interface Platform {
   readonly os: string;
   readonly architecture: string;
@@ -16,12 +16,12 @@ const ARCHITECTURES: Readonly<Record<string, Omit<Platform, "os">>> = {
   s390x: { architecture: "s390x" },
 };
 
-/** Linux on this machine's processor: functions run in Linux containers, whatever this program runs on. */
+/** Linux on this machine's processor, because images run in Linux containers. */
 export function hostPlatform(): Platform {
   return { os: "linux", ...(ARCHITECTURES[process.arch] ?? { architecture: process.arch }) };
 }
 
-/** Reads `linux/amd64`, `linux/arm/v7`. */
+/** Parses `linux/amd64` or `linux/arm/v7`. */
 export function parsePlatform(text: string): Platform {
   const [os = "", architecture = "", variant] = text.split("/");
   return { os, architecture, ...(variant !== undefined && { variant }) };
@@ -32,11 +32,11 @@ export function printPlatform(platform: Platform): string {
   return `${os}/${architecture}${variant === undefined ? "" : `/${variant}`}`;
 }
 
-/** Whether an image for `offered` may serve `wanted`; a variant that either side leaves out does not matter. */
+/** Whether an image for `offered` runs on `wanted`. A variant that either side omits does not matter. */
 export function satisfies(offered: Platform, wanted: Platform): boolean {
   if (offered.os !== wanted.os || offered.architecture !== wanted.architecture) return false;
   if (offered.variant === wanted.variant || offered.variant === undefined || wanted.variant === undefined) return true;
-  // amd64/v1 and arm64/v8 are what the plain names mean; arm code of a lower version runs on a higher one.
+  // Code for a lower version of arm runs on a higher one.
   if (wanted.architecture === "arm") return Number(offered.variant.slice(1)) <= Number(wanted.variant.slice(1));
   return false;
 }

@@ -1,7 +1,7 @@
 import { ImageError } from "../base/errors.ts";
 import { hasherFor } from "./digest.ts";
 
-/** What content must be. */
+/** Digest and size that content must have. */
 export interface Expected {
   readonly digest: string;
   /** Bytes. */
@@ -9,8 +9,8 @@ export interface Expected {
 }
 
 /**
- * Passes chunks on and, before it ends, has made sure that together they are what was expected: no byte beyond the
- * size is passed on, and a consumer that sees the end has seen the right content.
+ * Passes chunks on and verifies size and digest before it ends. No byte beyond the size is passed on, and a consumer
+ * that reads to the end has read the right content.
  *
  * @throws ImageError SizeMismatch, DigestMismatch
  */
@@ -24,18 +24,18 @@ export async function* verifiedBytes(
   for await (const chunk of source) {
     received += chunk.length;
     if (received > size)
-      throw new ImageError("SizeMismatch", `longer than the ${size} bytes that its descriptor says`, { digest });
+      throw new ImageError("SizeMismatch", `longer than the ${size} bytes of its descriptor`, { digest });
     hasher.hash.update(chunk);
     yield chunk;
   }
-  // A transfer that was cut short may well succeed the next time.
+  // The next attempt of a truncated transfer may succeed.
   if (received < size)
     throw new ImageError("SizeMismatch", `${received} bytes instead of ${size}`, { digest, retryable: true });
   if (!hasher.matches())
     throw new ImageError("DigestMismatch", `the content's digest is ${hasher.actual()}`, { digest });
 }
 
-/** Reads content that fits in memory. `limit` is the caller's reason to refuse more, whatever the size says. */
+/** Reads verified content into memory. @throws ImageError TooLarge if its size exceeds `limit` */
 export async function readVerified(
   source: AsyncIterable<Uint8Array>,
   expected: Expected,

@@ -1,16 +1,16 @@
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./entry-path.ts";
 
-/** Bytes that come out of the decompressor at once: each time costs a way to another thread and back. */
+/** Output chunk of the decompressor. Each chunk costs a round trip to a thread of libuv's pool. */
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Unpacks gzip, zstd or plain content, whichever its first bytes say: registries and old tools label layers wrongly,
- * and the digest of what comes out is checked by the caller.
+ * Decompresses gzip, zstd or plain content. The first bytes identify the format, because registries and old tools label
+ * layers wrongly. The caller verifies the digest of the result.
  *
- * @param source - may use one buffer for all its chunks
- * @param options - `reuse`: the memory of a chunk is given back when the next one is asked for; nothing may still read it then
- * @returns chunks that are good until the next one is asked for
+ * @param source may reuse one buffer for all its chunks
+ * @param options `reuse`: frees the memory of a chunk when the next one is requested, when nothing may read it any more
+ * @returns chunks that are valid until the next one is requested
  */
 export async function* decompressed(
   source: AsyncIterable<Uint8Array>,
@@ -37,7 +37,7 @@ export async function* decompressed(
     yield* rest();
     return;
   }
-  // Not a pipeline, which reads ahead: a chunk is only good until the next one is asked for.
+  // A pipeline would read ahead, but a chunk is valid only until the next one is requested.
   const feed = async (): Promise<void> => {
     for await (const chunk of rest()) {
       await new Promise<void>((resolve, reject) => {
@@ -46,7 +46,7 @@ export async function* decompressed(
     }
     decoder.end();
   };
-  // Errors of either side arrive through the decoder, whose iterator throws them.
+  // The decoder's iterator throws the errors of both sides.
   feed().catch((error: unknown) => decoder.destroy(error as Error));
   try {
     for await (const chunk of decoder) {
@@ -58,11 +58,11 @@ export async function* decompressed(
   }
 }
 
-/** Gives the memory back at once: a collector sees a few words of each buffer, and would let many megabytes lie about. */
+/** Frees the memory immediately: V8 accounts only for a buffer's small handle, and would collect megabytes too late. */
 function free({ buffer, byteOffset, byteLength }: Uint8Array): void {
-  // The decompressor fills a buffer in parts, and goes on to another only when this one is full.
+  // The decompressor fills one buffer in several parts before it allocates the next.
   const isFull = byteOffset + byteLength === CHUNK_BYTES;
-  // One of another size is no buffer of its own, but a part of what all buffers of the process share.
+  // A buffer of another size is a slice of Node's shared pool.
   if (isFull && buffer.byteLength === CHUNK_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
@@ -72,7 +72,7 @@ function decoderFor(
   if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return createGunzip({ chunkSize: CHUNK_BYTES });
   if (head.length < 4) return undefined;
   const magic = head.readUInt32LE(0);
-  // A zstd frame, or one to skip (RFC 8878, section 3.1).
+  // A zstd frame or a skippable frame (RFC 8878, section 3.1).
   const zstd = magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
   return zstd ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
 }

@@ -2,8 +2,8 @@ import { ImageError } from "../base/errors.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 
 /**
- * Paths inside a layer are byte strings, not text. Inside this package they are JavaScript strings with one character
- * per byte ("binary" strings), so that a name that is not UTF-8 keeps its bytes and two such names stay distinct.
+ * A path inside a layer, which is bytes and not text. It is a JavaScript string with one character per byte
+ * ("latin1"), so that names that are not UTF-8 stay distinct.
  */
 export type BytePath = string;
 
@@ -11,12 +11,12 @@ export function toBytePath(text: string): BytePath {
   return isAscii(text) ? text : Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** For messages. */
+/** Decodes a path for messages. */
 export function fromBytePath(path: BytePath): string {
   return isAscii(path) ? path : Buffer.from(path, "latin1").toString("utf8");
 }
 
-/** What node:fs takes: a string where that is the same, else the bytes. */
+/** The path for node:fs: a string if it is ASCII, else bytes. */
 export function systemPath(directory: string, path: BytePath): string | Buffer {
   if (path === "") return directory;
   if (isAscii(path)) return `${directory}/${path}`;
@@ -24,14 +24,14 @@ export function systemPath(directory: string, path: BytePath): string | Buffer {
 }
 
 function isAscii(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- the range of ASCII is what is meant
+  // oxlint-disable-next-line no-control-regex -- the range is ASCII
   return !/[^\x00-\x7f]/.test(text);
 }
 
 /**
- * Takes an entry's path apart. A leading slash means the layer's root, as every tool has it.
+ * Splits an entry's path into components. A leading slash means the layer's root, as in all tools.
  *
- * @throws ImageError UnsafeLayer for `..`, NUL, or beyond the limits
+ * @throws ImageError UnsafeLayer for `..`, NUL, or a path that exceeds the limits
  */
 export function splitEntryPath(path: BytePath, limits: LayerLimits): string[] {
   if (path.length > limits.maxPathBytes) throw unsafe(`path of ${path.length} bytes, more than ${limits.maxPathBytes}`);

@@ -4,16 +4,19 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip, type Gzip } from "node:zlib";
 
-/** Byte 9 of a gzip member names the system that wrote it (RFC 1952): "unknown", wherever we run. */
+/**
+ * Byte 9 of a gzip member identifies the operating system (RFC 1952). "Unknown" gives the same digest on each of
+ * them.
+ */
 const GZIP_OS_BYTE = 9;
 const GZIP_OS_UNKNOWN = 255;
 
-/** A compressor whose output depends on its input only. Level and memory are fixed: another value would be another digest. */
+/** A compressor whose output depends only on its input. Another level or memLevel would change the digest. */
 export function layerGzip(): Gzip {
   return createGzip({ level: 6, memLevel: 9 });
 }
 
-/** Hashes what passes, and takes the system out of a gzip header. Read `digest` and `size` when all has passed. */
+/** Hashes a stream and normalises its gzip header. `digest` and `size` are final after the end of the stream. */
 export class PackedBytes extends Transform {
   readonly #hash = createHash("sha256");
   readonly #gzip: boolean;
@@ -36,7 +39,7 @@ export class PackedBytes extends Transform {
   }
 }
 
-/** Compresses a layer's archive into a new file. */
+/** Compresses a layer's tar archive into a new file. */
 export async function gzipLayer(
   archive: AsyncIterable<Uint8Array>,
   path: string,

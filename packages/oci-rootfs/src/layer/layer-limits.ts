@@ -1,15 +1,17 @@
-/** How much a layer, or an image of several, may ask for. Each default is beyond every honest image that we know of. */
+/** Limits of one layer, or of all layers of an image. Every known legitimate image is within the defaults. */
 export interface LayerLimits {
-  /** Bytes of the unpacked archive. Default 32 GiB: machine-learning layers reach 10. */
+  /** Bytes of the unpacked archive. Default 32 GiB: machine-learning layers reach 10 GiB. */
   maxBytes: number;
   /**
-   * Unpacked bytes per packed byte, once more than `ratioGraceBytes` are unpacked. Default 256: text reaches 20,
-   * gzip at most 1,032 (a bomb).
+   * Unpacked bytes per packed byte, once more than `ratioGraceBytes` are unpacked. Default 256: text reaches 20, and a
+   * gzip bomb 1,032.
    */
   maxRatio: number;
-  /** Below this no ratio is too high: preallocated files of zeros are honest. Default 256 MiB. */
+  /** The ratio is not limited below this size, because preallocated files of zeros are legitimate. Default 256 MiB. */
   ratioGraceBytes: number;
-  /** Files, directories and links, those that paths merely imply included. Default 500,000: the kernel's inodes are not ours. */
+  /**
+   * Files, directories and links, including directories that paths imply. Default 500,000, to bound the inodes used.
+   */
   maxEntries: number;
   /** Components of a path. Default 256; a path also must fit the kernel's PATH_MAX with the store before it. */
   maxDepth: number;
@@ -19,7 +21,7 @@ export interface LayerLimits {
   maxNameBytes: number;
   /** Layers of an image. Default 256: Docker makes 127 at most, and overlayfs takes 500. */
   maxLayers: number;
-  /** Entries of all layers of an image together. Default 2,000,000: what is cheap once is not for each of 256 layers. */
+  /** Entries of all layers of an image together. Default 2,000,000. */
   maxImageEntries: number;
   /** Unpacked bytes of all layers of an image together. Default 128 GiB. */
   maxImageBytes: number;
@@ -38,11 +40,11 @@ export const DEFAULT_LAYER_LIMITS: Readonly<LayerLimits> = {
   maxImageBytes: 128 * 1024 ** 3,
 };
 
-/** Symbolic links followed while one path is resolved, as in the kernel (path_resolution(7)). */
+/** Symbolic links to follow while resolving one path, as in the kernel (path_resolution(7)). */
 export const MAX_LINKS_FOLLOWED = 40;
 
 /**
- * Names looked at while one path is resolved. Links can make a path of two names lead over 80,000, once for each of
- * 500,000 entries; an honest one is not four times as long as the longest path.
+ * Names to look up while resolving one path. Symbolic links can expand a path of two names to 80,000, for each of
+ * 500,000 entries.
  */
 export const MAX_STEPS_PER_PATH = 1024;

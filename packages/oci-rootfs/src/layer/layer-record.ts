@@ -2,30 +2,32 @@ import type { BytePath } from "./entry-path.ts";
 import type { LowerTree } from "./layer-tree.ts";
 
 /**
- * What is kept beside an unpacked layer: whatever decides if the directory, which was unpacked without knowing the
- * layers below, looks right on top of given ones.
+ * The record beside an unpacked layer. It decides whether the directory, which was unpacked without the layers below,
+ * is correct on top of given ones.
  */
 export interface LayerRecord {
-  /** Directories without an entry of their own, parents first, where one below this layer would show through. */
+  /** Directories that only a path implies, parents first, and that merge with lower ones. */
   readonly implied: readonly BytePath[];
-  /** Directories that are there only to hide what is below them. */
+  /** Directories that exist only to hide lower ones. */
   readonly hollow: readonly BytePath[];
-  /** Names that are deleted from the layers below. */
+  /** Paths that are deleted from the layers below. */
   readonly whiteouts: readonly BytePath[];
   /** Directories that hide the layers below. "" is the root. */
   readonly opaque: readonly BytePath[];
-  /** What the layer deletes and hides, as its entries name it: wherever that is, once the layers below are known. */
+  /** The deleted and hidden paths as the entries name them, before links of lower layers are resolved. */
   readonly named: { readonly whiteouts: readonly BytePath[]; readonly marks: readonly BytePath[] };
-  /** Some hard link's target is not in this layer. */
+  /** Whether the target of a hard link is not in this layer. */
   readonly lowerLinks: boolean;
-  /** False where the file system could hold neither whiteouts nor marks: overlayfs must not be used on it. */
+  /**
+   * False if the file system does not support whiteouts or opaque marks, so that overlayfs would show deleted files.
+   */
   readonly overlay: boolean;
   /** Bytes of the unpacked archive. */
   readonly bytes: number;
   readonly entries: number;
 }
 
-/** Whether JSON from beside a layer is a record as this version writes it: the store may be older, or newer. */
+/** Whether a value is a record of this version; an older or newer version may have written it. */
 export function isLayerRecord(value: unknown): value is LayerRecord {
   if (typeof value !== "object" || value === null) return false;
   const record: Partial<Record<string, unknown>> = { ...value };
@@ -36,14 +38,16 @@ export function isLayerRecord(value: unknown): value is LayerRecord {
   );
 }
 
-/** The mode that an implied directory gets when nothing is known about it. */
+/** The mode of an implied directory without a lower one. */
 export const IMPLIED_MODE = 0o755;
 
 /**
- * Whether a layer that was unpacked by itself may stand on `lower`. It may not where a path leads through a lower
- * layer's symbolic link (`lib -> usr/lib` below, `lib/b` here: overlayfs would hide all of `usr/lib`), where an
- * implied directory would hide a lower one's mode (`/tmp`), where a whiteout deletes nothing (overlayfs shows such a
- * device in a directory that it need not merge), where a mark hides nothing, and where a hard link leads to a lower file.
+ * Whether a layer that was unpacked alone is correct on top of `lower`. It is not if
+ * - a path passes through a lower symbolic link: with `lib -> usr/lib` below, `lib/b` would hide all of `usr/lib`;
+ * - an implied directory would hide a lower one's mode, such as that of `/tmp`;
+ * - a whiteout deletes nothing: overlayfs shows the device in a directory that it does not merge;
+ * - an opaque mark hides nothing;
+ * - a hard link's target is a lower file.
  */
 export function fitsOn(record: LayerRecord, lower: LowerTree): boolean {
   if (record.lowerLinks) return false;

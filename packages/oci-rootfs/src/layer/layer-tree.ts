@@ -2,8 +2,8 @@ import { type BytePath, unsafe } from "./entry-path.ts";
 import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "./layer-limits.ts";
 
 /**
- * What a layer holds, as far as it is unpacked. The directory on disk is private to the one who unpacks, so this tree
- * is the truth about it: paths are resolved here, by name and inside the root, and never by the kernel.
+ * The content of a layer that is being unpacked. Only the unpacking process can access the directory on disk, so this
+ * tree matches it. Paths are resolved in the tree, never by the kernel, and so cannot leave the root.
  */
 export type TreeNode = TreeDirectory | TreeLeaf;
 
@@ -12,15 +12,15 @@ export interface TreeDirectory {
   readonly path: BytePath;
   readonly parent: TreeDirectory | undefined;
   readonly children: Map<string, TreeNode>;
-  /** Permission bits that the directory gets in the end. */
+  /** Final permission bits. */
   mode: number;
-  /** Seconds; undefined leaves the time of unpacking. */
+  /** Seconds; undefined for the time of unpacking. */
   mtime: number | undefined;
-  /** No entry of its own, only implied by a path: what it is below this layer decides how it looks. */
+  /** Only implied by a path, without an entry: a lower directory decides its mode. */
   implied: boolean;
-  /** Nothing from lower layers shows. */
+  /** Hides everything from lower layers. */
   opaque: boolean;
-  /** The layer deletes what lower layers have in its place: not even that one's mode counts. */
+  /** Replaces a deleted path of a lower layer, so that not even its mode applies. */
   renewed: boolean;
 }
 
@@ -28,20 +28,20 @@ export type TreeLeaf =
   | { readonly kind: "file" | "fifo" | "whiteout" }
   | { readonly kind: "symlink"; readonly target: BytePath };
 
-/** What stands at a path in the layers below. */
+/** A file or directory in the layers below. */
 export interface LowerEntry {
   readonly kind: "directory" | "file" | "symlink" | "other";
   /** Permission bits. */
   readonly mode: number;
-  /** Of a symbolic link. */
+  /** Target of a symbolic link. */
   readonly target?: BytePath;
-  /** Where it is on disk. */
+  /** The path on disk. */
   readonly source: string | Buffer;
 }
 
-/** The layers below, seen as one. */
+/** The merged view of the layers below. */
 export interface LowerTree {
-  /** No component but the last may be a link: callers resolve component by component. */
+  /** Only the last component may be a symbolic link: callers resolve component by component. */
   lookup(path: BytePath): LowerEntry | undefined;
 }
 
@@ -63,22 +63,24 @@ export function childPath(directory: TreeDirectory, name: string): BytePath {
   return directory.path === "" ? name : `${directory.path}/${name}`;
 }
 
-/** What is done on the way, by those who unpack and those who only look. */
+/** Callbacks of `walk`, which differ for creating and for looking up a path. */
 export interface Steps {
-  /** The child is not in this layer: a node for it (a directory, or a link to follow), or undefined to give up. */
+  /**
+   * Called for a child that is not in this layer. Returns a directory or link to continue with, or undefined to stop.
+   */
   missing(directory: TreeDirectory, name: string): TreeNode | undefined;
-  /** Whether links of this layer may be followed; default yes. */
+  /** Rejects symbolic links of this layer; by default they are followed. */
   refuseLinks?: boolean;
-  /** Something that is no directory, or a loop of links, is on the way: default is to refuse the layer. */
+  /** Called for a parent that is not a directory and for a loop of links; by default the layer is rejected. */
   blocked?(): void;
 }
 
 /**
- * Walks from the root along `parts`, following links as a process inside the root would: absolute targets start at
- * the root and `..` stops there.
+ * Walks from the root along `parts` and follows links like a process with this root: absolute targets start at the
+ * root, and `..` stops there.
  *
- * @returns the directory, or undefined where `missing` gave up
- * @throws ImageError UnsafeLayer for a loop or a parent that is no directory
+ * @returns the directory, or undefined if `missing` returned undefined
+ * @throws ImageError UnsafeLayer for a loop of links, or a parent that is not a directory
  */
 export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps): TreeDirectory | undefined {
   const block = (why: string): undefined => {
@@ -87,11 +89,11 @@ export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps
   };
   let directory = root;
   let followed = 0;
-  let looked = 0;
+  let visited = 0;
   const rest = parts.toReversed();
   for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
-    looked += 1;
-    if (looked > MAX_STEPS_PER_PATH) throw unsafe("too many names on the way");
+    visited += 1;
+    if (visited > MAX_STEPS_PER_PATH) throw unsafe("too many names in the resolved path");
     if (name === "" || name === ".") continue;
     if (name === "..") {
       directory = directory.parent ?? root;

@@ -34,42 +34,42 @@ import {
 import { linuxCalls } from "./linux-calls.ts";
 import type { LayerEntry } from "./tar-reader.ts";
 
-/** Who is to own every file; ids in the layer itself are never used. */
+/** The owner of every file. The ids in the layer itself are ignored. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
 export interface LayerWriterOptions {
-  /** The directory to fill: it must not exist, and its parent must be ours alone. */
+  /** The directory to create. It must not exist, and only this process may write to its parent. */
   root: string;
   limits: LayerLimits;
   owner: Owner | undefined;
   /**
-   * The layers below, if the layer is unpacked for one place in one image. Without it the layer is unpacked as it
-   * would look on an empty root, and the record says what that assumed.
+   * The layers below, if the layer is unpacked for its position in one image. By default it is unpacked as on an
+   * empty root, and the record contains the assumptions.
    */
   lower: LowerTree | undefined;
   /**
-   * What the layer deletes and hides, if it has been read before: it counts for entries that come earlier in the archive, too
-   * (OCI image-spec, "Whiteouts").
+   * The paths that the layer deletes and hides, if it was read before. They also apply to entries that precede them
+   * in the archive (OCI image-spec, "Whiteouts").
    */
   named: LayerRecord["named"] | undefined;
 }
 
 const WHITEOUT = ".wh.";
-/** AUFS' own files; of them only the opaque mark has a meaning elsewhere (OCI image-spec, "Whiteouts"). */
+/** Prefix of AUFS's internal files, of which only the opaque mark applies here (OCI image-spec, "Whiteouts"). */
 const WHITEOUT_META = ".wh..wh.";
 const OPAQUE = ".wh..wh..opq";
 
-/** utimes(2) of hostile times: clamp to what every file system can hold. */
+/** The latest time in seconds that every file system supports. */
 const MAX_TIME = 2 ** 32 - 1;
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Applies one layer's entries, in order, to an empty directory. All calls are synchronous: a layer is mostly small
- * files, and a promise for each costs more than the system call.
+ * Applies one layer's entries, in order, to an empty directory. All calls are synchronous: most files are small, and a
+ * promise for each costs more than the system call.
  */
 export class LayerWriter {
   readonly #root: string;
@@ -78,13 +78,13 @@ export class LayerWriter {
   readonly #lower: LowerTree | undefined;
   readonly #umask: number;
   /**
-   * Root reads everything; another user could not copy, look through or compare what has a mode such as 0000 (`/etc/shadow` of
-   * some distributions), so the owner may always read, here and in the container.
+   * Mode bits that are added for an ordinary user, who could not read or copy files such as a distribution's
+   * `/etc/shadow` with mode 0000. Root needs none.
    */
   readonly #readable: number = process.geteuid?.() === 0 ? 0 : 0o400;
   readonly #tree: TreeDirectory = makeRoot();
   readonly #whiteouts: Set<BytePath>;
-  /** Directories that are to hide what is below them, as the layer names them. */
+  /** Opaque directories, as the layer names them. */
   readonly #marks: Set<BytePath>;
   #lowerLinks = false;
   #nodes = 0;
@@ -97,7 +97,7 @@ export class LayerWriter {
     this.#lower = options.lower;
     this.#whiteouts = new Set(options.named?.whiteouts);
     this.#marks = new Set(options.named?.marks);
-    // What is already ours need not be given to us.
+    // New files already belong to this user.
     const own = options.owner?.uid === process.geteuid?.() && options.owner?.gid === process.getegid?.();
     this.#owner = own ? undefined : options.owner;
     mkdirSync(this.#root, 0o777);
@@ -106,9 +106,9 @@ export class LayerWriter {
   }
 
   /**
-   * Takes the next entry. For a file with content, `write` follows until the next entry or the end.
+   * Adds the next entry. For a file with content, calls of `write` follow.
    *
-   * @throws ImageError UnsafeLayer, or the system's error
+   * @throws ImageError UnsafeLayer, or a system error
    */
   add(entry: LayerEntry): void {
     this.closeFile();
@@ -126,7 +126,7 @@ export class LayerWriter {
     if (parts.some((part) => part.startsWith(WHITEOUT))) throw unsafe("a directory has a whiteout's name");
     if (name.startsWith(WHITEOUT) && name !== OPAQUE) {
       const hidden = name.slice(WHITEOUT.length);
-      // The Go reference deletes the parent of its root for the last of these.
+      // `..` would delete the parent of the root.
       if (hidden === "" || hidden === "." || hidden === "..") throw unsafe("a whiteout that names no file");
       this.#whiteouts.add([...parts, hidden].join("/"));
       return;
@@ -141,7 +141,7 @@ export class LayerWriter {
     for (let offset = 0; offset < chunk.length; ) offset += writeSync(descriptor, chunk, offset);
   }
 
-  /** Finishes the file in hand; harmless if there is none. */
+  /** Closes the current file, if there is one. */
   closeFile(): void {
     const file = this.#file;
     if (file === undefined) return;
@@ -153,7 +153,7 @@ export class LayerWriter {
     }
   }
 
-  /** Makes the whiteouts, gives directories their modes and times, and says what the layer assumed. */
+  /** Creates the whiteouts, sets the modes and times of directories, and returns the record. */
   finish(bytes: number): LayerRecord {
     this.closeFile();
     const hollow: BytePath[] = [];
@@ -172,13 +172,13 @@ export class LayerWriter {
       if (directory.implied && directory.path !== "" && !hidden && !directory.renewed) implied.push(directory.path);
       if (directory.opaque) {
         opaque.push(directory.path);
-        // overlayfs always merges roots: there the record's word counts, and lower layers are left out.
+        // overlayfs always merges roots. The record makes callers omit the lower layers instead.
         if (directory.path !== "")
           overlay = attempt(() => linuxCalls().markOpaque(this.#at(directory.path))) && overlay;
       }
       for (const child of directory.children.values())
         if (child.kind === "directory") finishDirectory(child, hidden || directory.opaque);
-      // Last: a directory that we may no longer search, or write, is done with.
+      // Comes last, because its final mode may not let this process search or write the directory.
       this.#finishDirectory(directory);
     };
     finishDirectory(this.#tree, false);
@@ -191,7 +191,7 @@ export class LayerWriter {
     return systemPath(this.#root, path);
   }
 
-  /** The directory that an entry goes into; what is missing on the way is made. */
+  /** The parent directory of an entry. Creates missing directories. */
   #parent(parts: readonly string[]): TreeDirectory {
     const steps: Steps = {
       missing: (directory, name) => this.#below(directory, name) ?? this.#imply(directory, name, IMPLIED_MODE),
@@ -201,14 +201,14 @@ export class LayerWriter {
     return parent;
   }
 
-  /** What of the layers below shows under the name. */
+  /** The visible entry of the layers below. */
   #lowerEntry(directory: TreeDirectory, name: string): LowerEntry | undefined {
     const path = childPath(directory, name);
     if (this.#hidesLower(directory) || this.#whiteouts.has(path)) return undefined;
     return this.#lower?.lookup(path);
   }
 
-  /** What the layers below have under the name: a link to follow, or a directory of theirs to continue. */
+  /** The visible link or directory of the layers below. Creates such a directory in this layer. */
   #below(directory: TreeDirectory, name: string): TreeNode | undefined {
     const below = this.#lowerEntry(directory, name);
     if (below?.kind === "symlink") return { kind: "symlink", target: below.target ?? "" };
@@ -230,7 +230,7 @@ export class LayerWriter {
 
   #makeDirectory(parent: TreeDirectory, name: string): TreeDirectory {
     const path = childPath(parent, name);
-    // Links on the way can make a place longer, and its names others, than the entry's path was.
+    // Symbolic links can make the resolved path longer than that of the entry.
     splitEntryPath(path, this.#limits);
     mkdirSync(this.#at(path), 0o700);
     const made: TreeDirectory = {
@@ -244,12 +244,12 @@ export class LayerWriter {
       opaque: false,
       renewed: false,
     };
-    this.#keep(parent, name, made);
+    this.#addNode(parent, name, made);
     return made;
   }
 
-  #keep(parent: TreeDirectory, name: string, node: TreeNode): void {
-    // Implied directories count as well: a path of 256 components costs as many inodes.
+  #addNode(parent: TreeDirectory, name: string, node: TreeNode): void {
+    // Implied directories count too: a path of 256 components uses 256 inodes.
     this.#nodes += 1;
     if (this.#nodes > this.#limits.maxEntries)
       throw unsafe(`more than ${this.#limits.maxEntries} files and directories`);
@@ -266,7 +266,7 @@ export class LayerWriter {
       if (directory?.kind !== "directory") {
         this.#remove(parent, name, before);
         directory = this.#makeDirectory(parent, name);
-        // What the layer had there a moment ago has replaced whatever is below.
+        // The layer's earlier entry has already replaced the lower one.
         if (before !== undefined) Object.assign(directory, { opaque: true, renewed: true });
       }
       Object.assign(directory, { mode: entry.mode & 0o1777, mtime: entry.mtime, implied: false });
@@ -285,7 +285,7 @@ export class LayerWriter {
       this.#file = { descriptor, mtime };
       if (this.#owner !== undefined) fchownSync(descriptor, this.#owner.uid, this.#owner.gid);
       if ((mode & this.#umask) !== 0) fchmodSync(descriptor, mode);
-      this.#keep(parent, name, { kind: "file" });
+      this.#addNode(parent, name, { kind: "file" });
       if (entry.size === 0) this.closeFile();
       return;
     }
@@ -294,10 +294,14 @@ export class LayerWriter {
     if (this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
     if (entry.kind === "fifo" && (mode & this.#umask) !== 0) chmodSync(at, mode);
     lutimesSync(at, mtime, mtime);
-    this.#keep(parent, name, entry.kind === "symlink" ? { kind: "symlink", target: entry.target } : { kind: "fifo" });
+    this.#addNode(
+      parent,
+      name,
+      entry.kind === "symlink" ? { kind: "symlink", target: entry.target } : { kind: "fifo" },
+    );
   }
 
-  /** Of two entries with one name the last counts. */
+  /** Removes an earlier entry of the same name: the last one wins. */
   #remove(parent: TreeDirectory, name: string, node: TreeNode | undefined): void {
     if (node === undefined) return;
     const at = this.#at(childPath(parent, name));
@@ -321,7 +325,7 @@ export class LayerWriter {
         if (at === before) throw unsafe("hard link that replaces the directory of its own target");
       this.#remove(parent, name, before);
       linkSync(this.#at(childPath(found, last)), at);
-      this.#keep(parent, name, own);
+      this.#addNode(parent, name, own);
       return;
     }
     if (this.#lower === undefined) {
@@ -332,15 +336,15 @@ export class LayerWriter {
     if (source === undefined) throw unsafe("hard link to nothing");
     if (source.kind === "directory") throw unsafe("hard link to a directory");
     this.#remove(parent, name, before);
-    // Unpacked layers never change, so they may share a file as the entry says; a copy could be had 500,000 times.
+    // Unpacked layers never change, so they can share a file. A layer could demand 500,000 copies.
     linkSync(source.source, at);
     const kind = source.kind === "other" ? "fifo" : source.kind;
-    this.#keep(parent, name, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
+    this.#addNode(parent, name, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
   }
 
   readonly #peek: Steps = { missing: (directory, name) => this.#peekBelow(directory, name) };
 
-  /** As #below, for looking only: directories of lower layers are not made here. */
+  /** As #below, without creating directories. */
   #peekBelow(directory: TreeDirectory, name: string): TreeNode | undefined {
     const below = this.#lowerEntry(directory, name);
     if (below?.kind === "symlink") return { kind: "symlink", target: below.target ?? "" };
@@ -348,26 +352,26 @@ export class LayerWriter {
     return { ...makeRoot(), path: childPath(directory, name), parent: directory };
   }
 
-  /** @returns the directory, if there is no other reason for it than the mark */
+  /** Makes a directory opaque. @returns the directory if it was created only for that */
   #mark(path: BytePath): BytePath[] {
     const parts = path === "" ? [] : path.split("/");
     let blocked = false;
     const own = walk(this.#tree, parts, { missing: () => undefined, blocked: () => (blocked = true) });
-    // The layer has something else there: of what is below, nothing shows anyway.
+    // A file of the layer hides the lower directory.
     if (blocked) return [];
     if (own !== undefined) {
       own.opaque = true;
       return [];
     }
     if (this.#isHidden(path) || this.#whiteouts.has(path)) return [];
-    // On given layers, one that hides nothing must make nothing.
+    // A mark that hides nothing in the given layers must create nothing.
     if (this.#lower !== undefined && walk(this.#tree, parts, this.#peek) === undefined) return [];
     const directory = this.#parent(parts);
     directory.opaque = true;
     return [directory.path];
   }
 
-  /** Whether this layer hides everything of a directory on the way: then nothing is left there to hide or delete. */
+  /** Whether this layer deletes or hides a parent of the path. Then nothing is left to hide or delete. */
   #isHidden(path: BytePath): boolean {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
       const directory = path.slice(0, at);
@@ -376,7 +380,11 @@ export class LayerWriter {
     return this.#marks.has("");
   }
 
-  /** @returns undefined where none was needed, else its place and whether the file system could hold it */
+  /**
+   * Creates a whiteout.
+   *
+   * @returns undefined if none was needed, else its path and whether the file system supports it
+   */
   #whiteout(path: BytePath): { path: BytePath; made: boolean } | undefined {
     const parts = path.split("/");
     const name = parts.pop() ?? "";
@@ -384,7 +392,7 @@ export class LayerWriter {
     let blocked = false;
     walk(this.#tree, parts, { missing: () => undefined, blocked: () => (blocked = true) });
     if (blocked) return undefined;
-    // On given layers, one that deletes nothing must make nothing, not even its parents.
+    // A whiteout that deletes nothing in the given layers must create nothing, not even its parents.
     if (this.#lower !== undefined) {
       const seen = walk(this.#tree, parts, this.#peek);
       if (
@@ -420,7 +428,7 @@ function clampTime(seconds: number): number {
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MAX_TIME) : 0;
 }
 
-/** False where the kernel or the file system does not know such a thing; other errors are thrown on. */
+/** Returns false if the kernel or the file system does not support the call. @throws all other errors */
 function attempt(call: () => void): boolean {
   try {
     call();

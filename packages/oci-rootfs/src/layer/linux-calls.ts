@@ -1,12 +1,12 @@
 import { createRequire } from "node:module";
 import { constants } from "node:os";
 
-/** The system calls that node:fs lacks. Loaded only when a layer needs one: most need none. */
+/** System calls that node:fs lacks. Most layers need none, so they are loaded on demand. */
 export interface LinuxCalls {
-  /** A character device 0/0: overlayfs' whiteout. Needs no privilege on Linux >= 5.8. */
+  /** Creates a character device 0/0, the whiteout of overlayfs. Needs no privilege since Linux 5.8. */
   makeWhiteout(path: string | Buffer): void;
   makeFifo(path: string | Buffer, mode: number): void;
-  /** `user.overlay.opaque` = "y": overlayfs (mounted with `userxattr`) shows nothing from below this directory. */
+  /** Sets `user.overlay.opaque` to "y": overlayfs (mounted with `userxattr`) hides the lower directories. */
   markOpaque(path: string | Buffer): void;
 }
 
@@ -22,7 +22,7 @@ export function linuxCalls(): LinuxCalls {
 
 function load(): LinuxCalls {
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
-  // Null is this process: Node brings the C library along.
+  // Null means this process, which has loaded the C library.
   const libc = koffi.load(null);
   const mknod = libc.func("int mknod(const uint8_t *path, uint32_t mode, uint64_t dev)") as (
     path: Buffer,

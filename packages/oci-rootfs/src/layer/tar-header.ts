@@ -1,13 +1,13 @@
 import { type BytePath, unsafe } from "./entry-path.ts";
 
-/** Headers and contents come in blocks of so many bytes (POSIX.1-2017, pax, "ustar Interchange Format"). */
+/** The block size of headers and contents (POSIX.1-2017, pax, "ustar Interchange Format"). */
 export const BLOCK_BYTES = 512;
 
-/** One header block, read as it stands. */
+/** The fields of one header block. */
 export interface TarHeader {
   readonly name: BytePath;
   readonly link: BytePath;
-  /** The type flag's character; `\0` for archives older than POSIX. */
+  /** The type flag; `\0` in archives older than POSIX. */
   readonly type: string;
   readonly mode: number;
   readonly size: number;
@@ -16,7 +16,7 @@ export interface TarHeader {
 }
 
 /**
- * Reads a header: POSIX ustar, GNU, star, and what was before them.
+ * Parses a header in the formats POSIX ustar, GNU, star and V7.
  *
  * @returns undefined for a block of zeros, which ends an archive
  * @throws ImageError UnsafeLayer
@@ -31,8 +31,8 @@ export function readHeader(block: Buffer): TarHeader | undefined {
   }
   if (unsigned === 8 * 0x20 && isZero(block)) return undefined;
   const sum = number(block, 148, 8, "checksum");
-  // Some writers took bytes for signed.
-  if (sum !== unsigned && sum !== signed) throw unsafe("not an archive, or a damaged one: wrong checksum");
+  // Some writers sum signed bytes.
+  if (sum !== unsigned && sum !== signed) throw unsafe("not a tar archive, or a damaged one: wrong checksum");
   return {
     name: nameOf(block),
     link: text(block, 157, 100),
@@ -51,7 +51,7 @@ function isZero(block: Buffer): boolean {
 function nameOf(block: Buffer): BytePath {
   const name = text(block, 0, 100);
   if (block.toString("latin1", 257, 263) !== "ustar\0") return name;
-  // star keeps times where ustar has the end of its prefix.
+  // star stores times at the end of ustar's prefix field.
   const prefix = text(block, 345, block.toString("latin1", 508, 512) === "tar\0" ? 131 : 155);
   return prefix === "" ? name : `${prefix}/${name}`;
 }
@@ -61,7 +61,7 @@ function text(block: Buffer, offset: number, length: number): BytePath {
   return block.toString("latin1", offset, end < 0 || end > offset + length ? offset + length : end);
 }
 
-/** Octal digits, or a big-endian number of two's complement where the first bit is set. */
+/** Parses octal digits, or a big-endian number in two's complement if the first bit is set. */
 function number(block: Buffer, offset: number, length: number, what: string): number {
   const first = block[offset] as number;
   let value = 0;

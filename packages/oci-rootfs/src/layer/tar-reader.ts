@@ -2,27 +2,30 @@ import { ImageError } from "../base/errors.ts";
 import { type BytePath, fromBytePath, unsafe } from "./entry-path.ts";
 import { BLOCK_BYTES, readHeader, type TarHeader } from "./tar-header.ts";
 
-/** One entry of a layer, read but not yet trusted: paths are as the archive has them. */
+/** One entry of a layer. Its paths are untrusted. */
 export type LayerEntry = { readonly path: BytePath; readonly mode: number /** Seconds. */; readonly mtime: number } & (
   | { readonly kind: "file"; readonly size: number }
   | { readonly kind: "directory" | "fifo" }
   | { readonly kind: "symlink" | "link"; readonly target: BytePath }
 );
 
-/** What is done with the entries. */
+/** Receives the entries of an archive. */
 export interface EntrySink {
   add(entry: LayerEntry): void;
-  /** Content of the file added last. */
+  /** Receives content of the last added file. */
   write(chunk: Uint8Array): void;
   closeFile(): void;
 }
 
-/** readlink(2) gives no more, and no file system holds more. */
+/** The longest target that readlink(2) and file systems support. */
 const MAX_LINK_TARGET = 4095;
-/** Of a long name or of extended headers, which must be kept until their entry comes. Go's reader, and so most tools, take as much. */
+/**
+ * Bytes of a long name or an extended header, which stay in memory until their entry. Go's archive/tar has this
+ * limit.
+ */
 const MAX_EXTENSION_BYTES = 1024 * 1024;
 
-/** What was said of the next entry ahead of its header. */
+/** Fields of the next entry that precede its header. */
 interface Extension {
   records: Map<string, BytePath>;
   longName: BytePath | undefined;
@@ -30,22 +33,22 @@ interface Extension {
 }
 
 /**
- * A tar archive going into a sink, chunk by chunk, in one thread and at once: when `write` returns, everything that the chunk
- * held is done. Reads what Go's archive/tar reads, and refuses what it refuses, so that no two tools see different layers.
+ * Parses a tar archive synchronously, chunk by chunk: when `write` returns, the sink has received the whole chunk.
+ * Accepts and rejects the same archives as Go's archive/tar, so that two tools never see different layers.
  */
 export class TarReader {
   readonly #sink: EntrySink;
-  /** A header that has not come whole yet. */
+  /** An incomplete header. */
   readonly #block: Buffer = Buffer.alloc(BLOCK_BYTES);
   #filled = 0;
-  /** Bytes that the content in hand still has, and after it those that fill its last block. */
+  /** Remaining bytes of the current content, and of the padding that follows it. */
   #left = 0;
   #padding = 0;
-  /** What the content is; undefined while headers are read, or for padding. */
+  /** The kind of the current content; undefined in headers and padding. */
   #content: "file" | "extension" | undefined;
   #extensionType = "";
   #collected: Buffer[] = [];
-  #next: Extension = nothingSaid();
+  #next: Extension = noExtension();
   #path: BytePath = "";
   #zeros = 0;
 
@@ -63,15 +66,15 @@ export class TarReader {
     }
   }
 
-  /** Says that the archive ends here. @throws ImageError UnsafeLayer */
+  /** Ends the archive. @throws ImageError UnsafeLayer if it is truncated */
   end(): void {
     if (this.#zeros === 2) return;
     if (this.#filled > 0 || this.#left > 0 || this.#content !== undefined) throw unsafe("the archive is cut off");
   }
 
-  /** @returns how many bytes were of use */
+  /** @returns the number of consumed bytes */
   #take(bytes: Buffer, at: number): number {
-    // Two blocks of zeros end an archive: what is behind them is nobody's.
+    // Two blocks of zeros end an archive. The rest is ignored.
     if (this.#zeros === 2) return bytes.length - at;
     if (this.#left > 0) return this.#takeContent(bytes, at);
     if (this.#padding > 0) {
@@ -97,7 +100,7 @@ export class TarReader {
     const part = bytes.subarray(at, at + count);
     this.#left -= count;
     if (this.#content === "file") this.#sink.write(part);
-    // The chunk is the caller's, and will be used again.
+    // The caller reuses the chunk.
     else this.#collected.push(Buffer.from(part));
     if (this.#left === 0) this.#endContent();
     return count;
@@ -122,7 +125,7 @@ export class TarReader {
     if (this.#extensionType === "x") this.#next.records = readRecords(extension);
     else if (this.#extensionType === "L") this.#next.longName = untilZero(extension);
     else if (this.#extensionType === "K") this.#next.longLink = untilZero(extension);
-    // Global records ("g") describe the archive: none of them may rename or resize anybody's files.
+    // Global records ("g") are ignored: they must not rename or resize files.
   }
 
   #header(block: Buffer): void {
@@ -140,21 +143,23 @@ export class TarReader {
       this.#startContent("extension", header.size);
       return;
     }
-    const said = this.#next;
-    this.#next = nothingSaid();
-    this.#path = said.longName ?? said.records.get("path") ?? header.name;
-    const entry = toEntry(header, said, this.#path);
+    const extension = this.#next;
+    this.#next = noExtension();
+    this.#path = extension.longName ?? extension.records.get("path") ?? header.name;
+    const entry = toEntry(header, extension, this.#path);
     this.#sink.add(entry);
-    // Only files have content, whatever size other entries have in their headers.
+    // Only files have content. The size in other headers is ignored.
     if (entry.kind === "file") this.#startContent("file", entry.size);
   }
 }
 
-function nothingSaid(): Extension {
+function noExtension(): Extension {
   return { records: new Map(), longName: undefined, longLink: undefined };
 }
 
-/** `LENGTH KEY=VALUE\n`, LENGTH being that of all of it (POSIX.1-2017, pax, "pax Extended Header"). */
+/**
+ * Parses records `LENGTH KEY=VALUE\n`, where LENGTH is that of the record (POSIX.1-2017, pax, "pax Extended Header").
+ */
 function readRecords(bytes: Buffer): Map<string, BytePath> {
   const records = new Map<string, BytePath>();
   for (let at = 0; at < bytes.length; ) {
@@ -165,7 +170,7 @@ function readRecords(bytes: Buffer): Map<string, BytePath> {
     if (end > bytes.length || equals < 0 || equals >= end || bytes[end - 1] !== 0x0a)
       throw unsafe("damaged extended header");
     const value = bytes.toString("latin1", equals + 1, end - 1);
-    // An empty value takes back what was said before.
+    // An empty value removes an earlier record.
     if (value === "") records.delete(bytes.toString("latin1", space + 1, equals));
     else records.set(bytes.toString("latin1", space + 1, equals), value);
     at = end;
@@ -184,14 +189,14 @@ function toEntry(header: TarHeader, { records, longLink }: Extension, path: Byte
   const { mode } = header;
   if (mode < 0) throw unsafe("unreadable mode");
   const mtime = records.has("mtime") ? Number.parseFloat(records.get("mtime") ?? "") : header.mtime;
-  // Sparse files expand beyond what the archive's size says, and tools disagree on how to read them.
+  // Sparse files expand beyond the archive's size, and tools read them differently.
   for (const key of records.keys()) if (key.startsWith("GNU.sparse.")) throw unsafe("sparse file");
   if (size < 0) throw unsafe(`impossible size ${size}`);
   switch (header.type) {
     case "\0":
     case "0":
     case "7":
-      // Archives from before POSIX mark directories by a slash only.
+      // Archives older than POSIX mark directories only by a slash.
       return path.endsWith("/") && size === 0
         ? { kind: "directory", path, mode, mtime }
         : { kind: "file", path, mode, mtime, size };
@@ -211,7 +216,7 @@ function toEntry(header: TarHeader, { records, longLink }: Extension, path: Byte
     case "4":
       throw unsafe("device file");
     default:
-      throw unsafe("entry of an unknown type (sparse, or a vendor's own)");
+      throw unsafe("entry of an unknown type (sparse, or vendor-specific)");
   }
 }
 

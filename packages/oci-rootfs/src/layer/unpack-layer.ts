@@ -7,18 +7,18 @@ import { LayerWriter, type LayerWriterOptions } from "./layer-writer.ts";
 import { TarReader } from "./tar-reader.ts";
 
 export interface UnpackOptions extends LayerWriterOptions {
-  /** Packed bytes; digest and size of these are the caller's to check. */
+  /** Packed bytes. The caller verifies their digest and size. */
   source: AsyncIterable<Uint8Array>;
-  /** Digest of the archive as unpacked, from the image config. */
+  /** Digest of the unpacked archive, from the image config. */
   diffId: string;
-  /** Packed bytes that the descriptor promises, for the ratio. */
+  /** The descriptor's size, for the ratio. */
   packedBytes: number;
 }
 
 /**
- * Unpacks one layer into a directory that does not exist yet. On an error what was written is the caller's to remove.
+ * Unpacks one layer into a new directory. After an error, the caller must remove it.
  *
- * @throws ImageError UnsafeLayer, TooLarge, DigestMismatch, or what the source threw
+ * @throws ImageError UnsafeLayer, TooLarge, DigestMismatch, or the error of the source
  */
 export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> {
   const { source, diffId, packedBytes, limits } = options;
@@ -32,7 +32,7 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
   };
   const tar = new TarReader({
     add(entry) {
-      // One large file of zeros need not be on disk before it is too large.
+      // Rejects a huge file of zeros before it is on disk.
       if (entry.kind === "file") check(entry.size);
       writer.add(entry);
     },
@@ -50,7 +50,7 @@ export async function unpackLayer(options: UnpackOptions): Promise<LayerRecord> 
     if (!hasher.matches()) {
       throw new ImageError(
         "DigestMismatch",
-        `the config says that the unpacked layer is ${diffId}, it is ${hasher.actual()}`,
+        `the unpacked layer is ${hasher.actual()}, but the config names ${diffId}`,
       );
     }
     return writer.finish(bytes);

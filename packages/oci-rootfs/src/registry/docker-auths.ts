@@ -6,8 +6,8 @@ import { canonicalRegistry, tryParseImageName } from "../image/image-name.ts";
 export type DockerAuths = ReadonlyMap<string, RegistryAuth>;
 
 /**
- * Reads the `auths` of a pull secret. `credsStore` and `credHelpers` are ignored: a secret is untrusted input and must not
- * choose a program that runs here.
+ * Reads the `auths` of a pull secret. `credsStore` and `credHelpers` are ignored: a secret is untrusted input and
+ * must not choose a program that runs here.
  *
  * @param legacy the form of `.dockercfg`, which is `auths` alone
  * @returns undefined if the text is not a JSON object
@@ -61,9 +61,9 @@ function authOf(entry: Fields): RegistryAuth | undefined {
 }
 
 /**
- * The entry for a repository of a registry. A key is `HOST[:PORT][/PATH]`, where the path is a prefix of the repository in
- * whole components. Old versions of Docker also wrote a scheme, and `/v1/` or `/v2/`. The longest path wins, then a host
- * without wildcards.
+ * The entry for a repository of a registry. A key is `HOST[:PORT][/PATH]`, where the path is a prefix of the
+ * repository in whole components. Old versions of Docker also wrote a scheme, and `/v1/` or `/v2/`. The longest path
+ * wins, then a host without wildcards.
  */
 export function matchRegistry<T>(entries: ReadonlyMap<string, T>, registry: string, repository: string): T | undefined {
   let best: { value: T; rank: number } | undefined;
@@ -89,10 +89,10 @@ function parseKey(key: string): { host: string; path: string } {
 }
 
 /**
- * Whether a host is one of a pattern such as `*.registry.example` or `eu?-*.registry.example:5000`: in each label, `*` is
- * any text and `?` one character, never a dot; ports must be equal (Kubernetes, "Images", "Interpretation of
- * config.json"). Stricter than the kubelet: at least two labels must have no wildcard, as `*` or `*.com` would send the
- * credentials to any host that an image names.
+ * Whether a host is one of a pattern such as `*.registry.example` or `eu?-*.registry.example:5000`: in each label,
+ * `*` is any text and `?` one character, never a dot; ports must be equal (Kubernetes, "Images", "Interpretation of
+ * config.json"). Stricter than the kubelet: at least two labels must have no wildcard, as `*` or `*.com` would send
+ * the credentials to any host that an image names.
  */
 function matchesHost(pattern: string, host: string): boolean {
   const [wanted, offered] = [hostLabels(pattern), hostLabels(host)];
