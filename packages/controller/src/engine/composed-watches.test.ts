@@ -1,6 +1,6 @@
 import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { composedWatches } from "./composed-watches.ts";
+import { ComposedKindWatches } from "./composed-watches.ts";
 
 const BUCKETS: ResourceKind = {
   group: "aws.example.org",
@@ -67,7 +67,7 @@ const B = { name: "b", uid: "uid-b" };
 test("a change of a resource tells the XR that controls it, and nobody else", () => {
   const { informers, handlers, selectors } = stage();
   const told: string[] = [];
-  const watches = composedWatches(informers, ({ kind, name }) => told.push(`${kind}/${name}`));
+  const watches = new ComposedKindWatches(informers, ({ kind, name }) => told.push(`${kind}/${name}`));
   watches.watch("uid-a", [BUCKETS]);
   const { added, updated, deleted } = handlers.get("buckets") ?? {};
   added?.(bucket(A));
@@ -86,11 +86,11 @@ test("a change of a resource tells the XR that controls it, and nobody else", ()
 
 test("a kind is watched once, for as long as an XR needs it", () => {
   const { informers, handlers, selectors } = stage();
-  const watches = composedWatches(informers, () => undefined);
+  const watches = new ComposedKindWatches(informers, () => undefined);
   watches.watch("uid-a", [BUCKETS, BUCKETS, TOPICS]);
   watches.watch("uid-b", [BUCKETS]);
   expect(selectors).toHaveLength(2);
-  expect(watches.kinds).toBe(2);
+  expect(watches.size).toBe(2);
   watches.watch("uid-a", [BUCKETS]);
   expect([...handlers.keys()]).toEqual(["buckets"]);
   watches.watch("uid-a", []);
@@ -103,7 +103,7 @@ test("a kind is watched once, for as long as an XR needs it", () => {
 
 test("what changes its version is watched in that version", () => {
   const { informers, selectors } = stage();
-  const watches = composedWatches(informers, () => undefined);
+  const watches = new ComposedKindWatches(informers, () => undefined);
   watches.watch("uid-a", [BUCKETS]);
   watches.watch("uid-a", [{ ...BUCKETS, version: "v2" }]);
   expect(selectors).toHaveLength(2);

@@ -1,81 +1,99 @@
 import type { Cache, Informer, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches } from "../objects/context.ts";
+import { apiVersionOf } from "../objects/kinds.ts";
 import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 
 /**
- * Every composed resource has this label: only objects that have it are watched, so that an XR with a Secret does not bring all
- * Secrets of a cluster into memory, and changes of what nobody composed cost nothing.
+ * Every composed resource has this label. Watching only those keeps an XR with one Secret from loading all Secrets of the
+ * cluster into memory.
  */
 const SELECTOR = { labelSelector: "crossplane.io/composite" } as const;
 
-/** @param changed told of each change of an object that has a controller */
-export function composedWatches(
-  informers: Informers,
-  changed: (controller: ControllerReference, object: LiveObject) => void,
-): ComposedWatches & { readonly kinds: number; stop(): void } {
-  const watched = new Map<string, { informer: Informer; xrs: Set<string>; end: () => void }>();
-  const kindsOf = new Map<string, ReadonlySet<string>>();
+/** Called for each change of an object, with its controller. */
+type OnChange = (controller: ControllerReference, object: LiveObject) => void;
 
-  const tell = (object: LiveObject): void => {
-    const controller = controllerOf(object);
-    if (controller !== undefined) changed(controller, object);
-  };
-  const begin = (kind: ResourceKind): { informer: Informer; xrs: Set<string>; end: () => void } => {
-    const { informer, release } = informers.acquire(kind, SELECTOR);
-    const unsubscribe = informer.subscribe({
-      added: tell,
-      updated(object, before) {
-        tell(object);
-        // One that was taken from its XR: that one is to know.
-        const last = controllerOf(before);
-        if (last !== undefined && last.uid !== controllerOf(object)?.uid) changed(last, object);
-      },
-      deleted: tell,
-    });
-    return {
-      informer,
-      xrs: new Set(),
-      end: () => {
-        unsubscribe();
-        release();
-      },
-    };
-  };
-  const letGo = (xrUid: string, key: string): void => {
-    const watch = watched.get(key);
-    if (watch?.xrs.delete(xrUid) !== true || watch.xrs.size > 0) return;
-    watched.delete(key);
-    watch.end();
-  };
-  return {
-    get kinds() {
-      return watched.size;
-    },
-    watch(xrUid, kinds) {
-      const wanted = new Map(kinds.map((kind) => [keyOfKind(kind), kind]));
-      const before = kindsOf.get(xrUid);
-      if (wanted.size === 0) kindsOf.delete(xrUid);
-      else kindsOf.set(xrUid, new Set(wanted.keys()));
-      for (const [key, kind] of wanted) {
-        const watch = watched.get(key) ?? begin(kind);
-        watched.set(key, watch);
-        watch.xrs.add(xrUid);
-      }
-      for (const key of before ?? []) if (!wanted.has(key)) letGo(xrUid, key);
-    },
-    cache(kind): Cache | undefined {
-      const informer = watched.get(keyOfKind(kind))?.informer;
-      return informer?.synced === true ? informer.cache : undefined;
-    },
-    stop() {
-      for (const { end } of watched.values()) end();
-      watched.clear();
-      kindsOf.clear();
-    },
-  };
+interface Watch {
+  readonly informer: Informer;
+  /** The UIDs of the XRs that need it. */
+  readonly xrs: Set<string>;
+  end(): void;
 }
 
-/** One version of one kind. */
-function keyOfKind({ group, version, plural }: ResourceKind): string {
-  return `${group}/${version}/${plural}`;
+/** Watches on the kinds of composed resources: one for each kind and version that an XR needs. */
+export class ComposedKindWatches implements ComposedWatches {
+  readonly #informers: Informers;
+  readonly #onChange: OnChange;
+  readonly #watches: Map<string, Watch> = new Map();
+  /** The keys of an XR's kinds, by the XR's UID. */
+  readonly #kindsOf: Map<string, ReadonlySet<string>> = new Map();
+
+  constructor(informers: Informers, onChange: OnChange) {
+    this.#informers = informers;
+    this.#onChange = onChange;
+  }
+
+  /** The number of watched kinds. */
+  get size(): number {
+    return this.#watches.size;
+  }
+
+  watch(xrUid: string, kinds: readonly ResourceKind[]): void {
+    const wanted = new Map(kinds.map((kind) => [keyOf(kind), kind]));
+    const before = this.#kindsOf.get(xrUid);
+    if (wanted.size === 0) this.#kindsOf.delete(xrUid);
+    else this.#kindsOf.set(xrUid, new Set(wanted.keys()));
+    for (const [key, kind] of wanted) {
+      const watch = this.#watches.get(key) ?? this.#start(kind);
+      this.#watches.set(key, watch);
+      watch.xrs.add(xrUid);
+    }
+    for (const key of before ?? []) if (!wanted.has(key)) this.#release(xrUid, key);
+  }
+
+  cache(kind: ResourceKind): Cache | undefined {
+    const informer = this.#watches.get(keyOf(kind))?.informer;
+    return informer?.synced === true ? informer.cache : undefined;
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.values()) watch.end();
+    this.#watches.clear();
+    this.#kindsOf.clear();
+  }
+
+  #start(kind: ResourceKind): Watch {
+    const { informer, release } = this.#informers.acquire(kind, SELECTOR);
+    const changed = (object: LiveObject): void => this.#changed(object);
+    const unsubscribe = informer.subscribe({
+      added: changed,
+      updated: (object, before) => {
+        this.#changed(object);
+        // An object that got another controller concerns the previous one too.
+        const last = controllerOf(before);
+        if (last !== undefined && last.uid !== controllerOf(object)?.uid) this.#onChange(last, object);
+      },
+      deleted: changed,
+    });
+    const end = (): void => {
+      unsubscribe();
+      release();
+    };
+    return { informer, xrs: new Set(), end };
+  }
+
+  #changed(object: LiveObject): void {
+    const controller = controllerOf(object);
+    if (controller !== undefined) this.#onChange(controller, object);
+  }
+
+  #release(xrUid: string, key: string): void {
+    const watch = this.#watches.get(key);
+    if (watch?.xrs.delete(xrUid) !== true || watch.xrs.size > 0) return;
+    this.#watches.delete(key);
+    watch.end();
+  }
+}
+
+function keyOf(kind: ResourceKind): string {
+  return `${apiVersionOf(kind)}/${kind.plural}`;
 }

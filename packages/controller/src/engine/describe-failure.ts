@@ -1,7 +1,7 @@
-// API servers repeat what they refuse, which may be long.
+// API servers quote refused objects, which may be long.
 const MAX_MESSAGE = 1_000;
 
-/** What a log line says of a failure: its code, and its message, bounded. */
+/** The fields of a log line about a failure: its code and its shortened message. */
 export function describeFailure(error: unknown): { code?: string; error: string } {
   const message = error instanceof Error ? error.message : String(error);
   const text = message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE)}...`;

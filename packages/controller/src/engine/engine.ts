@@ -1,138 +1,170 @@
-import { type LiveObject, type Reconcile, WorkerSlots } from "@xfn/kubernetes";
+import { type Informer, type LiveObject, type Reconcile, WorkerSlots } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
-import { composedWatches } from "./composed-watches.ts";
-import { definitionControllers, type InstanceReconcilers } from "./definition-controllers.ts";
-import type { ReconcileWatcher } from "./engine-metrics.ts";
-import { startKindController } from "./kind-controller.ts";
+import { ComposedKindWatches } from "./composed-watches.ts";
+import { DefinitionControllers } from "./definition-controllers.ts";
+import type { InstanceReconcilers } from "./instance-controllers.ts";
+import { KindController, type ReconcileObserver } from "./kind-controller.ts";
 
-/** Everything that reconciles. */
+/** The reconcilers of all kinds. */
 export interface Reconcilers extends InstanceReconcilers {
-  /** Definitions: their CRDs, their conditions, their end. */
   readonly definition: Reconcile;
-  /** Compositions: their revisions. */
+  /** Reconciles the revisions of Compositions. */
   readonly revision: Reconcile;
 }
 
 /** Options of {@link startEngine}. */
 export interface EngineOptions {
-  /** Reconciles at a time, over all kinds. */
+  /** Concurrent reconciles over all kinds. */
   readonly concurrency: number;
-  readonly watcher?: ReconcileWatcher | undefined;
+  readonly observer?: ReconcileObserver | undefined;
+}
+
+/** Current numbers, for metrics. */
+export interface EngineLevels {
+  /** Running reconciles. */
+  readonly running: number;
+  /** Reconciles that wait for a slot. */
+  readonly waiting: number;
+  /** Watched kinds of composed resources. */
+  readonly composedKinds: number;
 }
 
 /** The controllers of this process. */
 export interface Engine {
-  /** What there is of each, for metrics. */
-  levels(): { running: number; waiting: number; composedKinds: number };
-  /** Resolves when definitions, compositions and revisions have been listed: from then on XRs are reconciled. */
+  /** Resolves when definitions, Compositions and revisions are listed: from then on XRs are reconciled. */
   readonly started: Promise<void>;
-  /** No more reconciles; those that run may go on for `graceMs`. */
+  levels(): EngineLevels;
+  /** Starts no more reconciles. Running ones get `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /**
- * Starts the controllers: those of definitions and compositions at once, those of composites and claims with their definitions.
+ * Starts the controllers of definitions and Compositions. Those of composites and claims follow with their definitions.
  *
- * @param makeReconcilers given the context with its watches on composed kinds
+ * @param makeReconcilers called with the context that contains the watches on composed kinds
  */
 export function startEngine(
-  base: Context,
+  context: Context,
   makeReconcilers: (context: Context) => Reconcilers,
   options: EngineOptions,
 ): Engine {
-  const { informers } = base;
-  const slots = new WorkerSlots(options.concurrency);
-  const composed = composedWatches(informers, ({ apiVersion, kind, name }, { metadata }) => {
-    const controller = instances.composites(apiVersion, kind);
-    controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
-  });
-  const context: Context = { ...base, composed };
-  const reconcilers = makeReconcilers(context);
-  const { watcher } = options;
-  const instances = definitionControllers({ context, composed, reconcilers, slots, watcher });
-  const revisions = informers.acquire(REVISIONS);
-  const stopped = new AbortController();
+  return new ControllerEngine(context, makeReconcilers, options);
+}
 
-  const compositionController = startKindController({
-    context,
-    kind: COMPOSITIONS,
-    reconcile: reconcilers.revision,
-    slots,
-    watcher,
-  });
-  // Revisions are made again when somebody takes them away, and numbered again when somebody numbers them, such as a leader of
-  // before; the XRs that use a composition follow what comes.
-  const revisionChanged = (revision: LiveObject): void => {
-    const composition = controllerOf(revision)?.name;
-    if (composition === undefined) return;
-    compositionController.enqueue(composition);
-    const apiVersion = textAt(revision, "spec", "compositeTypeRef", "apiVersion");
-    const kind = textAt(revision, "spec", "compositeTypeRef", "kind");
-    if (apiVersion !== undefined && kind !== undefined) instances.enqueueUsers(apiVersion, kind, composition);
-  };
-  const unsubscribe = revisions.informer.subscribe({
-    added: revisionChanged,
-    updated: revisionChanged,
-    deleted: revisionChanged,
-  });
-  // An XR that is looked at before its composition is known would be told that there is none.
-  const known = async (): Promise<void> => {
-    const compositions = informers.acquire(COMPOSITIONS);
+class ControllerEngine implements Engine {
+  readonly #context: Context;
+  readonly #observer: ReconcileObserver | undefined;
+  readonly #slots: WorkerSlots;
+  readonly #composed: ComposedKindWatches;
+  readonly #instances: DefinitionControllers;
+  readonly #compositions: KindController;
+  readonly #definitions: KindController;
+  readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #stopped: AbortController = new AbortController();
+  readonly #unsubscribes: (() => void)[] = [];
+  /** Called after the last reconcile, which still needs the caches. */
+  readonly #releases: (() => void)[] = [];
+
+  constructor(base: Context, makeReconcilers: (context: Context) => Reconcilers, options: EngineOptions) {
+    this.#observer = options.observer;
+    this.#slots = new WorkerSlots(options.concurrency);
+    const composed = new ComposedKindWatches(base.informers, ({ apiVersion, kind, name }, { metadata }) => {
+      const controller = this.#instances.composites(apiVersion, kind);
+      controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
+    });
+    this.#composed = composed;
+    const context: Context = { ...base, composed };
+    this.#context = context;
+    const reconcilers = makeReconcilers(context);
+    const shared = { context, slots: this.#slots, observer: this.#observer };
+    this.#instances = new DefinitionControllers({ ...shared, composed, reconcilers });
+    this.#compositions = new KindController({ ...shared, kind: COMPOSITIONS, reconcile: reconcilers.revision });
+    const revisions = this.#watchRevisions();
+    // Ignore the rejection if no caller waits for the start.
+    this.#started.promise.catch(() => undefined);
+    this.#definitions = new KindController({
+      ...shared,
+      kind: DEFINITIONS,
+      reconcile: reconcilers.definition,
+      prepare: async () => {
+        await this.#whenListed(revisions);
+        this.#started.resolve();
+      },
+      handlers: {
+        added: (definition) => this.#instances.changed(definition),
+        updated: (definition) => this.#instances.changed(definition),
+        deleted: (last) => this.#instances.deleted(last),
+      },
+    });
+    this.#watchCrds();
+  }
+
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  levels(): EngineLevels {
+    const { running, waiting } = this.#slots;
+    return { running, waiting, composedKinds: this.#composed.size };
+  }
+
+  async stop(graceMs?: number): Promise<void> {
+    const reason = new Error("the controllers were stopped");
+    this.#stopped.abort(reason);
+    this.#started.reject(reason);
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
+    await Promise.all([
+      this.#definitions.stop(graceMs),
+      this.#compositions.stop(graceMs),
+      this.#instances.stop(graceMs),
+    ]);
+    this.#composed.stop();
+    for (const release of this.#releases) release();
+  }
+
+  /** Waits for the first lists that XRs need: without them, an XR would report that its Composition does not exist. */
+  async #whenListed(revisions: Informer): Promise<void> {
+    const compositions = this.#context.informers.acquire(COMPOSITIONS);
+    const { signal } = this.#stopped;
     try {
-      await Promise.all(
-        [revisions.informer, compositions.informer].map((informer) => informer.whenSynced(stopped.signal)),
-      );
+      await Promise.all([revisions, compositions.informer].map((informer) => informer.whenSynced(signal)));
     } finally {
       compositions.release();
     }
-  };
-  const started = Promise.withResolvers<void>();
-  started.promise.catch(() => undefined);
-  const definitionController = startKindController({
-    context,
-    kind: DEFINITIONS,
-    reconcile: reconcilers.definition,
-    slots,
-    watcher,
-    prepare: async () => {
-      await known();
-      started.resolve();
-    },
-    handlers: {
-      added: (definition) => instances.changed(definition),
-      updated: (definition) => instances.changed(definition),
-      deleted: (last) => instances.gone(last),
-    },
-  });
-  const crds = informers.acquire(CRDS, { labelSelector: LABEL_DEFINED });
-  const crdChanged = (crd: LiveObject): void => {
-    const owner = controllerOf(crd);
-    if (owner?.kind === DEFINITIONS.kind) definitionController.enqueue(owner.name);
-  };
-  // Each definition looks at its CRDs when it is listed: those that are there at first are no news.
-  const forgetCrds = crds.informer.subscribe({ updated: (_, before) => crdChanged(before), deleted: crdChanged });
-  return {
-    started: started.promise,
-    levels: () => ({ running: slots.running, waiting: slots.waiting, composedKinds: composed.kinds }),
-    async stop(graceMs) {
-      const reason = new Error("the controllers were stopped");
-      stopped.abort(reason);
-      started.reject(reason);
-      unsubscribe();
-      forgetCrds();
-      await Promise.all([
-        definitionController.stop(graceMs),
-        compositionController.stop(graceMs),
-        instances.stop(graceMs),
-      ]);
-      composed.stop();
-      revisions.release();
-      crds.release();
-    },
-  };
+  }
+
+  /**
+   * Follows revisions: a revision that another writer deleted or renumbered is restored, and the XRs of the Composition are
+   * reconciled.
+   */
+  #watchRevisions(): Informer {
+    const changed = (revision: LiveObject): void => {
+      const composition = controllerOf(revision)?.name;
+      if (composition === undefined) return;
+      this.#compositions.enqueue(composition);
+      const apiVersion = textAt(revision, "spec", "compositeTypeRef", "apiVersion");
+      const kind = textAt(revision, "spec", "compositeTypeRef", "kind");
+      if (apiVersion !== undefined && kind !== undefined) this.#instances.enqueueUsers(apiVersion, kind, composition);
+    };
+    const { informer, release } = this.#context.informers.acquire(REVISIONS);
+    this.#unsubscribes.push(informer.subscribe({ added: changed, updated: changed, deleted: changed }));
+    this.#releases.push(release);
+    return informer;
+  }
+
+  /** Reconciles a definition when its CRD is changed or deleted. New CRDs need no reconcile: their definitions created them. */
+  #watchCrds(): void {
+    const changed = (crd: LiveObject): void => {
+      const owner = controllerOf(crd);
+      if (owner?.kind === DEFINITIONS.kind) this.#definitions.enqueue(owner.name);
+    };
+    const { informer, release } = this.#context.informers.acquire(CRDS, { labelSelector: LABEL_DEFINED });
+    this.#unsubscribes.push(informer.subscribe({ updated: (_, before) => changed(before), deleted: changed }));
+    this.#releases.push(release);
+  }
 }

@@ -1,5 +1,6 @@
 import {
   type Cache,
+  type Indexers,
   type Informer,
   type InformerHandlers,
   type LiveObject,
@@ -7,118 +8,134 @@ import {
   type Reconcile,
   type ResourceKind,
   type WorkerSlots,
+  type WorkQueue,
   workQueue,
 } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
-import type { ReconcileWatcher } from "./engine-metrics.ts";
 import { withPoll } from "./poll-policy.ts";
 
-/** What reconciles the objects of one kind. */
-export interface KindController {
-  readonly kind: ResourceKind;
-  readonly cache: Cache;
-  /** Reconciles one object soon, by its key: `name`, or `namespace/name`. */
-  enqueue(key: string): void;
-  enqueueAll(): void;
-  /** What from now on reconciles; what runs already ends as it is. */
-  replace(reconcile: Reconcile): void;
-  /** Ends the watch, then what runs: it may go on for `graceMs`. */
-  stop(graceMs?: number): Promise<void>;
-}
+/** Called after each reconcile, for metrics. */
+export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: number) => void;
 
-/** Options of {@link startKindController}. */
+/** Options of {@link KindController}. */
 export interface KindControllerOptions {
   readonly context: Context;
   readonly kind: ResourceKind;
   readonly reconcile: Reconcile;
   readonly slots: WorkerSlots;
-  readonly watcher?: ReconcileWatcher | undefined;
-  /** Told of changes besides the queue. */
+  readonly observer?: ReconcileObserver | undefined;
+  readonly indexers?: Indexers | undefined;
+  /** Called for changes, after the queue. */
   readonly handlers?: InformerHandlers | undefined;
-  /** Waited for when the kind has been listed and before the first reconcile. A failure is logged, and waited for no longer. */
+  /** Runs after the first list and before the first reconcile. A failure is logged, and reconciles begin. */
   readonly prepare?: ((cache: Cache, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-/** Watches one kind, and reconciles its objects whenever one changes, is enqueued, or has been left alone for the poll interval. */
-export function startKindController(options: KindControllerOptions): KindController {
-  const { context, kind, slots, watcher } = options;
-  const source = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
-  const { informer, release } = context.informers.acquire(kind);
-  let { reconcile } = options;
+/** Watches one kind, and reconciles an object when it changes, when its key is enqueued, and when its poll is due. */
+export class KindController {
+  readonly kind: ResourceKind;
+  readonly cache: Cache;
+  readonly #options: KindControllerOptions;
+  readonly #source: string;
+  readonly #informer: Informer;
+  readonly #release: () => void;
+  readonly #queue: WorkQueue;
+  readonly #stopped: AbortController = new AbortController();
+  #reconcile: Reconcile;
+  #unsubscribe: () => void = () => undefined;
 
-  const queue = workQueue({
-    slots,
-    source,
-    reconcile: async (key, signal) => polled(await reconcile(key, signal), key, informer, context.pollIntervalMs),
-    onReconcile: ({ failed, milliseconds }) => watcher?.(source, failed, milliseconds),
-    onFailure: ({ key, error, failures, retryInMs }) =>
-      context.log.warn(
-        { kind: source, key, failures, retryMs: Math.round(retryInMs), ...describeFailure(error) },
-        "reconcile failed",
-      ),
-  });
-  const { handlers } = options;
-  const enqueueObject = ({ metadata }: LiveObject): void => queue.add(queueKey(metadata.name, metadata.namespace));
-  const stopped = new AbortController();
-  let unsubscribe = (): void => undefined;
-  const begin = async (): Promise<void> => {
-    await informer.whenSynced(stopped.signal);
-    await options.prepare?.(informer.cache, stopped.signal);
-  };
-  const listen = (): void => {
-    if (stopped.signal.aborted) return;
-    unsubscribe = informer.subscribe(listeners);
-  };
-  const listeners: InformerHandlers = {
-    added(object) {
-      enqueueObject(object);
-      handlers?.added?.(object);
-    },
-    updated(object, before) {
-      enqueueObject(object);
-      handlers?.updated?.(object, before);
-    },
-    deleted(last) {
-      enqueueObject(last);
-      handlers?.deleted?.(last);
-    },
-  };
-  begin().then(listen, (error: unknown) => {
-    if (stopped.signal.aborted) return;
-    context.log.warn({ kind: source, ...describeFailure(error) }, "preparation failed");
-    listen();
-  });
-  return {
-    kind,
-    cache: informer.cache,
-    enqueue: (key) => queue.add(key),
-    enqueueAll: () => {
-      for (const object of informer.cache.list()) enqueueObject(object);
-    },
-    replace(other) {
-      reconcile = other;
-    },
-    async stop(graceMs) {
-      stopped.abort(new Error(`the controller of ${source} was stopped`));
-      unsubscribe();
-      try {
-        await queue.stop(graceMs);
-      } finally {
-        release();
-      }
-    },
-  };
-}
+  /** Starts the controller. */
+  constructor(options: KindControllerOptions) {
+    const { context, kind, slots, observer, indexers } = options;
+    this.kind = kind;
+    this.#options = options;
+    this.#reconcile = options.reconcile;
+    this.#source = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+    const { informer, release } = context.informers.acquire(kind);
+    this.#informer = informer;
+    this.#release = release;
+    this.cache = informer.cache;
+    if (indexers !== undefined) informer.addIndexers(indexers);
+    this.#queue = workQueue({
+      slots,
+      source: this.#source,
+      reconcile: (key, signal) => this.#run(key, signal),
+      onReconcile: ({ failed, milliseconds }) => observer?.(this.#source, failed, milliseconds),
+      onFailure: ({ key, error, failures, retryInMs }) =>
+        context.log.warn(
+          { kind: this.#source, key, failures, retryMs: Math.round(retryInMs), ...describeFailure(error) },
+          "reconcile failed",
+        ),
+    });
+    void this.#start();
+  }
 
-/** Deleted objects are not polled. */
-function polled(
-  outcome: Outcome | undefined,
-  key: string,
-  informer: Informer,
-  pollIntervalMs: number,
-): Outcome | undefined {
-  const { name, namespace } = parseQueueKey(key);
-  return informer.cache.get(name, namespace) === undefined ? outcome : withPoll(outcome, pollIntervalMs);
+  /** Reconciles one object soon, by its `queueKey`. */
+  enqueue(key: string): void {
+    this.#queue.add(key);
+  }
+
+  enqueueAll(): void {
+    for (const object of this.cache.list()) this.#enqueueObject(object);
+  }
+
+  /** Replaces the reconciler. Running reconciles end with the previous one. */
+  replace(reconcile: Reconcile): void {
+    this.#reconcile = reconcile;
+  }
+
+  /** Ends the watch and the queue. Running reconciles get `graceMs`. */
+  async stop(graceMs?: number): Promise<void> {
+    this.#stopped.abort(new Error(`the controller of ${this.#source} was stopped`));
+    this.#unsubscribe();
+    try {
+      await this.#queue.stop(graceMs);
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { context, prepare } = this.#options;
+    const { signal } = this.#stopped;
+    try {
+      await this.#informer.whenSynced(signal);
+      await prepare?.(this.cache, signal);
+    } catch (error) {
+      if (!signal.aborted) context.log.warn({ kind: this.#source, ...describeFailure(error) }, "preparation failed");
+    }
+    if (!signal.aborted) this.#unsubscribe = this.#informer.subscribe(this.#handlers());
+  }
+
+  #handlers(): InformerHandlers {
+    const { handlers } = this.#options;
+    return {
+      added: (object) => {
+        this.#enqueueObject(object);
+        handlers?.added?.(object);
+      },
+      updated: (object, before) => {
+        this.#enqueueObject(object);
+        handlers?.updated?.(object, before);
+      },
+      deleted: (last) => {
+        this.#enqueueObject(last);
+        handlers?.deleted?.(last);
+      },
+    };
+  }
+
+  /** Deleted objects are not polled. */
+  async #run(key: string, signal: AbortSignal): Promise<Outcome | undefined> {
+    const outcome = await this.#reconcile(key, signal);
+    const { name, namespace } = parseQueueKey(key);
+    if (this.cache.get(name, namespace) === undefined) return outcome;
+    return withPoll(outcome, this.#options.context.pollIntervalMs);
+  }
+
+  #enqueueObject({ metadata }: LiveObject): void {
+    this.#queue.add(queueKey(metadata.name, metadata.namespace));
+  }
 }

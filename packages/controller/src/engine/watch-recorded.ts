@@ -1,13 +1,14 @@
-import { isObject } from "@xfn/functionio";
-import type { Cache, Client, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import type { Cache, Client, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches } from "../objects/context.ts";
+import { recordedReferences } from "../objects/references.ts";
 
-// A kind whose list takes longer is waited for by nobody: its objects are read one by one then.
-const PATIENCE_MS = 10_000;
+// The objects of a kind whose list takes longer are read one by one.
+const LIST_TIMEOUT_MS = 10_000;
+const CHECK_MS = 10;
 
 /**
- * Watches the kinds of all composed resources that XRs have recorded, and waits for their first lists: a controller that starts
- * with thousands of XRs lists a few kinds, where it would else read thousands of objects.
+ * Watches the kinds of all recorded composed resources, and waits for their first lists. A controller that starts with
+ * thousands of XRs then lists a few kinds instead of reading thousands of objects.
  */
 export async function watchRecorded(
   client: Client,
@@ -18,9 +19,9 @@ export async function watchRecorded(
   const kinds = new Map<string, ResourceKind | undefined>();
   for (const xr of xrs.list()) {
     const wanted: ResourceKind[] = [];
-    for (const [apiVersion, kind] of recordedKinds(xr)) {
+    for (const { apiVersion, kind } of recordedReferences(xr)) {
       const key = `${apiVersion}/${kind}`;
-      // What cannot be looked up is told by the reconcile that needs it.
+      // Lookup errors are reported by the reconcile that needs the object.
       if (!kinds.has(key)) kinds.set(key, await client.kind(apiVersion, kind, { signal }).catch(() => undefined));
       const found = kinds.get(key);
       if (found !== undefined) wanted.push(found);
@@ -28,22 +29,11 @@ export async function watchRecorded(
     if (wanted.length > 0) composed.watch(xr.metadata.uid, wanted);
   }
   const found = [...kinds.values()].filter((kind) => kind !== undefined);
-  await Promise.all(found.map((kind) => listed(composed, kind, signal)));
+  await Promise.all(found.map((kind) => waitForList(composed, kind, signal)));
 }
 
-function recordedKinds(xr: LiveObject): [apiVersion: string, kind: string][] {
-  const spec = xr["spec"];
-  const references = isObject(spec) ? spec["resourceRefs"] : undefined;
-  if (!Array.isArray(references)) return [];
-  return references.flatMap((reference): [string, string][] => {
-    if (!isObject(reference)) return [];
-    const { apiVersion, kind } = reference;
-    return typeof apiVersion === "string" && typeof kind === "string" ? [[apiVersion, kind]] : [];
-  });
-}
-
-async function listed(composed: ComposedWatches, kind: ResourceKind, signal: AbortSignal): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+async function waitForList(composed: ComposedWatches, kind: ResourceKind, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + LIST_TIMEOUT_MS;
   while (composed.cache(kind) === undefined && performance.now() < end && !signal.aborted)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, CHECK_MS));
 }

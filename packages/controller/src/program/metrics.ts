@@ -1,91 +1,95 @@
 import type { RequestOutcome } from "@xfn/kubernetes";
 import { PROCESS_METRICS } from "@xfn/program";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { ReconcileWatcher } from "../engine/engine-metrics.ts";
+import type { EngineLevels } from "../engine/engine.ts";
 
-/** What can be counted at any time. */
-export interface Levels {
-  readonly engine: () => { running: number; waiting: number; composedKinds: number };
-  readonly leads: () => boolean;
-}
-
-/** The Prometheus metrics of a controller. Labels are kinds and codes, never names of objects: series are few. */
-export interface Metrics {
-  readonly reconciled: ReconcileWatcher;
-  /** A request to the API server has ended. */
-  request(outcome: RequestOutcome): void;
-  /** The levels are asked for at each scrape. */
-  watch(levels: Levels): void;
-  /** In Prometheus' text format. */
-  text(): Promise<{ type: string; text: string }>;
-}
-
-// From a reconcile that reads caches alone to one whose functions take a minute.
+// From a reconcile that only reads caches to one whose functions take a minute.
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Makes the metrics of this process. */
-export function createMetrics(version: string): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry, ...PROCESS_METRICS });
-  const name = (text: string): string => `xfn_controller_${text}`;
-  const reconciles = new Counter({
-    name: name("reconciles_total"),
-    help: "Reconciles that have ended, by kind and outcome",
+const PREFIX = "xfn_controller_";
+
+/** The Prometheus metrics of the controller. Labels are kinds and codes, never names of objects, so that series are few. */
+export class ControllerMetrics {
+  readonly #registry: Registry = new Registry();
+  readonly #registers: Registry[] = [this.#registry];
+  readonly #reconciles = new Counter({
+    name: `${PREFIX}reconciles_total`,
+    help: "Ended reconciles, by kind and outcome",
     labelNames: ["kind", "outcome"],
-    registers,
+    registers: this.#registers,
   });
-  const seconds = new Histogram({
-    name: name("reconcile_seconds"),
-    help: "How long reconciles took",
+  readonly #reconcileSeconds = new Histogram({
+    name: `${PREFIX}reconcile_seconds`,
+    help: "Durations of reconciles",
     labelNames: ["kind"],
     buckets: SECONDS,
-    registers,
+    registers: this.#registers,
   });
-  const requests = new Counter({
-    name: name("api_requests_total"),
+  readonly #requests = new Counter({
+    name: `${PREFIX}api_requests_total`,
     help: "Requests to the API server, by verb, resource and HTTP status (0: no answer)",
     labelNames: ["verb", "resource", "status"],
-    registers,
+    registers: this.#registers,
   });
-  const requestSeconds = new Histogram({
-    name: name("api_request_seconds"),
-    help: "How long requests to the API server took, the client's own rate limit and retries included",
+  readonly #requestSeconds = new Histogram({
+    name: `${PREFIX}api_request_seconds`,
+    help: "Durations of requests to the API server, including the client's rate limit and retries",
     labelNames: ["verb"],
     buckets: SECONDS,
-    registers,
+    registers: this.#registers,
   });
-  const retries = new Counter({ name: name("api_retries_total"), help: "Requests that were sent again", registers });
-  new Gauge({ name: name("build_info"), help: "1, by version", labelNames: ["version", "node"], registers }).set(
-    { version, node: process.version },
-    1,
-  );
-  return {
-    reconciled(kind, failed, ms) {
-      reconciles.inc({ kind, outcome: failed ? "failed" : "ok" });
-      seconds.observe({ kind }, ms / 1000);
-    },
-    request({ verb, resource, status, milliseconds, retries: again }) {
-      requests.inc({ verb, resource, status: String(status) });
-      // A watch is there for minutes on purpose.
-      if (verb !== "watch") requestSeconds.observe({ verb }, milliseconds / 1000);
-      if (again > 0) retries.inc(again);
-    },
-    watch(levels) {
-      const level = (text: string, help: string, read: () => number): Gauge =>
-        new Gauge({
-          name: name(text),
-          help,
-          registers,
-          collect() {
-            this.set(read());
-          },
-        });
-      level("running", "Objects that are being worked on", () => levels.engine().running);
-      level("waiting", "Objects that wait for that", () => levels.engine().waiting);
-      level("composed_kinds", "Kinds of composed resources that are watched", () => levels.engine().composedKinds);
-      level("leader", "1 if this replica works", () => (levels.leads() ? 1 : 0));
-    },
-    text: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+  readonly #retries = new Counter({
+    name: `${PREFIX}api_retries_total`,
+    help: "Retried requests to the API server",
+    registers: this.#registers,
+  });
+
+  constructor(version: string) {
+    collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
+    const build = new Gauge({
+      name: `${PREFIX}build_info`,
+      help: "1, by version",
+      labelNames: ["version", "node"],
+      registers: this.#registers,
+    });
+    build.set({ version, node: process.version }, 1);
+  }
+
+  readonly reconciled = (kind: string, failed: boolean, milliseconds: number): void => {
+    this.#reconciles.inc({ kind, outcome: failed ? "failed" : "ok" });
+    this.#reconcileSeconds.observe({ kind }, milliseconds / 1000);
   };
+
+  readonly requested = ({ verb, resource, status, milliseconds, retries }: RequestOutcome): void => {
+    this.#requests.inc({ verb, resource, status: String(status) });
+    // A watch lasts for minutes by design.
+    if (verb !== "watch") this.#requestSeconds.observe({ verb }, milliseconds / 1000);
+    if (retries > 0) this.#retries.inc(retries);
+  };
+
+  /** Reads the levels at each scrape from now on. */
+  watch(engine: () => EngineLevels, isLeader: () => boolean): void {
+    this.#gauge("running", "Objects that are being reconciled", () => engine().running);
+    this.#gauge("waiting", "Objects that wait to be reconciled", () => engine().waiting);
+    this.#gauge("composed_kinds", "Kinds of composed resources that are watched", () => engine().composedKinds);
+    this.#gauge("leader", "1 if this replica reconciles", () => (isLeader() ? 1 : 0));
+  }
+
+  /** The metrics in Prometheus' text format. */
+  async text(): Promise<{ type: string; text: string }> {
+    return { type: this.#registry.contentType, text: await this.#registry.metrics() };
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    this.#registry.registerMetric(
+      new Gauge({
+        name: `${PREFIX}${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
+  }
 }

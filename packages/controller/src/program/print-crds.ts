@@ -1,7 +1,7 @@
 import { printYaml } from "@xfn/functionio/document";
 import { controllerCrds } from "../crds/controller-crds.ts";
 
-/** The CRDs that the controllers need, as a stream of YAML documents. */
+/** Prints the CRDs that the controllers need, as YAML documents. */
 export function printCrds(): string {
   return controllerCrds()
     .map((crd) => `---\n${printYaml(crd)}`)

@@ -6,7 +6,7 @@ import type { Reconcilers } from "../engine/engine.ts";
 import type { Context } from "../objects/context.ts";
 import { revisionReconciler } from "../revision/reconcile-composition.ts";
 
-/** What each kind of object here is reconciled by. */
+/** The reconcilers of all kinds. */
 export function allReconcilers(context: Context): Reconcilers {
   return {
     definition: definitionReconciler(context),

@@ -3,8 +3,4 @@ export class RevisionError extends Error {
   override readonly name = "RevisionError";
   readonly code = "NoFreeName";
   readonly retryable = false;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }

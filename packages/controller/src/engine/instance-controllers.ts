@@ -1,0 +1,124 @@
+import type { Definition } from "@xfn/composition/definition";
+import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
+import { textAt } from "../objects/read-objects.ts";
+import { queueKey } from "../objects/references.ts";
+import type { ComposedKindWatches } from "./composed-watches.ts";
+import { KindController, type KindControllerOptions } from "./kind-controller.ts";
+import { watchRecorded } from "./watch-recorded.ts";
+
+/** Makes the reconcilers of a definition's instances. */
+export interface InstanceReconcilers {
+  composite(definition: Definition): Reconcile;
+  claim(definition: Definition): Reconcile;
+  /** Parses a definition; undefined if it has errors. */
+  readDefinition(object: LiveObject): Definition | undefined;
+}
+
+/** Options of {@link InstanceControllers}. */
+export interface InstanceOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer"> {
+  readonly composed: ComposedKindWatches;
+  readonly reconcilers: InstanceReconcilers;
+}
+
+/** An index of composites: by the name of their Composition, "" for none. */
+export const BY_COMPOSITION = "xfn/composition";
+
+/** The controllers of one definition's composites and claims. */
+export class InstanceControllers {
+  readonly composites: KindController;
+  readonly #options: InstanceOptions;
+  #definition: Definition;
+  #claims: KindController | undefined;
+
+  /** Starts the controller of the composites. */
+  constructor(options: InstanceOptions, definition: Definition) {
+    this.#options = options;
+    this.#definition = definition;
+    this.composites = this.#startComposites();
+  }
+
+  get definition(): Definition {
+    return this.#definition;
+  }
+
+  get claims(): KindController | undefined {
+    return this.#claims;
+  }
+
+  /** Reconciles all instances by a changed definition, whose kinds are the same. */
+  replace(definition: Definition): void {
+    const { reconcilers } = this.#options;
+    this.#definition = definition;
+    this.composites.replace(reconcilers.composite(definition));
+    this.composites.enqueueAll();
+    this.#claims?.replace(reconcilers.claim(definition));
+    this.#claims?.enqueueAll();
+  }
+
+  startClaims(kind: ResourceKind): void {
+    const { context, slots, observer, reconcilers } = this.#options;
+    this.#claims = new KindController({
+      context,
+      slots,
+      observer,
+      kind,
+      reconcile: reconcilers.claim(this.#definition),
+      // A claim creates the composite that it does not find, so the cache of composites must be complete.
+      prepare: async (_, signal) => {
+        const { informer, release } = context.informers.acquire(this.composites.kind);
+        try {
+          await informer.whenSynced(signal);
+        } finally {
+          release();
+        }
+      },
+    });
+  }
+
+  async stopClaims(graceMs?: number): Promise<void> {
+    const claims = this.#claims;
+    this.#claims = undefined;
+    await claims?.stop(graceMs);
+  }
+
+  async stop(graceMs?: number): Promise<void> {
+    const { composed } = this.#options;
+    for (const { metadata } of this.composites.cache.list()) composed.watch(metadata.uid, []);
+    await Promise.all([this.stopClaims(graceMs), this.composites.stop(graceMs)]);
+  }
+
+  #startComposites(): KindController {
+    const { context, slots, observer, composed, reconcilers } = this.#options;
+    const enqueueClaim = (composite: LiveObject): void => this.#enqueueClaim(composite);
+    return new KindController({
+      context,
+      slots,
+      observer,
+      kind: compositeKindOf(this.#definition),
+      reconcile: reconcilers.composite(this.#definition),
+      indexers: { [BY_COMPOSITION]: (object) => [textAt(object, "spec", "compositionRef", "name") ?? ""] },
+      prepare: (cache, signal) => watchRecorded(context.client, composed, cache, signal),
+      handlers: {
+        added: enqueueClaim,
+        updated: enqueueClaim,
+        deleted: (last) => {
+          composed.watch(last.metadata.uid, []);
+          enqueueClaim(last);
+        },
+      },
+    });
+  }
+
+  #enqueueClaim(composite: LiveObject): void {
+    const name = textAt(composite, "spec", "claimRef", "name");
+    if (name !== undefined) this.#claims?.enqueue(queueKey(name, textAt(composite, "spec", "claimRef", "namespace")));
+  }
+}
+
+/** Whether two states of a definition have the same kinds, so that the controllers of one can serve the other. */
+export function hasSameKinds(a: Definition, b: Definition): boolean {
+  const kinds = (definition: Definition): string =>
+    JSON.stringify([compositeKindOf(definition), claimKindOf(definition)]);
+  return kinds(a) === kinds(b);
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, electLeader, isApiError, leaderClient, recordEvents, startInformers } from "@xfn/kubernetes";
+import { ExitCode, type Log } from "@xfn/program";
+import type { RunnerClient } from "@xfn/runner-grpc";
+import { installCrds } from "../crds/install-crds.ts";
+import { describeFailure } from "../engine/describe-failure.ts";
+import { type Engine, startEngine } from "../engine/engine.ts";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import type { ControllerMetrics } from "./metrics.ts";
+import type { Readiness } from "./readiness.ts";
+import { allReconcilers } from "./reconcilers.ts";
+import type { StartConfig } from "./start-settings.ts";
+
+const LEASE = "xfn-controller";
+
+// An API server that starts together with the controller answers within seconds.
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
+
+/** What the controllers of a process use. */
+export interface ControllersInput {
+  readonly config: StartConfig;
+  readonly client: Client;
+  readonly runner: RunnerClient | undefined;
+  readonly namespace: string;
+  readonly log: Log;
+  readonly metrics: ControllerMetrics;
+  readonly readiness: Readiness;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the controllers, with leader election as long as the process has the lease, until the signal.
+ *
+ * @returns the exit code
+ */
+export async function runControllers(input: ControllersInput): Promise<number> {
+  const { config, client, namespace, log, readiness, signal } = input;
+  if (!config.leaderElection) {
+    await reconcileUntil(input, signal);
+    return ExitCode.ok;
+  }
+  readiness.set("standby");
+  const identity = `${hostname()}_${randomUUID()}`;
+  log.info({ lease: `${namespace}/${LEASE}`, identity }, "waiting for the lease");
+  const lease = await electLeader({
+    client,
+    namespace,
+    name: LEASE,
+    identity,
+    leaseMs: config.leaseDuration,
+    signal,
+    onError: (error) => log.warn(describeFailure(error), "cannot acquire or renew the lease"),
+  });
+  const leading = AbortSignal.any([signal, lease.lost]);
+  log.info({ identity }, "leading");
+  try {
+    await reconcileUntil({ ...input, client: leaderClient(client, lease) }, leading);
+  } finally {
+    await lease.release();
+  }
+  if (signal.aborted) return ExitCode.ok;
+  log.error({}, "lost the lease; another replica may lead now");
+  return ExitCode.failed;
+}
+
+/** @param end aborts at the process's signal, or when the lease is lost */
+async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promise<void> {
+  const { config, client, log, metrics, readiness, signal } = input;
+  readiness.set("starting");
+  if (!config.skipCrds) await installWithRetries(client, log, end);
+  const informers = startInformers(client, {
+    onError: (error, kind) => log.warn({ kind: kind.kind, ...describeFailure(error) }, "cannot watch"),
+  });
+  const events = recordEvents(client, FIELD_MANAGERS.program, {
+    onDrop: (reason) => log.debug({ reason }, "an event was not written"),
+  });
+  const context: Context = {
+    client,
+    informers,
+    events,
+    log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
+    runner: input.runner,
+    namespace: input.namespace,
+    serviceAccount: config.serviceAccount,
+    pullSecretNamespaces: config.pullSecretNamespaces,
+    pollIntervalMs: config.pollInterval,
+    now: Date.now,
+  };
+  const { concurrency } = config;
+  const engine = startEngine(context, allReconcilers, { concurrency, observer: metrics.reconciled });
+  metrics.watch(
+    () => engine.levels(),
+    () => !end.aborted,
+  );
+  void reportStart(engine, readiness, log);
+  await aborted(end);
+  // Without the lease nothing may be written, so running reconciles get no time.
+  await engine.stop(signal.aborted ? config.shutdownGrace : 0);
+  await events.flush();
+  await informers.stop();
+}
+
+async function reportStart(engine: Engine, readiness: Readiness, log: Log): Promise<void> {
+  try {
+    await engine.started;
+  } catch {
+    // Stopped before it had started.
+    return;
+  }
+  readiness.set("ready");
+  log.info({}, "ready");
+}
+
+/** Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator. */
+async function installWithRetries(client: Client, log: Log, signal: AbortSignal): Promise<void> {
+  for (let delay = FIRST_RETRY_MS; ; delay = Math.min(delay * 2, MAX_RETRY_MS)) {
+    try {
+      return await installCrds(client, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;
+      log.warn({ retryMs: delay, ...describeFailure(error) }, "cannot install the CRDs");
+      await sleep(delay, undefined, { signal });
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
