@@ -4,52 +4,20 @@ export {
   COMPOSITION_API_VERSIONS,
   type Composition,
   type CompositionFunction,
-  type CompositionSpec,
-  type ContainerFunction,
-  type ContainerFunctionResources,
-  type ContainerFunctionRunner,
   type ImagePullSecret,
   isCompatible,
-  MAX_TIMEOUT_MS,
-  type NamedTemplate,
-  type NetworkPolicy,
-  type PipelineStep,
   type PullPolicy,
-  type TypeReference,
 } from "./api/composition.ts";
 export { checkConnectionKeys } from "./api/connection-keys.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
-export {
-  checkComposition,
-  documentOf,
-  type ParseCompositionOptions,
-  parseComposition,
-} from "./api/parse-composition.ts";
+export { checkComposition, documentOf, parseComposition } from "./api/parse-composition.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
-export type {
-  Combine,
-  ConvertTransform,
-  EnvironmentConfiguration,
-  EnvironmentLabelSelector,
-  EnvironmentSelector,
-  EnvironmentSource,
-  MatchPattern,
-  MatchTransform,
-  MathTransform,
-  Patch,
-  PatchPolicy,
-  PatchSet,
-  PatchType,
-  ResourceTemplate,
-  StringTransform,
-  Transform,
-} from "./api/template.ts";
-export { EnvironmentError, type EnvironmentErrorCode } from "./environment/environment-error.ts";
+export type { Combine, Patch, PatchSet, ResourceTemplate, Transform } from "./api/template.ts";
+export { EnvironmentError } from "./environment/environment-error.ts";
 export { selectEnvironment } from "./environment/select-environment.ts";
 export {
   type FieldPath,
   FieldPathError,
-  type FieldPathErrorCode,
   type FieldPathSegment,
   findFieldPath,
   formatFieldPath,
@@ -60,43 +28,24 @@ export {
 } from "./field-path/field-path.ts";
 export { type MergeOptions, mergeFieldPath } from "./field-path/merge.ts";
 export { deleteFieldPath, setFieldPath } from "./field-path/set.ts";
-export {
-  getBool,
-  getInteger,
-  getNumber,
-  getString,
-  getStringArray,
-  getStringObject,
-} from "./field-path/typed.ts";
+export { getBool, getInteger, getNumber, getString, getStringArray, getStringObject } from "./field-path/typed.ts";
 export { expandWildcards } from "./field-path/wildcards.ts";
-export {
-  ConnectionDetailError,
-  type ConnectionDetailSource,
-  ConnectionDetails,
-  extractConnectionDetails,
-} from "./observed/connection-details.ts";
+export { ConnectionDetailError, ConnectionDetails, extractConnectionDetails } from "./observed/connection-details.ts";
 export {
   conditionStatus,
   isReady,
   isReadyUnobserved,
-  READINESS_CHECK_TYPES,
   ReadinessError,
   type ReadinessSource,
 } from "./observed/readiness.ts";
 export { closest } from "./reader/closest.ts";
-export { CompositionError, type Finding, type FindingCode, MAX_FINDINGS } from "./reader/composition-error.ts";
+export { CompositionError, type Finding } from "./reader/composition-error.ts";
 export type { TemplatesSpec } from "./templates/compile-spec.ts";
 export { type CompiledTemplates, compileTemplates } from "./templates/compile-templates.ts";
-export type {
-  RenderedTemplate,
-  RenderedTemplates,
-  TemplatesInput,
-  TemplateWrite,
-} from "./templates/rendering.ts";
-export { TemplateError, type TemplateErrorCode } from "./templates/template-error.ts";
+export type { RenderedTemplate, RenderedTemplates, TemplateWrite } from "./templates/rendering.ts";
+export { TemplateError } from "./templates/template-error.ts";
 export { compileCombine } from "./transform/combine.ts";
 export { compileTransforms } from "./transform/compile-transforms.ts";
-export type { CompiledTransform } from "./transform/compiled.ts";
 export { compileFormat } from "./transform/text/compile-format.ts";
-export { TransformError, type TransformErrorCode } from "./transform/text/transform-error.ts";
-export { Float64, float64, type GoKind, type GoValue, goKind } from "./values/go-value.ts";
+export { TransformError } from "./transform/text/transform-error.ts";
+export { Float64, float64, type GoValue, goKind } from "./values/go-value.ts";
