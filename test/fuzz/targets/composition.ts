@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkComposition, compileTemplates, documentOf, type TemplatesSpec } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { child } from "../../vectors/rule.ts";
-import { asServed } from "../api-shape.ts";
+import { asServed } from "../api-server.ts";
 import { mutatedValue, vectorInputs } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 import { assertClean } from "./field-path.ts";

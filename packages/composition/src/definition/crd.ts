@@ -1,10 +1,10 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { Finding } from "../reader/composition-error.ts";
-import type { ShapeReader } from "../schema/structural/api-shape.ts";
-import { schemaProps } from "../schema/structural/schema-shape.ts";
+import type { TypeReport } from "../schema/structural/api-types.ts";
+import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { emptyObject, isObject } from "../values/json.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { definitionShape } from "./definition-shape.ts";
+import { definitionType } from "./definition-type.ts";
 import {
   CLAIM_COLUMNS,
   CLAIM_SPEC_FIELDS,
@@ -106,20 +106,20 @@ export interface Names extends JsonObject {
   [optional: string]: JsonValue;
 }
 
-// What `definitionShape` makes of a definition.
-interface ShapedDefinition {
+// What `definitionType` makes of a definition.
+interface DecodedDefinition {
   metadata: { name?: string; uid?: string; labels?: JsonObject };
   spec: {
     group: string;
     names: Names;
     claimNames?: Names;
-    versions: ShapedVersion[];
+    versions: DecodedVersion[];
     conversion?: JsonObject;
     metadata?: { labels?: JsonObject; annotations?: JsonObject };
   };
 }
 
-interface ShapedVersion {
+interface DecodedVersion {
   name: string;
   served: boolean;
   referenceable: boolean;
@@ -135,21 +135,21 @@ interface Flavour {
   columns: readonly JsonObject[];
 }
 
-function read(xrd: JsonObject): ShapedDefinition {
+function read(xrd: JsonObject): DecodedDefinition {
   const issues: Finding[] = [];
-  const definition = shapeDefinition(xrd, { wrong: (path, message) => issues.push(finding(path, message)) });
+  const definition = decodeDefinition(xrd, { wrong: (path, message) => issues.push(finding(path, message)) });
   if (issues.length > 0 || definition === undefined) throw new DefinitionError("Invalid", issues);
   return definition;
 }
 
 /** A definition in the API server's form, its schemas too. */
-export function shapeDefinition(xrd: JsonObject, reader: ShapeReader): ShapedDefinition | undefined {
-  const definition = definitionShape(xrd, [], reader) as unknown as ShapedDefinition | undefined;
+export function decodeDefinition(xrd: JsonObject, report: TypeReport): DecodedDefinition | undefined {
+  const definition = definitionType(xrd, [], report) as unknown as DecodedDefinition | undefined;
   for (const [index, version] of (definition?.spec.versions ?? []).entries()) {
     const path = ["spec", "versions", index, "schema", "openAPIV3Schema"];
     const schema = version.schema?.openAPIV3Schema;
-    if (schema === undefined) reader.wrong(path, "is missing; give the schema of the composite resource");
-    else version.schema = { openAPIV3Schema: (schemaProps(schema, path, reader) ?? emptyObject()) as JsonObject };
+    if (schema === undefined) report.wrong(path, "is missing; give the schema of the composite resource");
+    else version.schema = { openAPIV3Schema: (schemaProps(schema, path, report) ?? emptyObject()) as JsonObject };
   }
   return definition;
 }
@@ -159,7 +159,7 @@ function finding(path: JsonPath, message: string): Finding {
 }
 
 function crd(
-  { metadata, spec }: ShapedDefinition,
+  { metadata, spec }: DecodedDefinition,
   name: string,
   names: Names,
   scope: string,
@@ -203,7 +203,7 @@ function merged(...maps: readonly (JsonObject | undefined)[]): JsonObject | unde
   return all;
 }
 
-function crdVersion(version: ShapedVersion, flavour: Flavour): JsonObject {
+function crdVersion(version: DecodedVersion, flavour: Flavour): JsonObject {
   const { name, served, deprecated, deprecationWarning } = version;
   return {
     name,

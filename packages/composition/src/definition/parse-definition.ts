@@ -6,7 +6,7 @@ import { kindOf } from "../values/json.ts";
 import { claimConflicts } from "./crd.ts";
 import { DEFINITION_API_VERSION, DEFINITION_KIND, type Definition, type DefinitionSpec } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { readKindNames } from "./read-names.ts";
+import { readKindNames } from "./read-kind-names.ts";
 import { readStrings, readTexts } from "./read-strings.ts";
 import { readVersions } from "./read-versions.ts";
 

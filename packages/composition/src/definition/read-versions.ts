@@ -3,8 +3,8 @@ import { closest } from "../reader/closest.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { checkStructure } from "../schema/structural/check-structure.ts";
 import { checkSchemaValues } from "../schema/structural/check-values.ts";
+import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { nodeOf } from "../schema/structural/node.ts";
-import { schemaProps } from "../schema/structural/schema-shape.ts";
 import { isObject } from "../values/json.ts";
 import { KEPT_KEYWORDS, SHARED_KEYWORDS } from "./crd.ts";
 import type { DefinitionVersion } from "./definition.ts";
@@ -92,7 +92,7 @@ function readSchemaField(version: FieldReader, offersClaim: boolean): JsonObject
 function checkAuthorSchema(schema: FieldReader, offersClaim: boolean): void {
   const { findings } = schema;
   const before = findings.errors;
-  const shaped = schemaProps(schema.json, schema.path, {
+  const decoded = schemaProps(schema.json, schema.path, {
     wrong: (path, message) => findings.error("Invalid", path, message),
     unknown: (path, keyword, known) => {
       const meant = closest(keyword, known);
@@ -101,9 +101,9 @@ function checkAuthorSchema(schema: FieldReader, offersClaim: boolean): void {
     },
   });
   // Further findings would only follow from those.
-  if (findings.errors > before || !isObject(shaped)) return;
-  const node = nodeOf(shaped, schema.path);
-  warnDropped(schema, shaped, offersClaim);
+  if (findings.errors > before || !isObject(decoded)) return;
+  const node = nodeOf(decoded, schema.path);
+  warnDropped(schema, decoded, offersClaim);
   const structure = checkStructure(node);
   // Whether a default fits a schema that is wrong itself says nothing.
   for (const { at, message } of structure.length > 0 ? structure : checkSchemaValues(node)) {
@@ -112,17 +112,17 @@ function checkAuthorSchema(schema: FieldReader, offersClaim: boolean): void {
 }
 
 /** Says what of an author's schema does not reach the CRD, though it is a proper schema. */
-function warnDropped(schema: FieldReader, shaped: JsonObject, offersClaim: boolean): void {
+function warnDropped(schema: FieldReader, decoded: JsonObject, offersClaim: boolean): void {
   const warn = (steps: readonly string[], message: string): void => {
     schema.findings.warning("Ignored", [...schema.path, ...steps], message);
   };
-  for (const keyword of Object.keys(shaped)) {
+  for (const keyword of Object.keys(decoded)) {
     // `required: [spec]` is what the CRD says anyway.
     if (!["type", "description", "properties", "required"].includes(keyword)) {
       warn([keyword], "has no effect here; of the whole schema only spec and status are used");
     }
   }
-  const properties = isObject(shaped["properties"]) ? shaped["properties"] : {};
+  const properties = isObject(decoded["properties"]) ? decoded["properties"] : {};
   for (const name of Object.keys(properties)) {
     if (["apiVersion", "kind", "metadata"].includes(name)) continue;
     const part = properties[name];

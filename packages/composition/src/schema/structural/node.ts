@@ -1,7 +1,7 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import { emptyObject, isObject } from "../../values/json.ts";
+import { schemaProps } from "./json-schema-props.ts";
 import { SchemaError, type SchemaFinding } from "./schema-error.ts";
-import { schemaProps } from "./schema-shape.ts";
 
 /**
  * A schema made ready for walking values along it. Its keywords have the right types; whether it is structural is for
@@ -51,9 +51,9 @@ export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
     issues.push({ path: formatPath(path), at: path, message });
   };
   if (!isObject(schema)) wrong(at, "expected a schema");
-  const shaped = schemaProps(schema, at, { wrong });
-  if (issues.length > 0 || !isObject(shaped)) throw new SchemaError(issues);
-  return nodeOf(shaped, at);
+  const decoded = schemaProps(schema, at, { wrong });
+  if (issues.length > 0 || !isObject(decoded)) throw new SchemaError(issues);
+  return nodeOf(decoded, at);
 }
 
 /** The node of a schema that is in the API server's form already. */

@@ -1,64 +1,64 @@
 import type { JsonPath, JsonValue } from "@xfn/functionio";
 import { emptyObject, isObject, kindOf } from "../../values/json.ts";
 import {
+  type ApiField,
+  type ApiType,
   anyFlag,
   anyText,
-  type FieldShape,
   flag,
   integer,
   list,
   map,
   number,
   raw,
-  type Shape,
-  type ShapeReader,
   struct,
+  type TypeReport,
   text,
-} from "./api-shape.ts";
+} from "./api-types.ts";
 
 // JSONSchemaProps, the type of a CRD's schemas:
 // https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/#JSONSchemaProps
 
 /** A schema in the form in which the API server keeps it. */
-export const schemaProps: Shape = struct(() => FIELDS);
+export const schemaProps: ApiType = struct(() => FIELDS);
 
 /** A schema or a boolean. */
-const schemaOrFlag: Shape = (value, path, reader) =>
-  typeof value === "boolean" ? value : schemaOr("a schema or a boolean", value, path, reader);
+const schemaOrFlag: ApiType = (value, path, report) =>
+  typeof value === "boolean" ? value : schemaOr("a schema or a boolean", value, path, report);
 
 /** A schema or a list of them (which no structural schema may have; the check of those says so). */
-const schemaOrList: Shape = (value, path, reader) =>
-  Array.isArray(value) ? schemas(value, path, reader) : schemaOr("a schema", value, path, reader);
+const schemaOrList: ApiType = (value, path, report) =>
+  Array.isArray(value) ? schemas(value, path, report) : schemaOr("a schema", value, path, report);
 
-const schemaOrNames: Shape = (value, path, reader) =>
-  Array.isArray(value) ? names(value, path, reader) : schemaOr("a schema or a list", value, path, reader);
+const schemaOrNames: ApiType = (value, path, report) =>
+  Array.isArray(value) ? names(value, path, report) : schemaOr("a schema or a list", value, path, report);
 
-const schemas: Shape = list(schemaProps, emptyObject);
-const schemaMap: Shape = map(schemaProps, emptyObject);
-const names: Shape = list(anyText, () => "");
+const schemas: ApiType = list(schemaProps, emptyObject);
+const schemaMap: ApiType = map(schemaProps, emptyObject);
+const names: ApiType = list(anyText, () => "");
 
-const validationRule: Shape = struct(
+const validationRule: ApiType = struct(
   () =>
-    new Map<string, FieldShape>([
-      ["rule", { shape: anyText, absent: "" }],
-      ["message", { shape: text }],
-      ["messageExpression", { shape: text }],
+    new Map<string, ApiField>([
+      ["rule", { type: anyText, absent: "" }],
+      ["message", { type: text }],
+      ["messageExpression", { type: text }],
       // Younger than Crossplane v1.13, whose types drop these three.
-      ["reason", { shape: anyText }],
-      ["fieldPath", { shape: text }],
-      ["optionalOldSelf", { shape: anyFlag }],
+      ["reason", { type: anyText }],
+      ["fieldPath", { type: text }],
+      ["optionalOldSelf", { type: anyFlag }],
     ]),
 );
 
-const externalDocs: Shape = struct(
+const externalDocs: ApiType = struct(
   () =>
-    new Map<string, FieldShape>([
-      ["description", { shape: text }],
-      ["url", { shape: text }],
+    new Map<string, ApiField>([
+      ["description", { type: text }],
+      ["url", { type: text }],
     ]),
 );
 
-const FIELDS: ReadonlyMap<string, FieldShape> = new Map<string, FieldShape>(
+const FIELDS: ReadonlyMap<string, ApiField> = new Map<string, ApiField>(
   (
     [
       ["id", text],
@@ -105,12 +105,12 @@ const FIELDS: ReadonlyMap<string, FieldShape> = new Map<string, FieldShape>(
       ["x-kubernetes-list-type", anyText],
       ["x-kubernetes-map-type", anyText],
       ["x-kubernetes-validations", list(validationRule, () => ({ rule: "" }))],
-    ] satisfies [string, Shape][]
-  ).map(([field, shape]) => [field, { shape }]),
+    ] satisfies [string, ApiType][]
+  ).map(([field, type]) => [field, { type }]),
 );
 
-function schemaOr(expected: string, value: JsonValue, path: JsonPath, reader: ShapeReader): JsonValue | undefined {
-  if (value === null || isObject(value)) return schemaProps(value, path, reader);
-  reader.wrong(path, `expected ${expected}, found ${kindOf(value)}`);
+function schemaOr(expected: string, value: JsonValue, path: JsonPath, report: TypeReport): JsonValue | undefined {
+  if (value === null || isObject(value)) return schemaProps(value, path, report);
+  report.wrong(path, `expected ${expected}, found ${kindOf(value)}`);
   return undefined;
 }

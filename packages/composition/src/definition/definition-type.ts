@@ -1,31 +1,31 @@
 import type { JsonObject } from "@xfn/functionio";
 import {
+  type ApiField,
+  type ApiType,
   anyFlag,
   anyList,
   anyText,
-  type FieldShape,
   flag,
   integer,
   list,
   map,
   nonzeroInteger,
   raw,
-  type Shape,
   struct,
   text,
-} from "../schema/structural/api-shape.ts";
+} from "../schema/structural/api-types.ts";
 import { emptyObject } from "../values/json.ts";
 
 // A CompositeResourceDefinition's types, and those it shares with CustomResourceDefinitions (field names of v1).
 
-const fields = (...of: readonly (readonly [string, Shape, FieldShape["absent"]?])[]): Shape => {
-  const known = new Map<string, FieldShape>();
-  for (const [field, shape, absent] of of) known.set(field, absent === undefined ? { shape } : { shape, absent });
+const fields = (...of: readonly (readonly [string, ApiType, ApiField["absent"]?])[]): ApiType => {
+  const known = new Map<string, ApiField>();
+  for (const [field, type, absent] of of) known.set(field, absent === undefined ? { type } : { type, absent });
   return struct(() => known);
 };
 
 /** Names of a kind. */
-const namesShape: Shape = fields(
+const namesType: ApiType = fields(
   ["plural", anyText, ""],
   ["singular", text],
   ["shortNames", list(anyText, () => "")],
@@ -34,7 +34,7 @@ const namesShape: Shape = fields(
   ["categories", list(anyText, () => "")],
 );
 
-const columnShape: Shape = fields(
+const columnType: ApiType = fields(
   ["name", anyText, ""],
   ["type", anyText, ""],
   ["format", text],
@@ -43,7 +43,7 @@ const columnShape: Shape = fields(
   ["jsonPath", anyText, ""],
 );
 
-const conversionShape: Shape = fields(
+const conversionType: ApiType = fields(
   ["strategy", anyText, ""],
   [
     "webhook",
@@ -61,21 +61,21 @@ const conversionShape: Shape = fields(
   ],
 );
 
-const versionShape: Shape = fields(
+const versionType: ApiType = fields(
   ["name", anyText, ""],
   ["referenceable", anyFlag, false],
   ["served", anyFlag, false],
   ["deprecated", flag],
   ["deprecationWarning", anyText],
   ["schema", fields(["openAPIV3Schema", raw])],
-  ["additionalPrinterColumns", list(columnShape, emptyColumn)],
+  ["additionalPrinterColumns", list(columnType, emptyColumn)],
 );
 
-const reference: Shape = fields(["name", anyText, ""]);
-const strings: Shape = map(anyText, () => "");
+const reference: ApiType = fields(["name", anyText, ""]);
+const strings: ApiType = map(anyText, () => "");
 
 /** A CompositeResourceDefinition without its status; schemas are left as they are. */
-export const definitionShape: Shape = fields(
+export const definitionType: ApiType = fields(
   ["apiVersion", text],
   ["kind", text],
   ["metadata", fields(["name", text], ["uid", text], ["labels", strings], ["annotations", strings]), emptyObject()],
@@ -83,15 +83,15 @@ export const definitionShape: Shape = fields(
     "spec",
     fields(
       ["group", anyText, ""],
-      ["names", namesShape, { plural: "", kind: "" }],
-      ["claimNames", namesShape],
+      ["names", namesType, { plural: "", kind: "" }],
+      ["claimNames", namesType],
       ["connectionSecretKeys", list(anyText, () => "")],
       ["defaultCompositeDeletePolicy", anyText],
       ["defaultCompositionRef", reference],
       ["enforcedCompositionRef", reference],
       ["defaultCompositionUpdatePolicy", anyText],
-      ["versions", anyList(versionShape, () => ({ name: "", referenceable: false, served: false })), []],
-      ["conversion", conversionShape],
+      ["versions", anyList(versionType, () => ({ name: "", referenceable: false, served: false })), []],
+      ["conversion", conversionType],
       ["metadata", fields(["labels", strings], ["annotations", strings])],
     ),
     { group: "", names: { plural: "", kind: "" }, versions: [] },

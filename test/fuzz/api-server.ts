@@ -74,7 +74,7 @@ const kubernetesObject: JsonObject = {
   },
 };
 
-const shape = compileSchema({
+const schema = compileSchema({
   type: "object",
   required: ["xr", "resources"],
   properties: {
@@ -89,7 +89,7 @@ const shape = compileSchema({
 
 /** What an API server would keep of an XR and its templates; undefined if it would refuse them. */
 export function asServed(input: JsonValue): JsonObject | undefined {
-  const defaulted = shape.default(input);
-  if (shape.validate(defaulted).length > 0) return undefined;
+  const defaulted = schema.default(input);
+  if (schema.validate(defaulted).length > 0) return undefined;
   return defaulted as JsonObject;
 }
