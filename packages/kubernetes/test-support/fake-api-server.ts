@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { ClusterAccess } from "../src/auth/access.ts";
 import { selfSigned } from "./certificate.ts";
 
-/** A request as the server saw it, and the means to answer it. */
+/** A request, and the methods that answer it. */
 export interface Exchange {
   readonly method: string;
   /** Without the query. */
@@ -31,9 +31,9 @@ export interface Exchange {
 export interface FakeServer {
   readonly access: ClusterAccess;
   readonly port: number;
-  /** What was asked, in order: `GET /api/v1`. */
+  /** All requests in order: `GET /api/v1`. */
   readonly requests: string[];
-  /** HTTP/2 sessions that were opened, those that have ended included. */
+  /** The number of HTTP/2 sessions so far, including closed ones. */
   sessions(): number;
   /** Cuts all connections. */
   cut(): void;
@@ -44,7 +44,7 @@ export type Handler = (exchange: Exchange) => void | Promise<void>;
 
 const certificate = selfSigned();
 
-/** A server for faults that a real one does not make at will. It answers discovery of ConfigMaps, Secrets and Namespaces on its own. */
+/** A server for faults that a real one cannot produce on demand. It answers the discovery of the core group itself. */
 export async function fakeApiServer(
   handle: Handler,
   options: {

@@ -2,15 +2,16 @@ import type { KubernetesObject } from "@xfn/functionio";
 import { ApiError } from "../src/client/api-error.ts";
 import type { Client, LiveObject, ObjectReference } from "../src/client/client.ts";
 
-/** A client on objects in memory, with the conflicts that a server has; and what was written, in order: `create Event`. */
+/** A client on objects in memory, with a server's conflicts. */
 export interface ObjectStore {
   readonly client: Client;
+  /** All writes in order: `create Event`. */
   readonly writes: string[];
   readonly objects: Map<string, LiveObject>;
   /** While set, every request fails with it. */
   failure: ApiError | undefined;
   /** While set, requests wait for it. */
-  held: Promise<void> | undefined;
+  blocked: Promise<void> | undefined;
 }
 
 export function objectStore(): ObjectStore {
@@ -37,7 +38,7 @@ export function objectStore(): ObjectStore {
     return structuredClone(live);
   };
   const asked = async (signal: AbortSignal | undefined): Promise<void> => {
-    await store.held;
+    await store.blocked;
     if (signal?.aborted === true) throw new ApiError("Aborted", "aborted");
     if (store.failure !== undefined) throw store.failure;
   };
@@ -65,6 +66,6 @@ export function objectStore(): ObjectStore {
       return put("patch", reference, { ...find(reference), ...(body as object) });
     },
   };
-  const store: ObjectStore = { client: client as Client, writes, objects, failure: undefined, held: undefined };
+  const store: ObjectStore = { client: client as Client, writes, objects, failure: undefined, blocked: undefined };
   return store;
 }

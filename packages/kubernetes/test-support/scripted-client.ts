@@ -1,14 +1,17 @@
 import { ApiError, type ApiErrorCode } from "../src/client/api-error.ts";
 import type { Client, LiveObject, WatchEvent } from "../src/client/client.ts";
 
-/** One answer of a {@link scriptedClient}. */
+/** One response of a {@link scriptedClient}. */
 export type Step =
   | { list: readonly LiveObject[]; version: string }
   | { listFails: ApiErrorCode }
-  /** `ms`: how long it is quiet after its events. */
+  /** `ms`: pause after the events. */
   | { watch: readonly WatchEvent[]; last: "end" | "hang" | ApiErrorCode; ms?: number };
 
-/** A client that lists and watches as a script says, and then waits for ever. What was asked is in `asked`: `list`, `watch VERSION`. */
+/**
+ * A client that follows a script of lists and watches, and then blocks. `asked` contains all requests: `list`, `watch
+ * VERSION`.
+ */
 export function scriptedClient(steps: readonly Step[]): { client: Client; asked: string[] } {
   const asked: string[] = [];
   const rest = [...steps];
@@ -44,7 +47,6 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
   });
 }
 
-/** An object of some kind. */
 export function thing(
   name: string,
   version: number | string,

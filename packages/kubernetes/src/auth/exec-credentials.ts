@@ -27,7 +27,9 @@ interface Issued {
   readonly until: number;
 }
 
-/** Credentials from a program (kubernetes.io, "client-go credential plugins"): v1 and v1beta1, cached until they expire. */
+/**
+ * Credentials from a program (kubernetes.io, "client-go credential plugins"): v1 and v1beta1, cached until they expire.
+ */
 export class ExecCredentials {
   readonly #input: ExecInput;
   #issued: Issued | undefined;

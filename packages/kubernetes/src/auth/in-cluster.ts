@@ -8,7 +8,10 @@ import { TokenFile } from "./token-file.ts";
 /** The directory of a pod's service account. */
 export const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Access to the API server of this pod's cluster with its service account (kubernetes.io, "Accessing the API from a Pod"). */
+/**
+ * Access to the API server of this pod's cluster with its service account (kubernetes.io, "Accessing the API from a
+ * Pod").
+ */
 export async function inClusterAccess(
   options: { folder?: string; env?: Readonly<Record<string, string | undefined>> } = {},
 ): Promise<ClusterAccess> {

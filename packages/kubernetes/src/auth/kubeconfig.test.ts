@@ -33,7 +33,7 @@ async function load(user: object, cluster: object = {}, options: KubeconfigOptio
   return loadKubeconfig({ path, env: {}, ...options });
 }
 
-test("a token, and the context's server and namespace", async () => {
+test("a context provides the server, the namespace and a token", async () => {
   const access = await load({ token: "secret" });
   expect(access.server).toBe("https://one.example:6443");
   expect(access.namespace).toBe("team");
@@ -42,7 +42,7 @@ test("a token, and the context's server and namespace", async () => {
   expect((await load({ token: "secret" }, {}, { context: "there" })).server).toBe("https://two.example/k8s/c-1");
 });
 
-test("certificates come from the file itself or from beside it, and as they are at the time", async () => {
+test("certificates are read from the kubeconfig or from files, for each connection", async () => {
   await writeFile(join(folder, "ca.pem"), "first");
   const access = await load(
     { "client-certificate-data": base64("cert"), "client-key-data": base64("key") },
@@ -55,7 +55,7 @@ test("certificates come from the file itself or from beside it, and as they are 
   await expect(access.tls()).rejects.toMatchObject({ code: "Unreadable" });
 });
 
-test("a name and a password, and whom to act as", async () => {
+test("a user name, a password and impersonation become headers", async () => {
   const access = await load({ username: "a", password: "b:c", as: "ada", "as-groups": ["dev"] });
   expect(await access.headers()).toEqual({
     authorization: `Basic ${base64("a:b:c")}`,
@@ -64,7 +64,7 @@ test("a name and a password, and whom to act as", async () => {
   });
 });
 
-test("a token in a file is read again when the server does not take the old one", async () => {
+test("a token file is read again when the server rejects the token", async () => {
   await writeFile(join(folder, "token"), "old\n");
   const access = await load({ tokenFile: "token" });
   expect(await access.headers()).toEqual({ authorization: "Bearer old" });
@@ -82,7 +82,7 @@ async function plugin(body: string): Promise<void> {
 }
 const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin", interactiveMode: "Never" };
 
-test("credentials of a program are kept until they expire or are refused", async () => {
+test("credentials of a program are cached until they expire or are rejected", async () => {
   await plugin(
     `N=$(wc -l < "$(dirname "$0")/calls"); echo '{"status":{"token":"'$ARG-$N'","expirationTimestamp":"2999-01-01T00:00:00Z"}}'`,
   );
@@ -98,7 +98,7 @@ test("credentials of a program are kept until they expire or are refused", async
   expect(await access.headers()).toEqual({ authorization: "Bearer t-2" });
 });
 
-test("credentials of a program that have expired are fetched anew; a certificate goes with them", async () => {
+test("expired credentials of a program are fetched again, with their certificate", async () => {
   await plugin(
     `N=$(wc -l < "$(dirname "$0")/calls"); echo '{"status":{"clientCertificateData":"cert'$N'","clientKeyData":"key","expirationTimestamp":"2000-01-01T00:00:00Z"}}'`,
   );
@@ -107,7 +107,7 @@ test("credentials of a program that have expired are fetched anew; a certificate
   expect(await access.tls()).toMatchObject({ cert: "cert2" });
 });
 
-test("a program is told which API it speaks and, if it wants, which cluster it is for", async () => {
+test("a program gets its API version and, on request, the cluster", async () => {
   await plugin(`printf '{"status":{"token":"%s"}}' "$(echo "$KUBERNETES_EXEC_INFO" | base64 -w0)"`);
   const access = await load(
     { exec: { ...exec, provideClusterInfo: true } },
@@ -122,7 +122,7 @@ test("a program is told which API it speaks and, if it wants, which cluster it i
   });
 });
 
-test("a program that fails, or says nothing of use, is named with what it said and how to get it", async () => {
+test("the error of a failed program contains its output and the install hint", async () => {
   await plugin("echo no such account >&2; exit 3");
   const access = await load(
     { exec: { ...exec, installHint: "get it there" } },
@@ -137,13 +137,13 @@ test("a program that fails, or says nothing of use, is named with what it said a
   await expect(access.headers()).rejects.toMatchObject({ code: "Credentials" });
 });
 
-test("auth-provider of old is left to the official client", async () => {
+test("an auth-provider is delegated to the official client", async () => {
   await writeFile(join(folder, "token"), "provided");
   const access = await load({ "auth-provider": { name: "any", config: { tokenFile: join(folder, "token") } } });
   expect(await access.headers()).toEqual({ authorization: "Bearer provided" });
 });
 
-test("of several files the first to say something counts, and missing ones are left out", async () => {
+test("the first of several files that sets a value wins, and missing files are skipped", async () => {
   const one = join(folder, "one");
   const two = join(folder, "two");
   await writeFile(one, "current-context: x\nusers:\n- {name: u, user: {token: first}}\n");
@@ -156,7 +156,7 @@ test("of several files the first to say something counts, and missing ones are l
   expect(await access.headers()).toEqual({ authorization: "Bearer first" });
 });
 
-test("what is missing or wrong is named", async () => {
+test("a missing file and an invalid file have different error codes", async () => {
   const code = async (promise: Promise<unknown>): Promise<unknown> =>
     promise.then(
       () => "none",
@@ -186,12 +186,12 @@ test.each([
   expect((await load({}, { server }, { env })).proxy).toBe(proxy);
 });
 
-test("the kubeconfig's own proxy comes before the environment's", async () => {
+test("the kubeconfig's proxy overrides the environment's", async () => {
   const access = await load({}, { "proxy-url": "http://own" }, { env: { HTTPS_PROXY: "http://p" } });
   expect(access.proxy).toBe("http://own");
 });
 
-test("a pod has its service account, whose files may change", async () => {
+test("a pod uses its service account, whose files may change", async () => {
   await mkdir(join(folder, "sa"));
   for (const [name, text] of [
     ["token", "t1"],

@@ -35,8 +35,8 @@ interface Merged {
 }
 
 /**
- * Finds the API server and the credentials as `kubectl` does (kubernetes.io, "Organizing Cluster Access Using kubeconfig
- * Files"). Uses the pod's service account only if there is no kubeconfig.
+ * Finds the API server and the credentials as `kubectl` does (kubernetes.io, "Organizing Cluster Access Using
+ * kubeconfig Files"). Uses the pod's service account only if there is no kubeconfig.
  *
  * @throws {KubeconfigError}
  */

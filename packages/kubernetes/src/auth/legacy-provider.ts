@@ -7,8 +7,8 @@ type Headers = Readonly<Record<string, string>>;
 const ASK_AGAIN_MS = 30_000;
 
 /**
- * `auth-provider` of a kubeconfig (oidc, gcp, azure), which kubectl replaced by `exec`. Delegates to the official client, and
- * loads it only when needed, because it has 90 MB.
+ * `auth-provider` of a kubeconfig (oidc, gcp, azure), which kubectl replaced by `exec`. Delegates to the official
+ * client, and loads it only when needed, because it has 90 MB.
  */
 export class LegacyProvider {
   readonly #user: string;

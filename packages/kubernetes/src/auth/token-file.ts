@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 
-// The kubelet replaces a token when a fifth of its life (an hour by default) is left. client-go rereads every minute too.
+// The kubelet replaces a token when a fifth of its life (an hour by default) is left. client-go rereads every minute
+// too.
 const READ_AGAIN_MS = 60_000;
 
 /** A bearer token in a file that another program replaces before it expires. */

@@ -60,7 +60,9 @@ export class ApiError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Whether the same request may succeed later without any change to it. After a conflict, read the object again first. */
+  /**
+   * Whether the same request may succeed later without any change to it. After a conflict, read the object again first.
+   */
   get retryable(): boolean {
     return RETRYABLE.has(this.code);
   }

@@ -6,8 +6,8 @@ export interface Backoff {
 }
 
 /**
- * Returns the pause after a number of consecutive failures (from 1), which doubles each time. Jitter shortens it by up to half,
- * so that clients that failed together do not retry together.
+ * Returns the pause after a number of consecutive failures (from 1), which doubles each time. Jitter shortens it by up
+ * to half, so that clients that failed together do not retry together.
  */
 export function pauseAfter(
   failures: number,

@@ -36,9 +36,9 @@ export interface WriteOptions extends RequestOptions {
   /** Stores nothing, and returns the object that the write would have stored. */
   readonly dryRun?: boolean | undefined;
   /**
-   * How the server treats unknown and duplicate fields (Kubernetes API concepts, "Field validation"): `Strict` rejects the
-   * write, `Ignore` drops them. An apply with an unknown field always fails. Default `Ignore`: the server's own default adds a
-   * warning, for which it parses each body a second time.
+   * How the server treats unknown and duplicate fields (Kubernetes API concepts, "Field validation"): `Strict` rejects
+   * the write, `Ignore` drops them. An apply with an unknown field always fails. Default `Ignore`: the server's own
+   * default adds a warning, for which it parses each body a second time.
    */
   readonly fieldValidation?: "Ignore" | "Strict" | undefined;
   readonly subresource?: "status" | undefined;
@@ -66,7 +66,10 @@ export interface ObjectList {
   readonly resourceVersion: string;
 }
 
-/** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). A `BOOKMARK` has only a resource version. */
+/**
+ * One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). A `BOOKMARK` has only a resource
+ * version.
+ */
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   readonly object: LiveObject;
@@ -77,8 +80,8 @@ export interface WatchOptions extends Omit<ListOptions, "pageSize"> {
 }
 
 /**
- * A client for any JSON object. It keeps all fields of an object, and 64-bit integers stay exact (see `JsonValue`). Every method
- * throws `ApiError`.
+ * A client for any JSON object. It keeps all fields of an object, and 64-bit integers stay exact (see `JsonValue`).
+ * Every method throws `ApiError`.
  */
 export interface Client {
   get(reference: ObjectReference, options?: RequestOptions): Promise<LiveObject>;

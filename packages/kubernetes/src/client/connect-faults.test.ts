@@ -18,7 +18,7 @@ const FAULTS: readonly Fault[] = [
   "half-answer",
 ];
 
-test("under any faults a write is done once if it succeeded, and not at all if it is said to have been refused", {
+test("under any faults, a successful write happens once, and a refused write never", {
   timeout: 120_000,
 }, async () => {
   const schedule = fc.array(fc.constantFrom(...FAULTS), { minLength: 60, maxLength: 120 });
@@ -27,7 +27,7 @@ test("under any faults a write is done once if it succeeded, and not at all if i
       const done = new Map<string, number>();
       let at = 0;
       await using server = await fakeApiServer(({ method, body, path, status, json, response, session }) => {
-        // Half a request, of a connection that was cut.
+        // An incomplete request of a connection that was cut.
         if (method === "POST" && !body.endsWith("}")) return;
         const { name } =
           method === "POST" ? (JSON.parse(body) as { metadata: { name: string } }).metadata : { name: path };
@@ -66,7 +66,7 @@ test("under any faults a write is done once if it succeeded, and not at all if i
             }
           }),
         );
-        // What was done to the connections is over with them.
+        // The faults have ended, so the client must work again.
         at = faults.length;
         expect((await client.get({ apiVersion: "v1", kind: "ConfigMap", namespace: "default", name: "x" })).kind).toBe(
           "ConfigMap",

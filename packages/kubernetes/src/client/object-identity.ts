@@ -24,7 +24,8 @@ export function referenceOf(object: KubernetesObject, requireName = true): Objec
 }
 
 /**
- * Returns the namespace of an object's path. A missing one is an error: a silent `default` would hide the caller's mistake.
+ * Returns the namespace of an object's path. A missing one is an error: a silent `default` would hide the caller's
+ * mistake.
  *
  * @throws {ApiError} Invalid
  */

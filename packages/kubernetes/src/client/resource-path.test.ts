@@ -10,10 +10,13 @@ test.each([
   [{ name: "" }, 'name ""'],
   [{ namespace: "../c" }, 'namespace "../c"'],
   [{ apiVersion: "a/b/c" }, 'apiVersion "a/b/c"'],
-])("no URL names what has %o", (part, field) => {
+])("no URL can name an object with %o", (part, field) => {
   expect(namingProblem({ ...REFERENCE, ...part })).toContain(field);
 });
 
-test.each([{}, { namespace: undefined }, { name: "a.b_C:d" }, { apiVersion: "v1" }])("%o is no problem", (part) => {
-  expect(namingProblem({ ...REFERENCE, ...part })).toBeUndefined();
-});
+test.each([{}, { namespace: undefined }, { name: "a.b_C:d" }, { apiVersion: "v1" }])(
+  "a URL can name an object with %o",
+  (part) => {
+    expect(namingProblem({ ...REFERENCE, ...part })).toBeUndefined();
+  },
+);

@@ -11,7 +11,7 @@ export function versionPath(apiVersion: string): string {
 /**
  * The path of one object or, without a name, of all objects of a kind.
  *
- * @throws {ApiError} Invalid: the name would change the path. Encoding cannot prevent that, because the server decodes `%2F`.
+ * @throws {ApiError} Invalid: the name would change the path; the server decodes `%2F`, so encoding cannot prevent that
  */
 export function resourcePath(kind: ResourceKind, namespace: string | undefined, name?: string): string {
   const base = versionPath(kind.group === "" ? kind.version : `${kind.group}/${kind.version}`);

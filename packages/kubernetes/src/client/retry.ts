@@ -16,8 +16,8 @@ export interface RetryOptions {
 }
 
 /**
- * Retries where that is safe: every request that the server did not execute, and reads after any transient failure. A write that
- * may have happened fails, so that the caller can look.
+ * Retries where that is safe: every request that the server did not execute, and reads after any transient failure. A
+ * write that may have happened fails, so that the caller can look.
  */
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -35,7 +35,10 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
   }
 }
 
-/** Whether the server certainly did not execute the request: no connection, a refused stream, 429, or 503 with `Retry-After`. */
+/**
+ * Whether the server certainly did not execute the request: no connection, a refused stream, 429, or 503 with
+ * `Retry-After`.
+ */
 function serverDidNothing({ status, retryAfterMs, cause }: ApiError): boolean {
   if (status !== undefined) return status === 429 || (status === 503 && retryAfterMs !== undefined);
   return cause instanceof TransportError && cause.code === "NotSent";

@@ -5,7 +5,9 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** A token bucket. Its whole state is the time at which it is full again. Times are in milliseconds of any steady clock. */
+/**
+ * A token bucket. Its whole state is the time at which it is full again. Times are in milliseconds of any steady clock.
+ */
 export class TokenBucket {
   readonly #shareMs: number;
   readonly #burst: number;

@@ -6,8 +6,9 @@ import type { LeaseRecords } from "./lease-record.ts";
 /** The right to lead, until `lost` aborts. */
 export interface LeaderLease {
   /**
-   * Aborts when the lease could not be renewed in time, when another process has acquired it, and on `release`. After failed
-   * renewals it aborts a third of the lease before another process may acquire it. The leader must then stop its work.
+   * Aborts when the lease could not be renewed in time, when another process has acquired it, and on `release`. After
+   * failed renewals it aborts a third of the lease before another process may acquire it. The leader must then stop its
+   * work.
    */
   readonly lost: AbortSignal;
   /** Whether the lease is valid by the clock. In a process that was suspended, it is false before `lost` can abort. */
@@ -106,7 +107,7 @@ export class AcquiredLease implements LeaderLease {
     }
   }
 
-  /** Another writer changed or deleted the Lease, or an earlier write of ours succeeded without a response. */
+  /** Another writer changed or deleted the Lease, or an earlier renewal succeeded without a response. */
   async #resolveConflict(sentAt: number, signal: AbortSignal): Promise<void> {
     const { identity } = this.#options;
     const found = await this.#records.find(signal);
@@ -119,9 +120,9 @@ export class AcquiredLease implements LeaderLease {
 }
 
 /**
- * The leader's clock, in milliseconds. It advances while the machine sleeps, unlike the steady clock, and never goes back, unlike
- * the wall clock. If the wall clock is set forward, the leader loses the lease early, which is safe. Candidates use the steady
- * clock, because an early end would not be safe for them.
+ * The leader's clock, in milliseconds. It advances while the machine sleeps, unlike the steady clock, and never goes
+ * back, unlike the wall clock. If the wall clock is set forward, the leader loses the lease early, which is safe.
+ * Candidates use the steady clock, because an early end would not be safe for them.
  */
 export function leaderClock(): number {
   const steady = performance.now();

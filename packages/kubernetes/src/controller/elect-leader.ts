@@ -25,10 +25,10 @@ const DEADLINE_PART = 2 / 3;
 const RETRY_PART = 2 / 15;
 
 /**
- * Waits until this process is the leader. It acquires the Lease if that does not exist, was released, or was not renewed for its
- * whole duration by this process's clock. It never compares the clocks of two machines.
+ * Waits until this process is the leader. It acquires the Lease if that does not exist, was released, or was not
+ * renewed for its whole duration by this process's clock. It never compares the clocks of two machines.
  *
- * @throws the signal's reason, or {@link ApiError} Forbidden, Invalid or KindNotServed, for which a retry would not help
+ * @throws the signal's reason, or {@link ApiError} Forbidden, Invalid or KindNotServed: a retry would not help
  */
 export async function electLeader(options: ElectionOptions): Promise<LeaderLease> {
   const { client, namespace, name, identity, leaseMs = LEASE_MS, signal, onError = () => undefined } = options;

@@ -1,6 +1,9 @@
 import type { KubernetesObject } from "@xfn/functionio";
 
-/** Reports to users what happened to an object (`kubectl describe`). Equal events within some minutes are counted on the first. */
+/**
+ * Reports to users what happened to an object (`kubectl describe`). Equal events within some minutes are counted on the
+ * first.
+ */
 export interface EventRecorder {
   /** Never fails and never waits. An event that cannot be written is dropped and counted. */
   record(about: KubernetesObject, event: { type: "Normal" | "Warning"; reason: string; message: string }): void;

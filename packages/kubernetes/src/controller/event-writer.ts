@@ -69,7 +69,7 @@ export class EventWriter {
     try {
       await this.#send(series, AbortSignal.timeout(WRITE_TIMEOUT_MS));
     } catch (error) {
-      // After AlreadyExists, a write of ours succeeded without a response; the next repetition corrects its count.
+      // After AlreadyExists, an earlier write succeeded without a response; the next repetition corrects its count.
       if (!isApiError(error, "AlreadyExists")) {
         this.#options.onFailure(series, error instanceof Error ? error.message : String(error));
         series.written = count;

@@ -3,8 +3,8 @@ import type { Client, RequestOptions } from "../client/client.ts";
 import type { LeaderLease } from "./acquired-lease.ts";
 
 /**
- * Returns the same client for a leader: it starts and retries no write after the lease is lost. The server may still execute a
- * write that was sent before; preconditions protect against that.
+ * Returns the same client for a leader: it starts and retries no write after the lease is lost. The server may still
+ * execute a write that was sent before; preconditions protect against that.
  */
 export function leaderClient(client: Client, lease: Pick<LeaderLease, "lost" | "valid">): Client {
   const guarded = <O extends RequestOptions>(options: O | undefined): O => {

@@ -18,7 +18,7 @@ function recorder(options: EventRecorderOptions = {}) {
   return { store, drops, events, all: () => [...store.objects.values()] };
 }
 
-test("an event says what happened to which object, and is in the object's namespace", async () => {
+test("an event refers to its object, and is in the object's namespace", async () => {
   const { events, all } = recorder({ now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) });
   events.record(OBJECT, WARNING);
   events.record({ ...OBJECT, metadata: { name: "b", namespace: "team" } }, { ...WARNING, type: "Normal" });
@@ -39,7 +39,7 @@ test("an event says what happened to which object, and is in the object's namesp
   ]);
 });
 
-test("equal events are counted on the first, and the count is written when the time comes or all is", async () => {
+test("equal events are counted on the first, and a flush writes the count", async () => {
   let now = 0;
   const { events, store, all } = recorder({ now: () => now });
   for (let i = 0; i < 50; i++) {
@@ -52,14 +52,14 @@ test("equal events are counted on the first, and the count is written when the t
   expect(all()).toMatchObject([{ count: 50, lastTimestamp: "1970-01-01T00:00:49Z" }]);
   await events.flush();
   expect(store.writes).toHaveLength(2);
-  // After a long silence it is another event.
+  // After the window, an equal event is a new one.
   now += 11 * 60_000;
   events.record(OBJECT, WARNING);
   await events.flush();
   expect(all()).toHaveLength(2);
 });
 
-test("an event that the server has forgotten is written anew", async () => {
+test("an event that the server has deleted is created again", async () => {
   const { events, store, all } = recorder();
   events.record(OBJECT, WARNING);
   await events.flush();
@@ -69,7 +69,7 @@ test("an event that the server has forgotten is written anew", async () => {
   expect(all()).toMatchObject([{ count: 2 }]);
 });
 
-test("messages that differ each time become one event", async () => {
+test("messages that differ each time are combined into one event", async () => {
   const { events, all } = recorder();
   for (let i = 0; i < 20; i++) events.record(OBJECT, { ...WARNING, message: `attempt ${i}` });
   await events.flush();
@@ -77,7 +77,7 @@ test("messages that differ each time become one event", async () => {
   expect(all().at(-1)).toMatchObject({ count: 10, message: "(combined from similar events): attempt 19" });
 });
 
-test("an object that floods is cut off, and others are not", async () => {
+test("the events of one object are limited, and other objects are unaffected", async () => {
   const { events, all, drops } = recorder();
   for (let i = 0; i < 100; i++) events.record(OBJECT, { ...WARNING, reason: `Reason${i}` });
   events.record({ ...OBJECT, metadata: { name: "other" } }, WARNING);
@@ -87,10 +87,10 @@ test("an object that floods is cut off, and others are not", async () => {
   expect(events.dropped).toBe(75);
 });
 
-test("a server that does not answer costs memory up to a bound, and never a caller's time", async () => {
+test("a server that does not answer blocks no caller, and the waiting events are bounded", async () => {
   const { events, store, drops } = recorder();
   const { promise, resolve } = Promise.withResolvers<void>();
-  store.held = promise;
+  store.blocked = promise;
   for (let i = 0; i < 1_500; i++) events.record({ ...OBJECT, metadata: { name: `n${i}` } }, WARNING);
   expect(drops.length).toBeGreaterThan(450);
   resolve();
@@ -98,7 +98,7 @@ test("a server that does not answer costs memory up to a bound, and never a call
   expect(store.objects.size + drops.length).toBe(1_500);
 });
 
-test("events that cannot be written, or make no sense, are dropped and counted; the next is tried again", async () => {
+test("unwritable and malformed events are dropped and counted, and the next one is tried", async () => {
   const { events, store, drops, all } = recorder();
   store.failure = new ApiError("Forbidden", "the namespace is being terminated");
   events.record(OBJECT, WARNING);
@@ -112,7 +112,7 @@ test("events that cannot be written, or make no sense, are dropped and counted; 
   expect(all()).toMatchObject([{ count: 1 }]);
 });
 
-test("long messages and names are cut to what the API takes", async () => {
+test("long messages and names are cut to the API's limits", async () => {
   const { events, all } = recorder();
   events.record({ ...OBJECT, metadata: { name: "x".repeat(253) } }, { ...WARNING, message: "ä".repeat(2_000) });
   await events.flush();

@@ -24,8 +24,8 @@ const MAX_WAITING = 1_000;
 const MAX_SERIES = 10_000;
 
 /**
- * Returns a recorder of core API events, which `kubectl describe` shows. It counts an event that equals one of the last ten
- * minutes on that one.
+ * Returns a recorder of core API events, which `kubectl describe` shows. It counts an event that equals one of the last
+ * ten minutes on that one.
  *
  * @param source the reporting component, which `kubectl describe` shows as `From`
  */

@@ -16,7 +16,9 @@ export interface WorkQueueOptions {
   readonly source?: string | undefined;
   /** Backoff after consecutive failures of one key. Default: from 100 ms to 60 s. */
   readonly backoff?: Backoff | undefined;
-  /** How often the queue reconciles one key that is added again and again. Default: 30 turns at once, then one a second. */
+  /**
+   * How often the queue reconciles one key that is added again and again. Default: 30 turns at once, then one a second.
+   */
   readonly pace?: RateLimit | undefined;
   /** Called for each failure. */
   readonly onFailure?: ((failure: ReconcileFailure) => void) | undefined;
@@ -45,11 +47,11 @@ const CONCURRENCY = 10;
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 60_000 };
 // Bounds a key whose reconcile changes its own object each time, such as a timestamp in its status.
 const PACE: RateLimit = { perSecond: 1, burst: 30 };
-// An event ends the pause of a failed key early, because its cause may be fixed. The event may also be caused by the failure
-// itself (a condition with a new message each time), so the pause lasts at least this long.
+// An event ends the pause of a failed key early, because its cause may be fixed. But a failure
+// that writes a condition with a new message causes an event each time. So the pause lasts at least this long.
 const FAILED_AGAIN_MS = 1_000;
-// A reconcile that takes longer waits for something: a function, or an API server that is down. One of three requests takes some
-// tens of milliseconds on a busy machine.
+// A reconcile that takes longer waits for something: a function, or an API server that is down. One of three requests
+// takes some tens of milliseconds on a busy machine.
 const SLOW_MS = 3_000;
 // A stop waits this long for reconciles whose signal was aborted.
 const ABORTED_MS = 5_000;

@@ -5,8 +5,8 @@ export interface Outcome {
 }
 
 /**
- * Moves the object of a key towards its desired state. If it throws, the queue retries with backoff. The same key never runs
- * twice at once.
+ * Moves the object of a key towards its desired state. If it throws, the queue retries with backoff. The same key never
+ * runs twice at once.
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Outcome | undefined>;
 

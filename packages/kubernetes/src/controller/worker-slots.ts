@@ -6,7 +6,9 @@ export type Priority =
   | "normal"
   /** The last reconcile failed: normal keys go first. */
   | "failing"
-  /** The last reconcile took long: such keys occupy only a part of the slots, because each occupies its slot for long. */
+  /**
+   * The last reconcile took long: such keys occupy only a part of the slots, because each occupies its slot for long.
+   */
   | "slow";
 
 /** A request for a slot. */

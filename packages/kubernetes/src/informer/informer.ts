@@ -17,7 +17,9 @@ export interface InformerHandlers {
   deleted?(last: LiveObject): void;
 }
 
-/** Keeps a cache of one kind up to date: lists, watches, and resumes after whatever ends a watch. Its users share it. */
+/**
+ * Keeps a cache of one kind up to date: lists, watches, and resumes after whatever ends a watch. Its users share it.
+ */
 export interface Informer {
   readonly kind: ResourceKind;
   readonly cache: Cache;
@@ -30,7 +32,9 @@ export interface Informer {
   addIndexers(indexers: Indexers): void;
 }
 
-/** Informers by kind. Users of the same kind and selector share one watch, which ends when the last of them releases it. */
+/**
+ * Informers by kind. Users of the same kind and selector share one watch, which ends when the last of them releases it.
+ */
 export interface Informers {
   /** With a label selector, returns a separate informer whose cache contains only the selected objects. */
   acquire(

@@ -84,7 +84,8 @@ export class KindInformer implements Informer, Sink {
   }
 
   #notifyAll(event: (subscriber: InformerHandlers) => void): void {
-    // A handler may subscribe others, which have got the cache's objects then, or unsubscribe others, which want no more events.
+    // A handler may subscribe others, which have got the cache's objects then, or unsubscribe others, which want no
+    // more events.
     for (const subscriber of Array.from(this.#subscribers)) {
       if (this.#subscribers.has(subscriber)) this.#notify(subscriber, event);
     }

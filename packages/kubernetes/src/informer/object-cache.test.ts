@@ -4,27 +4,27 @@ import { thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject } from "../client/client.ts";
 import { ObjectCache } from "./object-cache.ts";
 
-test("whatever comes, and however often it is listed again, what was told adds up to what the server has", () => {
+test("the reported changes add up to the server's state, under any sequence of events and lists", () => {
   const step = fc.record({ name: fc.constantFrom("a", "b", "c"), what: fc.constantFrom("write", "delete", "remake") });
   const round = fc.record({ steps: fc.array(step), seen: fc.boolean(), repeat: fc.boolean() });
   fc.assert(
     fc.property(fc.array(round), (rounds) => {
       const server = new Map<string, LiveObject>();
-      const told = new Map<string, LiveObject>();
+      const reported = new Map<string, LiveObject>();
       const cache = new ObjectCache(
         {
           added(object) {
-            expect(told.has(object.metadata.name)).toBe(false);
-            told.set(object.metadata.name, object);
+            expect(reported.has(object.metadata.name)).toBe(false);
+            reported.set(object.metadata.name, object);
           },
           updated(object, before) {
-            expect(told.get(object.metadata.name)).toBe(before);
+            expect(reported.get(object.metadata.name)).toBe(before);
             expect(object.metadata.uid).toBe(before.metadata.uid);
-            told.set(object.metadata.name, object);
+            reported.set(object.metadata.name, object);
           },
           deleted(last) {
-            expect(told.get(last.metadata.name)?.metadata.uid).toBe(last.metadata.uid);
-            told.delete(last.metadata.name);
+            expect(reported.get(last.metadata.name)?.metadata.uid).toBe(last.metadata.uid);
+            reported.delete(last.metadata.name);
           },
         },
         () => expect.unreachable(),
@@ -47,10 +47,10 @@ test("whatever comes, and however often it is listed again, what was told adds u
           events.push({ type: server.has(name) ? "MODIFIED" : "ADDED", object });
           server.set(name, object);
         }
-        // Either the watch sees it all, perhaps twice, or it breaks and a list comes.
+        // The watch delivers all events, perhaps twice; or it breaks, and a list follows.
         if (seen) for (const event of repeat ? [...events, ...events] : events) cache.apply(event);
         if (!seen || repeat) cache.replace([...server.values()]);
-        expect(told).toEqual(server);
+        expect(reported).toEqual(server);
         expect(cache.list().length).toBe(server.size);
         for (const object of server.values()) expect(cache.byIndex("uid", object.metadata.uid)).toEqual([object]);
       }

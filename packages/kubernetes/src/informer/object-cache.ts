@@ -3,8 +3,8 @@ import { CacheIndex } from "./cache-index.ts";
 import type { Cache, Indexers, InformerHandlers } from "./informer.ts";
 
 /**
- * The cache of one kind, filled by a reflector. It reports each change once: repeated and outdated events change nothing. An
- * object that was deleted and created again between two lists is reported as deleted, then as added.
+ * The cache of one kind, filled by a reflector. It reports each change once: repeated and outdated events change
+ * nothing. An object that was deleted and created again between two lists is reported as deleted, then as added.
  */
 export class ObjectCache implements Cache {
   readonly #objects = new Map<string, LiveObject>();
@@ -98,8 +98,8 @@ function keyOf({ metadata }: LiveObject): string {
 }
 
 /**
- * Whether the cached state of an object is the same or newer. Resource versions are comparable integers (Kubernetes API concepts,
- * "Resource versions", since 1.35; with etcd always).
+ * Whether the cached state of an object is the same or newer. Resource versions are comparable integers (Kubernetes API
+ * concepts, "Resource versions", since 1.35; with etcd always).
  */
 function isOutdated(object: LiveObject, cached: LiveObject): boolean {
   const { resourceVersion: version } = object.metadata;

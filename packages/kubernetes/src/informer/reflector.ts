@@ -23,9 +23,9 @@ const BACKOFF: Backoff = { firstMs: 100, longestMs: 15_000 };
 const SHORT_WATCH_MS = 1_000;
 
 /**
- * Keeps a sink up to date with a kind. It has two states: *listing*, without a resource version, and *watching*, with the version
- * from which the next watch continues. It lists again only if a watch cannot continue: the server has discarded the history
- * (410), or was restored from a backup.
+ * Keeps a sink up to date with a kind. It has two states: *listing*, without a resource version, and *watching*, with
+ * the version from which the next watch continues. It lists again only if a watch cannot continue: the server has
+ * discarded the history (410), or was restored from a backup.
  */
 export class Reflector {
   readonly #client: Client;
@@ -33,7 +33,10 @@ export class Reflector {
   readonly #sink: Sink;
   readonly #options: ReflectorOptions;
   #version: string | undefined;
-  /** Consecutive failures. Only a working watch resets them: a kind that can be listed but not watched must back off too. */
+  /**
+   * Consecutive failures. Only a working watch resets them: a kind that can be listed but not watched must back off
+   * too.
+   */
   #failures = 0;
 
   constructor(client: Client, kind: ResourceKind, sink: Sink, options: ReflectorOptions) {

@@ -25,12 +25,12 @@ async function run(steps: readonly Step[], check: (run: Run) => Promise<void>): 
   const informers = startInformers(client, { backoff: BACKOFF, onError: (error) => errors.push(error) });
   const { informer } = informers.acquire(THING);
   const events: string[] = [];
-  const told = (type: string, { metadata }: LiveObject): unknown =>
+  const log = (type: string, { metadata }: LiveObject): unknown =>
     events.push(`${type} ${metadata.name}@${metadata.resourceVersion}`);
   informer.subscribe({
-    added: (object) => told("added", object),
-    updated: (object, before) => told(`updated ${before.metadata.resourceVersion} to`, object),
-    deleted: (last) => told("deleted", last),
+    added: (object) => log("added", object),
+    updated: (object, before) => log(`updated ${before.metadata.resourceVersion} to`, object),
+    deleted: (last) => log("deleted", last),
   });
   try {
     await check({ informer, asked, events, errors });
@@ -39,7 +39,7 @@ async function run(steps: readonly Step[], check: (run: Run) => Promise<void>): 
   }
 }
 
-test("a list and the watch after it become a cache, and each change is told once", async () => {
+test("a list and the following watch fill the cache, and each change is reported once", async () => {
   await run(
     [
       { list: [thing("a", 1), thing("b", 2)], version: "2" },
@@ -60,7 +60,7 @@ test("a list and the watch after it become a cache, and each change is told once
   );
 });
 
-test("a watch that ends or breaks goes on where it was, bookmarks counted, without a list", async () => {
+test("a watch resumes at its last event or bookmark, without a list", async () => {
   await run(
     [
       { list: [], version: "1" },
@@ -76,7 +76,7 @@ test("a watch that ends or breaks goes on where it was, bookmarks counted, witho
   );
 });
 
-test("after 410 a list tells what was missed: deletions, changes, and objects that were made again", async () => {
+test("after 410, a list reports missed deletions, changes, and objects that were created again", async () => {
   await run(
     [
       { list: [thing("a", 1), thing("b", 2), thing("c", 3), thing("same", 4)], version: "4" },
@@ -92,7 +92,7 @@ test("after 410 a list tells what was missed: deletions, changes, and objects th
   );
 });
 
-test("a kind that may be listed and not watched is listed less and less often", async () => {
+test("a kind that can be listed but not watched is listed with backoff", async () => {
   vi.useFakeTimers();
   try {
     for (const code of ["Forbidden", "Invalid", "ServerError", "Expired"] as const) {
@@ -113,14 +113,14 @@ test("a kind that may be listed and not watched is listed less and less often", 
 });
 
 test.each<[string, Step]>([
-  ["told of something", { watch: [bookmark("1")], last: "Unreachable" }],
+  ["delivered an event", { watch: [bookmark("1")], last: "Unreachable" }],
   ["was quiet for some time", { watch: [], last: "end", ms: 5_000 }],
-])("a watch that %s makes up for those that broke before", async (_, good) => {
+])("a watch that %s resets the backoff", async (_, good) => {
   vi.useFakeTimers();
   try {
     const steps = Array.from({ length: 40 }, (): Step[] => [{ watch: [], last: "Unreachable" }, good]).flat();
     const { client, asked } = scriptedClient([{ list: [], version: "1" }, ...steps, { watch: [], last: "hang" }]);
-    // Else it would wait for days before the last of them.
+    // Without the reset, the last watches would wait for days.
     const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 2 ** 30 } });
     informers.acquire(THING);
     await vi.advanceTimersByTimeAsync(300_000);
@@ -131,7 +131,7 @@ test.each<[string, Step]>([
   }
 });
 
-test("a server that was restored from a backup is believed", async () => {
+test("the state of a server that was restored from a backup replaces the cache", async () => {
   await run(
     [
       { list: [thing("a", 9)], version: "10" },
@@ -148,7 +148,7 @@ test("a server that was restored from a backup is believed", async () => {
   );
 });
 
-test("events that were seen already, or are older, change nothing", async () => {
+test("repeated and outdated events change nothing", async () => {
   await run(
     [
       { list: [thing("a", 9)], version: "10" },
@@ -169,7 +169,7 @@ test("events that were seen already, or are older, change nothing", async () => 
   );
 });
 
-test("a server that is away, or does not serve the kind yet, is asked until it does, and each failure is told", async () => {
+test("an unavailable server or kind is retried, and each failure is reported", async () => {
   await run(
     [
       { listFails: "Unreachable" },
@@ -191,7 +191,7 @@ test("a server that is away, or does not serve the kind yet, is asked until it d
   );
 });
 
-test("indexes follow their objects, whether declared before or after they came", async () => {
+test("indexes follow their objects, whether added before or after them", async () => {
   await run(
     [
       { list: [thing("a", 1, { labels: { of: "x" } }), thing("b", 2, { labels: { of: "x" } })], version: "2" },
@@ -218,7 +218,7 @@ test("indexes follow their objects, whether declared before or after they came",
   );
 });
 
-test("a handler that throws is reported, and neither the others nor the cache suffer", async () => {
+test("a handler that throws is reported, and affects neither the others nor the cache", async () => {
   await run(
     [
       { list: [thing("a", 1)], version: "1" },
@@ -236,7 +236,7 @@ test("a handler that throws is reported, and neither the others nor the cache su
   );
 });
 
-test("an object that an indexer does not understand is in the cache all the same, and so are the others", async () => {
+test("an object whose indexer throws is in the cache, and so are the others", async () => {
   await run(
     [
       { list: [], version: "1" },
@@ -258,7 +258,7 @@ test("an object that an indexer does not understand is in the cache all the same
   );
 });
 
-test("who subscribes late is told of all that is there; who is taken off, of nothing more", async () => {
+test("a late subscriber gets all cached objects, and nothing after it unsubscribes", async () => {
   await run(
     [
       { list: [thing("a", 1)], version: "1" },
@@ -274,7 +274,7 @@ test("who subscribes late is told of all that is there; who is taken off, of not
   );
 });
 
-test("an informer is shared by kind and selector, and ends with its last user", async () => {
+test("users share an informer by kind and selector, and it ends with the last of them", async () => {
   const { client, asked } = scriptedClient([]);
   const informers = startInformers(client);
   const one = informers.acquire(THING);
@@ -292,7 +292,7 @@ test("an informer is shared by kind and selector, and ends with its last user", 
   expect(() => informers.acquire(THING)).toThrow(TypeError);
 });
 
-test("waiting for the first list can be given up", async () => {
+test("waiting for the first list can be aborted", async () => {
   const { client } = scriptedClient([]);
   const informers = startInformers(client);
   const reason = new Error("enough");

@@ -10,7 +10,9 @@ import { abortedRequest, closedTransport, messageOf, TransportError } from "./tr
 // Each watch occupies one socket.
 const MAX_SOCKETS = 256;
 
-/** HTTP/1.1 with persistent connections: for plain http (`kubectl proxy`), and for servers and proxies without HTTP/2. */
+/**
+ * HTTP/1.1 with persistent connections: for plain http (`kubectl proxy`), and for servers and proxies without HTTP/2.
+ */
 export class Http1Transport implements Transport {
   readonly #access: ClusterAccess;
   readonly #secure: boolean;

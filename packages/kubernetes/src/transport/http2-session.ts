@@ -22,8 +22,8 @@ export interface SessionOptions {
 }
 
 /**
- * The life of a session: `connecting` until the server's SETTINGS frame arrives; `open`; `ending` after GOAWAY, `drain`,
- * `destroy` or an error. An ending session accepts no streams, and its running streams continue.
+ * The life of a session: `connecting` until the server's SETTINGS frame arrives; `open`; `ending` after GOAWAY,
+ * `drain`, `destroy` or an error. An ending session accepts no streams, and its running streams continue.
  */
 export type SessionState = "connecting" | "open" | "ending";
 

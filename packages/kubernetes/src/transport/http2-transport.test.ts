@@ -15,7 +15,7 @@ async function statusOf(transport: Transport, request: HttpRequest = REQUEST): P
   return response.status;
 }
 
-/** Passes bytes on to a port until it is told to go deaf: connections stay, and nothing comes through. */
+/** Relays bytes to a port. After `deafen`, connections stay open and no data passes. */
 async function relay(port: number): Promise<{ port: number; deafen(): void; connects: string[]; close(): void }> {
   const sockets: Socket[] = [];
   const connects: string[] = [];
@@ -48,7 +48,7 @@ async function relay(port: number): Promise<{ port: number; deafen(): void; conn
   };
 }
 
-test("a connection whose peer has gone silent is found out by a ping, and the next request makes another", async () => {
+test("a ping detects a silent peer, and the next request connects again", async () => {
   await using server = await fakeApiServer(({ json }) => json({}));
   const between = await relay(server.port);
   const access = { ...server.access, server: `https://127.0.0.1:${between.port}` };
@@ -65,23 +65,20 @@ test("a connection whose peer has gone silent is found out by a ping, and the ne
   }
 });
 
-test.each(["h2", "https"] as const)(
-  "a proxy is asked for a tunnel, in which TLS is as without it (%s)",
-  async (protocol) => {
-    await using server = await fakeApiServer(({ json }) => json({}), { protocol });
-    const proxy = await relay(server.port);
-    const transport = openTransport({ ...server.access, proxy: `http://127.0.0.1:${proxy.port}` });
-    try {
-      expect(await statusOf(transport)).toBe(200);
-      expect(proxy.connects[0]).toBe(`CONNECT 127.0.0.1:${server.port} HTTP/1.1`);
-    } finally {
-      transport.close();
-      proxy.close();
-    }
-  },
-);
+test.each(["h2", "https"] as const)("TLS runs through the tunnel of a proxy (%s)", async (protocol) => {
+  await using server = await fakeApiServer(({ json }) => json({}), { protocol });
+  const proxy = await relay(server.port);
+  const transport = openTransport({ ...server.access, proxy: `http://127.0.0.1:${proxy.port}` });
+  try {
+    expect(await statusOf(transport)).toBe(200);
+    expect(proxy.connects[0]).toBe(`CONNECT 127.0.0.1:${server.port} HTTP/1.1`);
+  } finally {
+    transport.close();
+    proxy.close();
+  }
+});
 
-test("a certificate that is not of the cluster's CA is refused, and it is said that nothing was sent", async () => {
+test("a certificate of another CA is rejected before the request is sent", async () => {
   await using server = await fakeApiServer(({ json }) => json({}));
   const transport = openTransport({ ...server.access, tls: async () => ({}) });
   await expect(statusOf(transport)).rejects.toMatchObject({
@@ -92,24 +89,24 @@ test("a certificate that is not of the cluster's CA is refused, and it is said t
   transport.close();
 });
 
-test("renewed, later requests go over a new connection with the credentials of then, and those that run are answered", async () => {
+test("after renew, requests use a new connection, and running ones are answered", async () => {
   let release = (): void => undefined;
   await using server = await fakeApiServer((exchange) => {
-    if (exchange.path === "/held") release = () => exchange.json({});
+    if (exchange.path === "/slow") release = () => exchange.json({});
     else exchange.json({});
   });
   const transport = openTransport(server.access);
-  const held = statusOf(transport, { ...REQUEST, path: "/held" });
-  await expect.poll(() => server.requests).toEqual(["GET /held"]);
+  const running = statusOf(transport, { ...REQUEST, path: "/slow" });
+  await expect.poll(() => server.requests).toEqual(["GET /slow"]);
   transport.renew();
   expect(await statusOf(transport)).toBe(200);
   expect(server.sessions()).toBe(2);
   release();
-  expect(await held).toBe(200);
+  expect(await running).toBe(200);
   transport.close();
 });
 
-test("closed, it ends what runs and begins nothing", async () => {
+test("close ends running requests and rejects new ones", async () => {
   await using server = await fakeApiServer(() => undefined);
   const transport = openTransport(server.access);
   const running = expect(statusOf(transport)).rejects.toMatchObject({ name: "TransportError" });
@@ -119,7 +116,7 @@ test("closed, it ends what runs and begins nothing", async () => {
   await expect(statusOf(transport)).rejects.toMatchObject({ code: "Aborted" });
 });
 
-test("closed, it ends also what runs on a connection that the server is leaving", async () => {
+test("close also ends requests on a connection that the server is closing", async () => {
   let leave = (): void => undefined;
   await using server = await fakeApiServer(({ session }) => {
     leave = () => session?.goaway(0);
@@ -128,7 +125,7 @@ test("closed, it ends also what runs on a connection that the server is leaving"
   const running = expect(statusOf(transport)).rejects.toMatchObject({ name: "TransportError" });
   await expect.poll(() => server.requests).toHaveLength(1);
   leave();
-  // Until the client has heard of it: then it makes another connection.
+  // Wait until the client has received GOAWAY, so that it connects again.
   await expect
     .poll(() => {
       void statusOf(transport).catch(() => undefined);
@@ -139,7 +136,7 @@ test("closed, it ends also what runs on a connection that the server is leaving"
   await running;
 });
 
-test("a process waits for its answer, and an idle connection does not keep it", async () => {
+test("a process waits for its response, and an idle connection does not keep it alive", async () => {
   await using server = await fakeApiServer(({ json }) => json({}));
   const { ca } = await server.access.tls();
   const code = `

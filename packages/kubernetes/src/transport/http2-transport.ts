@@ -9,8 +9,8 @@ import { abortedRequest, closedTransport, TransportError } from "./transport-err
 const MAX_SESSIONS = 16;
 
 /**
- * Opens a transport to an API server: HTTP/2, or HTTP/1.1 for plain http and where the server, or a proxy in front of it,
- * does not speak HTTP/2.
+ * Opens a transport to an API server: HTTP/2, or HTTP/1.1 for plain http and where the server, or a proxy in front of
+ * it, does not speak HTTP/2.
  */
 export function openTransport(access: ClusterAccess, options: SessionOptions = {}): Transport {
   const { protocol, origin } = new URL(access.server);
@@ -18,8 +18,8 @@ export function openTransport(access: ClusterAccess, options: SessionOptions = {
 }
 
 /**
- * Keeps one HTTP/2 session, and opens further ones where the server accepts no more streams on it. After GOAWAY, an error or an
- * unanswered ping, the next request connects again.
+ * Keeps one HTTP/2 session, and opens further ones where the server accepts no more streams on it. After GOAWAY, an
+ * error or an unanswered ping, the next request connects again.
  */
 class Http2Transport implements Transport {
   readonly #access: ClusterAccess;

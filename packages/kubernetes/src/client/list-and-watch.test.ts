@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { CONFIG_MAP, codeOf, configMap, withServer } from "../../test-support/connected-client.ts";
+import type { WatchEvent } from "./client.ts";
+
+test("a list contains all pages of one snapshot", async () => {
+  await withServer(
+    ({ query, json }) => {
+      const at = Number(query.get("continue") ?? 0);
+      json({
+        metadata: { resourceVersion: "7", ...(at < 2 ? { continue: String(at + 1) } : {}) },
+        items: [{ metadata: { name: `n${at}` } }],
+      });
+    },
+    async (client, server) => {
+      const { items, resourceVersion } = await client.list(CONFIG_MAP);
+      expect(items.map(({ metadata, kind, apiVersion }) => [metadata.name, kind, apiVersion])).toEqual(
+        [0, 1, 2].map((at) => [`n${at}`, "ConfigMap", "v1"]),
+      );
+      expect(resourceVersion).toBe("7");
+      expect(server.requests).toHaveLength(3);
+    },
+  );
+});
+
+test("a list whose continue token has expired is fetched in one piece", async () => {
+  await withServer(
+    ({ query, json, status }) => {
+      if (query.has("continue")) status(410, "Expired");
+      else if (query.has("limit"))
+        json({ metadata: { resourceVersion: "1", continue: "x" }, items: [configMap("old")] });
+      else json({ metadata: { resourceVersion: "9" }, items: [configMap("a"), configMap("b")] });
+    },
+    async (client) => {
+      const { items, resourceVersion } = await client.list(CONFIG_MAP);
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(["a", "b"]);
+      expect(resourceVersion).toBe("9");
+    },
+  );
+});
+
+test("a watch yields its lines, however chunks divide them", async () => {
+  const lines = ["ADDED", "MODIFIED", "BOOKMARK", "DELETED"].map(
+    (type) => `${JSON.stringify({ type, object: configMap("ä") })}\n`,
+  );
+  await withServer(
+    async ({ response }) => {
+      response.writeHead(200);
+      const bytes = Buffer.from(lines.join(""));
+      for (let at = 0; at < bytes.length; at += 7) {
+        response.write(bytes.subarray(at, at + 7));
+        await new Promise(setImmediate);
+      }
+      response.end();
+    },
+    async (client) => {
+      const events: WatchEvent[] = [];
+      for await (const event of client.watch(CONFIG_MAP, { resourceVersion: "1" })) events.push(event);
+      expect(events.map(({ type, object }) => [type, object.metadata.name])).toEqual(
+        ["ADDED", "MODIFIED", "BOOKMARK", "DELETED"].map((type) => [type, "ä"]),
+      );
+    },
+  );
+});
+
+test("410 of a watch is Expired, as a response and as an event", async () => {
+  await withServer(
+    ({ query, status, response }) => {
+      if (query.get("resourceVersion") === "1") return status(410, "Expired");
+      response.end(`${JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } })}\n`);
+    },
+    async (client) => {
+      const watch = async (resourceVersion: string): Promise<void> => {
+        for await (const _ of client.watch(CONFIG_MAP, { resourceVersion }));
+      };
+      expect(await codeOf(watch("1"))).toBe("Expired");
+      expect(await codeOf(watch("2"))).toBe("Expired");
+    },
+  );
+});
+
+test("a watch without events, not even bookmarks, ends", async () => {
+  await withServer(
+    ({ response }) => {
+      response.writeHead(200).write("\n");
+    },
+    async (client) => {
+      for await (const _ of client.watch(CONFIG_MAP, { resourceVersion: "1" }));
+    },
+    { client: { watchIdleMs: 50 } },
+  );
+});
+
+test("outcomes are reported with verb, kind, status and retries", async () => {
+  let times = 0;
+  const outcomes: unknown[] = [];
+  await withServer(
+    ({ json, status }) => (times++ === 0 ? status(503, "Unavailable", {}, { "retry-after": "1" }) : json(configMap())),
+    async (client) => {
+      await client.create(configMap());
+      expect(outcomes).toMatchObject([
+        { verb: "discover", status: 200 },
+        { verb: "create", resource: "configmaps", status: 200, retries: 1 },
+      ]);
+    },
+    { client: { onRequest: (outcome) => outcomes.push(outcome) } },
+  );
+});
