@@ -4,22 +4,23 @@ import { type ApiServer, explainMissing, findBinaries, startApiServer as start }
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 
-/** A running API server, with the commands that tests give it. */
+/** A running API server, with helpers for tests. */
 export interface TestApiServer extends ApiServer {
-  /** Runs kubectl as a user (default: admin) and returns what it printed. @throws {Error} with its stderr where it fails */
+  /** Runs kubectl as a user (default: admin) and returns its stdout. @throws {Error} with its stderr if it fails */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
-  /** `kubectl apply -f -` of these objects, in their order. */
+  /** Runs `kubectl apply -f -` with these objects, in order. */
   apply(...objects: readonly JsonObject[]): Promise<void>;
 }
 
 export interface KubectlOptions {
   readonly input?: string;
-  /** One of the users that the server was started with. */
+  /** Returns one of the users that the server was started with. */
   readonly as?: string;
 }
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on loopback, in some three seconds, all of them gone at the end:
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback, in some three seconds, and stops them at the
+ * end:
  *
  *     describe("a composite", needs("api-server"), () => {
  *       let server: TestApiServer;
@@ -27,17 +28,17 @@ export interface KubectlOptions {
  *       afterAll(() => server.stop());          // or, inside one test: await using server = await startApiServer();
  *
  *       test("...", async () => {
- *         // server.endpoint, server.ca (PEM), server.admin.{token,kubeconfig}: may do everything
- *         // server.user("ada").{token,kubeconfig}: may do what RBAC grants her, at first next to nothing
+ *         // server.endpoint, server.ca (PEM), server.admin.{token,kubeconfig}: has all permissions
+ *         // server.user("ada").{token,kubeconfig}: has the permissions that RBAC grants, at first almost none
  *         await server.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } });
  *         await server.kubectl(["get", "configmap", "a", "-o", "json"]);
- *         await server.restart();                  // the API server alone: watches break; same port and data
- *         await server.kill();                     // as a crash would; restart() brings it back
- *         await server.restartControllerManager(); // after new CRDs, so that their objects are garbage collected at once
+ *         await server.restart();                  // restarts the API server alone: watches break; same port and data
+ *         await server.kill();                     // stops it as a crash would; restart() starts it again
+ *         await server.restartControllerManager(); // after new CRDs, so that it collects their objects at once
  *       });
  *     });
  *
- * One per test file: it takes some 300 MB and a second of CPU. Logs are in `server.folder`.
+ * Start one per test file: it takes some 300 MB and a second of CPU. Logs are in `server.folder`.
  */
 export async function startApiServer(options: { readonly users?: readonly string[] } = {}): Promise<TestApiServer> {
   const { binaries, missing } = findBinaries();
@@ -55,7 +56,7 @@ export async function startApiServer(options: { readonly users?: readonly string
 
 function runKubectl(server: ApiServer, args: readonly string[], input: string, as: string): Promise<string> {
   const child = spawn(server.binaries.kubectl, args, {
-    // Its cache of discovery is the server's own.
+    // kubectl's discovery cache must not be shared between servers.
     env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.user(as).kubeconfig },
     stdio: "pipe",
   });

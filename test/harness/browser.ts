@@ -1,24 +1,25 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { browserProgram } from "./which.ts";
 
-/** Opens a browser that has no network and keeps nothing. Needs `needs("chromium")`. */
+/** Opens a browser without network and without a profile. The test needs `needs("chromium")`. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = browserProgram();
   if (executablePath === undefined) throw new Error("chromium is not installed");
   return await chromium.launch({
     executablePath,
-    // Its own sandbox wants namespaces that containers, and root, do not have; the pages are ours. /dev/shm is often tiny.
+    // Containers and root cannot create the namespaces of Chromium's sandbox, and the pages are trusted. /dev/shm is
+    // often tiny.
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND"],
   });
 }
 
-/** A page, and everything that went wrong on it or was asked of the network by it. */
+/** A page with its errors and its network requests. */
 export interface WatchedPage {
   page: Page;
   problems: string[];
 }
 
-/** Opens a file in a browser of that size. */
+/** Opens a file in a browser window of a size. */
 export async function openFile(
   browser: Browser,
   path: string,
@@ -37,21 +38,21 @@ export async function openFile(
   return { page, problems };
 }
 
-/** A text as a person sees it. */
+/** A visible text. */
 export interface SeenText {
   text: string;
   left: number;
   right: number;
-  /** Of the text to what is behind it, as WCAG 2 defines it. */
+  /** Contrast ratio of text and background (WCAG 2). */
   contrast: number;
 }
 
-/** The texts of a page that are visible, where they are and how well they can be read. */
+/** Returns the visible texts of a page with their positions and contrast. */
 export async function seenTexts(page: Page): Promise<SeenText[]> {
   return await page.evaluate<SeenText[]>(SEEN_TEXTS);
 }
 
-// Runs in the browser, whose types the tests do not know.
+// Runs in the browser, whose types are not available to tests.
 const SEEN_TEXTS = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const luminance = (color) => {
@@ -81,7 +82,7 @@ const SEEN_TEXTS = `(() => {
   return seen;
 })()`;
 
-/** The pairs of visible buttons and fields that lie on each other. */
+/** Returns the pairs of visible buttons and fields that overlap. */
 export async function overlaps(page: Page): Promise<string[]> {
   return await page.evaluate<string[]>(`(() => {
     const all = [...document.querySelectorAll("button, input, summary")].filter((element) => element.checkVisibility({ visibilityProperty: true }));

@@ -6,19 +6,21 @@ import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import type { TestApiServer } from "./api-server.ts";
 import { type DefinitionWorld, definitionWorld, thingDefinition } from "./definitions.ts";
 
-/** Claims `Thing` of composites `XThing`, reconciled by hand; nobody reconciles the composites. */
+/**
+ * Claims `Thing` of composites `XThing`. Tests reconcile the claims by hand; no controller reconciles the composites.
+ */
 export interface ClaimWorld extends DefinitionWorld {
-  /** Makes a claim in the namespace default. */
+  /** Creates a claim in the namespace default. */
   createClaim(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
-  /** Reconciles until there is nothing more to do at once. */
+  /** Reconciles until no immediate requeue remains. */
   reconcileClaim(name: string): Promise<Outcome | undefined>;
   /** Reconciles once. */
   lookAt(name: string): Promise<Outcome | undefined>;
   claim(name: string): Promise<LiveObject | undefined>;
-  /** The composite that a claim is bound to. */
+  /** Returns the composite that a claim is bound to. */
   compositeOf(name: string): Promise<LiveObject | undefined>;
   composite(name: string): Promise<LiveObject | undefined>;
-  /** Composites that say they are this claim's. */
+  /** Returns the composites whose claim reference names this claim. */
   compositesOf(name: string): Promise<LiveObject[]>;
   patchClaim(name: string, body: JsonObject): Promise<LiveObject>;
   patchComposite(name: string, body: JsonObject): Promise<LiveObject>;
@@ -28,7 +30,7 @@ export interface ClaimWorld extends DefinitionWorld {
 
 const API = "example.org/v1";
 
-/** @param definition more of the definition's spec */
+/** @param definition further fields of the definition's spec */
 export async function claimWorld(server: TestApiServer, definition: JsonObject = {}): Promise<ClaimWorld> {
   const world = await definitionWorld(server);
   const { client } = world;
@@ -66,7 +68,7 @@ export async function claimWorld(server: TestApiServer, definition: JsonObject =
   };
 }
 
-/** An object within an object; empty if there is none. */
+/** Returns a nested object, or an empty one. */
 export function at(object: JsonObject | undefined, ...path: readonly string[]): JsonObject {
   let value: unknown = object;
   for (const step of path) value = isObject(value) ? value[step] : undefined;

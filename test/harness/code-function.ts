@@ -5,7 +5,7 @@ const programs = {
   python: "#!/usr/bin/env python3\nimport sys\nexec(sys.stdin.read())\n",
 } as const;
 
-/** Builds an image whose function runs its stdin as code of that language. @returns its name */
+/** Builds an image whose function runs its stdin as code of a language. @returns its name */
 export async function buildCodeFunction(workspace: Workspace, language: keyof typeof programs): Promise<string> {
   const image = `test/${language}`;
   await workspace.write(`${language}/function`, programs[language], { mode: 0o755 });

@@ -16,7 +16,7 @@ import {
 } from "@xfn/kubernetes";
 import type { TestApiServer } from "./api-server.ts";
 
-/** An event that a reconciler recorded. */
+/** An event that a reconciler emitted. */
 export interface RecordedEvent {
   readonly about: string;
   readonly type: string;
@@ -24,31 +24,33 @@ export interface RecordedEvent {
   readonly message: string;
 }
 
-/** One composite reconciler on a real API server, driven by hand: each look is asked for, so that what it sends can be counted. */
+/** A composite reconciler on a real API server. Tests start each reconcile, so that they can count its requests. */
 export interface CompositeWorld {
   readonly client: ConnectedClient;
   readonly definition: Definition;
   readonly events: RecordedEvent[];
-  /** Every line that was logged. */
+  /** All log lines. */
   readonly logged: string[];
-  /** Requests of the reconciler since the last call: `apply widgets`. Watches and lists of informers are not among them. */
+  /**
+   * Requests of the reconciler since the last call, such as `apply widgets`, without the informers' watches and lists.
+   */
   requests(): string[];
-  /** Those of them that may change something. */
+  /** The requests among them that may change an object. */
   writes(): string[];
-  /** Which Composition there is. */
+  /** Sets the only Composition. */
   compose(spec: JsonObject): void;
-  /** Makes an XR and waits until the reconciler's cache has it. */
+  /** Creates an XR and waits until the reconciler's cache has it. */
   create(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
-  /** Reconciles once, with caches that have caught up with the server. */
+  /** Reconciles once, after the caches have caught up with the server. */
   reconcile(name: string, context?: Partial<Context>): Promise<Outcome | undefined>;
-  /** A new process: nothing is remembered. */
+  /** Replaces the reconciler by a new one without memory, as a new process would. */
   restart(): void;
   xr(name: string): Promise<LiveObject>;
   find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
   stop(): Promise<void>;
 }
 
-/** The definition of these tests: XDatabase of example.org, with any spec and status. */
+/** The definition of the tests: XDatabase of example.org, with any spec and status. */
 export const DEFINITION: JsonObject = {
   apiVersion: "apiextensions.crossplane.io/v1",
   kind: "CompositeResourceDefinition",
@@ -76,7 +78,7 @@ export const DEFINITION: JsonObject = {
   },
 };
 
-/** A cluster-scoped kind of composed resources: anything in its spec, and a status. */
+/** A cluster-scoped kind of composed resources with any spec and a status. */
 export const WIDGET_CRD: JsonObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -137,11 +139,11 @@ const XRS: ResourceKind = {
   namespaced: false,
 };
 
-/** Installs the kinds of these tests, and waits until they are served. */
+/** Installs the kinds of the tests, and waits until they are served. */
 export async function installKinds(server: TestApiServer): Promise<void> {
   const { uid: _, ...metadata } = DEFINITION["metadata"] as JsonObject;
   const crd = compositeCrd({ ...DEFINITION, metadata });
-  // Its owner is not there.
+  // The owner does not exist.
   const { ownerReferences: __, ...crdMetadata } = crd["metadata"] as JsonObject;
   await server.apply({ ...crd, metadata: crdMetadata }, WIDGET_CRD);
   await server.kubectl([
@@ -153,7 +155,9 @@ export async function installKinds(server: TestApiServer): Promise<void> {
   ]);
 }
 
-/** @param overrides of the reconciler's context, such as the runner or the client; `as`: the user that it works as */
+/**
+ * @param overrides fields of the reconciler's context, such as the runner or the client; `as`: the user of its requests
+ */
 export async function compositeWorld(
   server: TestApiServer,
   overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client; readonly as?: string } = {},
@@ -224,7 +228,7 @@ export async function compositeWorld(
     const found = await own.list(await own.kind(apiVersion, kind), { fieldSelector: `metadata.name=${name}` });
     return found.items.find((one) => namespace === undefined || one.metadata.namespace === namespace);
   };
-  // Until the caches show what the server has.
+  // Wait until the caches match the server.
   const caughtUp = async (name: string): Promise<void> => {
     const same = (cache: Cache | undefined, live: readonly LiveObject[]): boolean =>
       cache === undefined ||

@@ -3,25 +3,25 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONTROLLER_MAIN } from "./places.ts";
 
-// It is ready within a second or two; a machine that is busy may need longer.
+// The controller is ready within two seconds; a busy machine may need longer.
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** One line of the controller's log. */
+/** A line of the controller's log. */
 export type ControllerLogLine = Readonly<Record<string, unknown>> & { readonly msg?: string; readonly level?: string };
 
 /** A running `xfn-controller start`. */
 export interface RunningController extends AsyncDisposable {
-  /** What it has logged so far. */
+  /** The log so far. */
   log(): ControllerLogLine[];
-  /** Waits for a line of the log. @throws {Error} with the log, if the program ends without it */
+  /** Waits for a log line. @throws {Error} with the log, if the program exits without it */
   logged(wanted: (line: ControllerLogLine) => boolean): Promise<ControllerLogLine>;
   /** `http://127.0.0.1:PORT` of its metrics and probes. */
   readonly http: string;
   readonly pid: number;
-  /** Resolves with its exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that ended the program. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
-  /** Sends a signal, and returns the exit code, or the signal that ended it. */
+  /** Sends a signal, and returns the exit code, or the signal that ended the program. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
 }
 

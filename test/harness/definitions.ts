@@ -16,21 +16,21 @@ import {
 import type { TestApiServer } from "./api-server.ts";
 import type { RecordedEvent } from "./composites.ts";
 
-/** Reconcilers on a real API server, each look asked for by hand. Nothing is cached, unless {@link DefinitionWorld.cache} is told to. */
+/** Reconcilers on a real API server. Tests start each reconcile. Only {@link DefinitionWorld.cache} adds caches. */
 export interface DefinitionWorld {
-  /** A user's; its requests are not counted. */
+  /** The client of a user, whose requests are not counted. */
   readonly client: ConnectedClient;
   readonly context: Context;
   readonly events: RecordedEvent[];
-  /** What the reconcilers have written since the last call: `patch things`. */
+  /** Writes of the reconcilers since the last call, such as `patch things`. */
   writes(): string[];
-  /** All that they have sent since the last call. */
+  /** All requests of the reconcilers since the last call. */
   requests(): string[];
-  /** From now on a kind is read from this copy. */
+  /** Makes the reconcilers read a kind from this copy. */
   cache(kind: ResourceKind, objects: readonly LiveObject[] | undefined): void;
-  /** Reconciles once; a conflict with another writer is nothing special. */
+  /** Reconciles once; a conflict with another writer requeues. */
   look(reconcile: Reconcile, key: string): Promise<Outcome | undefined>;
-  /** Reconciles until there is nothing more to do at once. */
+  /** Reconciles until no immediate requeue remains. */
   settle(reconcile: Reconcile, key: string): Promise<Outcome | undefined>;
   find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
   stop(): Promise<void>;
@@ -38,7 +38,7 @@ export interface DefinitionWorld {
 
 const READS: ReadonlySet<string> = new Set(["get", "list", "watch", "discover"]);
 
-/** With the CRDs of our own kinds installed. */
+/** Installs the CRDs of the controller's own kinds. */
 export async function definitionWorld(
   server: TestApiServer,
   overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client } = {},
@@ -129,7 +129,7 @@ function cacheOf(objects: readonly LiveObject[]): Cache {
   };
 }
 
-/** A definition of example.org: `XThing`, with claims `Thing` unless told otherwise. */
+/** A definition of example.org: `XThing`, by default with claims `Thing`. */
 export function thingDefinition(spec: JsonObject = {}, name = "thing"): KubernetesObject & { spec: JsonObject } {
   const kind = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return {
@@ -151,7 +151,7 @@ const THING_SCHEMA: JsonObject = {
   properties: {
     spec: {
       type: "object",
-      // Anything: what a claim must not say of its composite is not left to schemas.
+      // Allow any field: the controller, not the schema, must reject fields that a claim cannot set.
       "x-kubernetes-preserve-unknown-fields": true,
       properties: {
         size: { type: "integer", default: 1 },
@@ -164,17 +164,17 @@ const THING_SCHEMA: JsonObject = {
   },
 };
 
-/** The conditions of an object: `{ Ready: "True Available" }`. */
+/** Returns the conditions of an object: `{ Ready: "True Available" }`. */
 export function conditionsOf(object: LiveObject | undefined): Record<string, string> {
   const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
   return Object.fromEntries(conditions.map((one) => [String(one["type"]), [one["status"], one["reason"]].join(" ")]));
 }
 
-/** The message of one condition; "" if there is none. */
+/** Returns the message of a condition, or "". */
 export function messageOf(object: LiveObject | undefined, type: string): string {
   const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
   return String(conditions.find((one) => one["type"] === type)?.["message"] ?? "");
 }
 
-/** Names of the CRDs of our own kinds. */
+/** The names of the controller's own CRDs. */
 export const OWN_CRDS: readonly string[] = controllerCrds().map(({ metadata }) => metadata?.name ?? "");

@@ -2,11 +2,11 @@ import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { type CrashPoint, faultyClient, type WriteFault } from "./faulty-client.ts";
 
-// A client on which controllers crash: what is stored, and what they learn of it.
+// A client that crashes controllers: which writes are stored, and which replies arrive.
 
 const OBJECT = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
 
-/** A server of which only `apply` and `get` are asked. */
+/** A server with `apply` and `get` only. */
 function server(): { client: Client; stored: string[] } {
   const stored: string[] = [];
   const live = (name: string): LiveObject => ({ ...OBJECT, metadata: { name, uid: name, resourceVersion: "1" } });
@@ -20,7 +20,7 @@ function server(): { client: Client; stored: string[] } {
   return { client, stored };
 }
 
-/** Whether somebody who waits for this waits in vain. */
+/** Whether this promise stays pending. */
 async function isUnanswered(asked: Promise<unknown>): Promise<boolean> {
   const turn = new Promise<"turn">((resolve) => setTimeout(resolve, 20, "turn"));
   return (await Promise.race([asked.then(() => "answer"), turn])) === "turn";
@@ -44,14 +44,14 @@ describe("a client that crashes at the second write", () => {
     expect(stored).toEqual(["a", ...second]);
     expect(faulty.hasCrashed).toBe(true);
     await faulty.crashed;
-    // Nobody is there any more who could ask for more.
+    // The controller is gone and sends no further request.
     expect(await isUnanswered(faulty.client.get({ ...OBJECT, name: "a" }))).toBe(true);
     expect(await isUnanswered(faulty.client.apply({ ...OBJECT, metadata: { name: "c" } }))).toBe(true);
     expect(stored).toEqual(["a", ...second]);
   });
 });
 
-test("a write that the server refuses is told as one", async () => {
+test("reports a write that the server rejects", async () => {
   const { client } = server();
   const apply = (object: typeof OBJECT): Promise<unknown> =>
     object.metadata.name === "a" ? client.apply(object) : Promise.reject(new ApiError("Forbidden", "no"));
@@ -62,7 +62,7 @@ test("a write that the server refuses is told as one", async () => {
   expect(faulty.stored).toBe(1);
 });
 
-test("a late write is stored when it arrives, after the controller has gone", async () => {
+test("a late write is stored when it arrives, after the controller has crashed", async () => {
   const { client, stored } = server();
   const faulty = faultyClient(client, at(1, { kind: "late" }));
   expect(await isUnanswered(faulty.client.apply(OBJECT))).toBe(true);
@@ -71,7 +71,7 @@ test("a late write is stored when it arrives, after the controller has gone", as
   expect(stored).toEqual(["a"]);
 });
 
-test("a lost reply is one of a write that was stored; a conflict, a busy and an unreachable server have stored nothing", async () => {
+test("a write with a lost reply is stored; a conflict, a busy or an unreachable server store nothing", async () => {
   for (const [kind, code, count] of [
     ["lost-reply", "Unreachable", 1],
     ["unreachable", "Unreachable", 0],
@@ -84,14 +84,14 @@ test("a lost reply is one of a write that was stored; a conflict, a busy and an 
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code });
     expect(stored).toHaveLength(count);
-    // It lives, and tries again.
+    // The controller is alive and retries.
     await faulty.client.apply(OBJECT);
     expect(faulty.writes.map(({ number, verb }) => `${number} ${verb}`)).toEqual(["1 apply", "2 apply"]);
     expect(faulty.stored).toBe(1);
   }
 });
 
-test("dry runs, events and leases are no writes", async () => {
+test("dry runs, events and leases do not count as writes", async () => {
   const { client } = server();
   const faulty = faultyClient(client, () => ({ kind: "busy" }));
   await faulty.client.apply(OBJECT, { dryRun: true });

@@ -1,53 +1,56 @@
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject, type ObjectReference, type WriteOptions } from "@xfn/kubernetes";
 
-/** Where in a write the controller dies: nothing sent, stored without the controller learning of it, or answered. */
+/**
+ * The point of a write at which the controller crashes: before sending, after storing without a reply, or after the
+ * reply.
+ */
 export type CrashPoint = "before" | "after-commit" | "after-reply";
 
-/** What goes wrong with a write. */
+/** A fault of a write. */
 export type WriteFault =
-  /** From here on nothing that the controller asks is answered. */
+  /** The controller crashes: no later request gets a reply. */
   | { readonly kind: "crash"; readonly point: CrashPoint }
-  /** As `crash` before it, but the write is still under way: it is stored when {@link FaultyClient.deliverLate} says so. */
+  /** The controller crashes while the write is in flight. {@link FaultyClient.deliverLate} stores it. */
   | { readonly kind: "late" | "very-late" }
-  /** Stored; the controller is told that the connection broke, and goes on. */
+  /** The write is stored, but the controller sees a broken connection and continues. */
   | { readonly kind: "lost-reply" }
-  /** Not stored; the controller is told so, and goes on. */
+  /** The write is not stored; the controller sees an error and continues. */
   | { readonly kind: "conflict" | "busy" | "unreachable" };
 
-/** One write that a controller asked for, in the order of asking. */
+/** A write that a controller requested, in order. */
 export interface Write {
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly verb: "create" | "update" | "apply" | "patch" | "delete";
   readonly object: ObjectReference;
   readonly subresource: string | undefined;
-  /** Whether the server has refused it; known when it has answered. */
+  /** Whether the server rejected it; set when the server has replied. */
   readonly answer: { refused: boolean };
 }
 
 export interface FaultyClient {
   readonly client: Client;
-  /** Every write so far, those that failed too. Not among them: dry runs, events and leases. */
+  /** All writes so far, failed ones included, without dry runs, events and leases. */
   readonly writes: readonly Write[];
-  /** How many of them the controller knows to have been stored. */
+  /** The number of stored writes that the controller has a reply for. */
   readonly stored: number;
   readonly hasCrashed: boolean;
-  /** Resolves when the controller has crashed: whoever waits for its reconcile would wait for ever. */
+  /** Resolves when the controller has crashed. Its reconcile never settles. */
   readonly crashed: Promise<void>;
-  /** Crashes it now, between two requests. */
+  /** Crashes the controller now, between two requests. */
   crash(): void;
-  /** Resolves when no request is under way any more: what a dead controller had sent has been stored or refused. */
+  /** Resolves when no request is in flight: each sent write of a crashed controller is stored or rejected. */
   drained(): Promise<void>;
-  /** Sends the write that a `late` fault held back, as if the network had kept it for so long. Its result, or its error. */
+  /** Sends the write that a `late` fault delayed, as a slow network would. Returns its result or throws its error. */
   deliverLate(): Promise<LiveObject | ApiError | undefined>;
 }
 
 /**
- * A client on which a controller dies or has bad luck at chosen writes. A crashed one answers nothing any more: whoever asks waits
- * for ever, as code does that has ceased to run.
+ * A client that crashes its controller, or injects a fault, at chosen writes. After a crash no request settles, so that
+ * the controller's code stops as if its process had ended.
  *
- * @param faultAt asked before each write
+ * @param faultAt returns the fault of a write; called before each write
  */
 export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFault | undefined): FaultyClient {
   const writes: Write[] = [];
@@ -71,7 +74,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
       underWay.delete(tracked);
     }
   };
-  // A request that was under way when the controller died is answered to nobody.
+  // A request in flight at the crash never settles.
   const ask = async <T>(work: () => Promise<T>): Promise<T> => {
     if (dead) {
       die();
@@ -130,7 +133,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
         try {
           return await track(send());
         } finally {
-          // What it was told is its last news.
+          // The reply to this write is the last that the controller gets.
           dead = true;
           setImmediate(die);
         }

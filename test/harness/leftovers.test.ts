@@ -7,11 +7,11 @@ import { needs } from "./needs.ts";
 import { type As, Workspace } from "./workspace.ts";
 
 describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
-  describe("where that user can be had", as === "self" ? needs() : needs("ordinary-user"), () => {
-    test("a process that goes on is found until it ends", async () => {
+  describe("if that user exists", as === "self" ? needs() : needs("ordinary-user"), () => {
+    test("finds a process until it exits", async () => {
       await using workspace = await Workspace.create({ as });
       const state = await before(workspace.root);
-      // Until it has written, it may be on its way from one program to the next, when the kernel shows nothing of it.
+      // Until its first output it may be in execve, when /proc shows neither arguments nor environment.
       const sleeper = workspace.start([process.execPath, "-e", 'console.log("here"); setTimeout(() => {}, 600_000)']);
       await new Promise((resolve) => sleeper.child.stdout?.once("data", resolve));
       expect(await leftovers(state, { graceMs: 0 })).toEqual([
@@ -22,7 +22,7 @@ describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
       expect(await leftovers(state)).toEqual([]);
     });
 
-    test("a temporary file is found", async () => {
+    test("finds a temporary file", async () => {
       await using workspace = await Workspace.create({ as });
       const state = await before(workspace.root);
       const { code } = await workspace.start(["mktemp"]).finished;
@@ -32,7 +32,7 @@ describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
   });
 });
 
-test("what was there before is not a leftover", async () => {
+test("ignores everything that existed before", async () => {
   await using workspace = await Workspace.create();
   await mkdir(join(workspace.root, "tmp", "old"));
   const state = await before(workspace.root);
@@ -42,7 +42,7 @@ test("what was there before is not a leftover", async () => {
 });
 
 describe("a mount", needs("root"), () => {
-  test("in a namespace that a process holds is found by that process", async () => {
+  test("in the namespace of a process is found through that process", async () => {
     await using workspace = await Workspace.create();
     const state = await before(workspace.root);
     const target = await workspace.makeFolder("work/mounted");

@@ -1,5 +1,5 @@
-// Run in a user and mount namespace of its own: mounts overlays of layers and prints what is seen in them. JSON on stdin,
-// [{ layers, mountpoint, empty }], layers bottom first; JSON on stdout, one list of [path, what] each.
+// Mounts overlays of layers and prints their content. It runs in separate user and mount namespaces. stdin is JSON,
+// [{ layers, mountpoint, empty }], layers bottom first. stdout is JSON, a list of [path, what] for each.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { readTree } from "./tree.ts";
@@ -7,7 +7,7 @@ import { readTree } from "./tree.ts";
 interface Stack {
   layers: string[];
   mountpoint: string;
-  /** overlayfs wants two directories at least. */
+  /** overlayfs requires two directories. */
   empty: string;
 }
 

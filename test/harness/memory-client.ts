@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 
-/** One write that was asked for. */
+/** A requested write. */
 export interface MemoryWrite {
   readonly verb: "create" | "apply" | "patch" | "delete";
   /** `Kind/name`, or `Kind/namespace/name`. */
@@ -10,27 +10,27 @@ export interface MemoryWrite {
   readonly body: JsonObject | undefined;
 }
 
-/** A few objects in memory behind the interface of an API server's client. */
+/** Objects in memory behind the interface of an API server's client. */
 export interface MemoryClient extends Client {
   readonly objects: Map<string, LiveObject>;
   readonly writes: MemoryWrite[];
-  /** Told of each write before it is made; what it throws is the answer. */
+  /** Called before each write. An error that it throws is the reply. */
   beforeWrite: (write: MemoryWrite) => void;
 }
 
 export interface MemoryOptions {
-  /** The time in which everything happens. */
+  /** The clock. */
   readonly time?: string;
-  /** Kinds whose objects are in namespaces. */
+  /** Namespaced kinds. */
   readonly namespaced?: readonly string[];
-  /** Kinds that are not served. */
+  /** Kinds that the server does not serve. */
   readonly unserved?: readonly string[];
 }
 
 /**
- * An API server of a few objects, for what a real one cannot be made to do at will. Server-side apply is as a real server does it
- * for objects without schema: lists are taken whole, managers own fields, and give up those that they name no longer. There
- * are no other managers' conflicts, no defaults, no admission, no garbage collection.
+ * An API server in memory, for behaviour that a real server cannot be made to show. It implements server-side apply for
+ * objects without a schema: lists are atomic, managers own fields, and release the fields that they no longer name. It
+ * has no conflicts between managers, no defaults, no admission and no garbage collection.
  */
 export function memoryClient(initial: readonly LiveObject[], options: MemoryOptions = {}): MemoryClient {
   const { time = "2023-09-01T00:00:00Z", namespaced = ["ConfigMap", "Secret"], unserved = [] } = options;
@@ -132,7 +132,7 @@ function requireSame(wanted: KubernetesObject, was: LiveObject | undefined): voi
   }
 }
 
-// A manager's fields: those that it named last, in this part of the object.
+// The fields of a manager: those that its last apply named, in this part of the object.
 function applied(
   base: LiveObject,
   intent: KubernetesObject,

@@ -7,16 +7,16 @@ import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
-/** Something that a machine may lack. */
+/** A requirement that a machine may not meet. */
 export type Need =
-  /** A browser without a screen: see browser.ts. */
+  /** A headless browser: see browser.ts. */
   | "chromium"
   /** A program on the PATH. */
   | "crun"
   | "docker-registry"
   | "go"
   | "openssl"
-  /** What test/interop/go is built of: a Go that is new enough, and a proxy or cache that has its modules. */
+  /** Go in a new enough version, and a proxy or cache with the modules of test/interop/go. */
   | "go-modules"
   | "python3"
   | "runc"
@@ -28,14 +28,14 @@ export type Need =
   | "api-server"
   /** The tests run as root. */
   | "root"
-  /** The tests run as somebody else, or, being root, can run xfn as somebody else. */
+  /** The tests run as an ordinary user, or run as root and can run xfn as an ordinary user. */
   | "ordinary-user"
-  /** A cgroup in which limits can be set for the current user. */
+  /** A cgroup in which the current user can set limits. */
   | "cgroup-limits"
-  /** A machine that a test can boot: see test/cgroup-v2. */
+  /** A virtual machine that a test can boot: see test/cgroup-v2. */
   | "virtual-machine";
 
-/** Options for `describe` or `test` which skip it, with the reason, where something is missing. */
+/** Options for `describe` or `test` that skip it, with the reason, if a requirement is not met. */
 export interface NeedOptions {
   skip: boolean;
   meta: { missing?: string };
@@ -49,20 +49,21 @@ declare module "vitest" {
 }
 
 /**
- * What a test cannot run without: `describe("pull", needs("docker-registry"), () => {...})`. Hooks of a skipped suite do
- * not run. CI fails on a skipped test that is not listed in test/host-skips.
+ * Declares the requirements of a test: `describe("pull", needs("docker-registry"), () => {...})`. Hooks of a skipped
+ * suite do not run. CI fails on a skipped test that test/host-skips does not list.
  */
 export function needs(...things: Need[]): NeedOptions {
   const missing = things.flatMap((thing) => lackOf(thing) ?? []);
   return missing.length === 0 ? { skip: false, meta: {} } : { skip: true, meta: { missing: missing.join("; ") } };
 }
 
-// Some five minutes on two cores that have nothing else to do.
+// The build takes some five minutes on two idle cores.
 const BUILD_MS = 1_200_000;
 
 const known = new Map<Need, string | undefined>();
 
-// The reason why it cannot be had, or undefined. Looked up once per worker: the machine does not change under the tests.
+// Returns the reason why a requirement is not met, or undefined. Each worker looks once: the machine does not change
+// meanwhile.
 function lackOf(thing: Need): string | undefined {
   if (!known.has(thing)) known.set(thing, lookUp(thing));
   return known.get(thing);
@@ -93,7 +94,7 @@ function lookUp(thing: Need): string | undefined {
   }
 }
 
-// They may be being built, which scripts/test.sh begins beside the tests: no test that needs them begins before that has ended.
+// scripts/test.sh may be building them. A test that needs them waits for the end of the build.
 function lackOfApiServer(): string | undefined {
   const lock = join(dirname(builtBinaries()), "lock");
   if (findBinaries().missing !== undefined && existsSync(lock))
@@ -102,7 +103,7 @@ function lackOfApiServer(): string | undefined {
   return missing === undefined ? undefined : explainMissing(missing);
 }
 
-// A version manager's shim is on the PATH even where it has nothing to start.
+// A version manager's shim is on the PATH even if no version is installed.
 function lackOfPython(): string | undefined {
   return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
 }
@@ -129,8 +130,8 @@ function lackOfOrdinaryUser(): string | undefined {
   return status === 0 ? undefined : `an ordinary user cannot read ${CHECKOUT} or run ${process.execPath}`;
 }
 
-// Root makes groups wherever it may write. For others the group that the tests run in must have been handed to them, with
-// its controllers, which is rare outside systemd's user sessions.
+// Root can create groups anywhere. For other users the group of the tests must be delegated with its controllers, which
+// is rare outside systemd's user sessions.
 function lackOfCgroupLimits(): string | undefined {
   const own = readFileSync("/proc/self/cgroup", "utf8").match(/^0::(.*)$/m)?.[1] ?? "";
   const folders = existsSync("/sys/fs/cgroup/cgroup.controllers")
@@ -139,7 +140,7 @@ function lackOfCgroupLimits(): string | undefined {
   return folders.every((folder) => isWritable(folder)) ? undefined : `${folders.join(", ")} is not ours to divide`;
 }
 
-// An emulated one, of this machine's architecture, with this machine's files.
+// An emulated machine of this machine's architecture, with this machine's files.
 function lackOfVirtualMachine(): string | undefined {
   if (process.arch !== "x64") return `a virtual machine of ${process.arch} has not been tried`;
   const missing = ["qemu-system-x86_64", "busybox", "cpio"].filter((program) => which(program) === undefined);

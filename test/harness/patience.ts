@@ -1,2 +1,2 @@
-/** For `vi.waitFor`: as long as a machine that does much else may take. */
+/** Options for `vi.waitFor` that allow for a busy machine. */
 export const PATIENCE = { timeout: 30_000, interval: 20 };

@@ -9,8 +9,8 @@ import type { Finished, Workspace } from "./workspace.ts";
 const VITEST = join(CHECKOUT, "node_modules", "vitest", "vitest.mjs");
 
 /**
- * Makes the workspace look like a checkout, so that commands from our texts can be run there as they are written, and
- * what they write stays there: `./xfn` without its set-up, the examples, the packages.
+ * Makes the workspace look like a checkout: `./xfn` without its set-up, the examples, the packages. Commands of the
+ * documentation can run in it unchanged, and their output stays in it.
  */
 export async function pretendCheckout(workspace: Workspace): Promise<void> {
   const filter = (path: string): boolean => !path.endsWith("/dist");
@@ -19,13 +19,13 @@ export async function pretendCheckout(workspace: Workspace): Promise<void> {
   await workspace.write("xfn", `#!/bin/sh\nexec '${process.execPath}' '${XFN_MAIN}' "$@"\n`, { mode: 0o755 });
 }
 
-/** Runs a command from a text in a pretended checkout. `npm test` leaves out its set-up and its summary. */
+/** Runs a command of the documentation in a pretended checkout. `npm test` omits its set-up and its summary. */
 export function runCommand(workspace: Workspace, command: string): Promise<Finished> {
   const line = command.replace(/^npm test --/, `'${process.execPath}' '${VITEST}' run`);
   return workspace.start(["sh", "-c", line]).finished;
 }
 
-/** The images that `./xfn` builds before it renders an example: folders relative to `examples/`, and names. */
+/** Returns the images that `./xfn` builds before it renders an example: folders relative to `examples/`, and names. */
 export function exampleImages(): { folder: string; image: string }[] {
   return readFileSync(join(CHECKOUT, "examples", "images.txt"), "utf8")
     .split("\n")

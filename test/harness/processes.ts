@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The children of a process. One that ends while one looks has none. */
+/** Returns the children of a process, or none if it exits meanwhile. */
 export function childrenOf(pid: number): number[] {
   const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`), []);
   return tasks.flatMap((task) =>
@@ -8,12 +8,12 @@ export function childrenOf(pid: number): number[] {
   );
 }
 
-/** All processes below one. */
+/** Returns all descendants of a process. */
 export function descendantsOf(pid: number): number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** A file of a process in /proc, such as `cmdline`; "" where the process has ended. */
+/** Reads a file of a process in /proc, such as `cmdline`, or "" if the process has exited. */
 export function processFile(pid: number, name: string): string {
   return unlessGone(() => readFileSync(`/proc/${pid}/${name}`, "utf8"), "");
 }

@@ -5,44 +5,44 @@ import type { AddressInfo } from "node:net";
 /** A request on its way to the registry. */
 export interface FaultyRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** How many requests of this method and path there were before. */
+  /** The number of earlier requests with this method and path. */
   readonly earlier: number;
 }
 
-/** What becomes of a request; `undefined` passes it on untouched. */
+/** The fault of a request; `undefined` passes it on unchanged. */
 export type Fault =
-  /** The connection is reset before an answer. */
+  /** Resets the connection before the response. */
   | { readonly kind: "reset" }
-  /** This answer, and the registry is not asked. */
+  /** Sends this response without the registry. */
   | {
       readonly kind: "answer";
       readonly status: number;
       readonly headers?: Record<string, string>;
       readonly body?: string;
     }
-  /** The registry's answer up to so many bytes of its body, then a reset. */
+  /** Sends so many bytes of the registry's response body, then resets the connection. */
   | { readonly kind: "cut"; readonly bytes: number }
-  /** The registry's answer with one bit of its body flipped. */
+  /** Flips one bit of the registry's response body. */
   | { readonly kind: "flip"; readonly at: number }
-  /** The registry gets the request and does what it says; its answer is lost. */
+  /** Passes the request on, and drops the response. */
   | { readonly kind: "lose-answer" };
 
-/** A server before a real registry that misbehaves where it is told to. */
+/** A proxy in front of a real registry that injects faults. */
 export interface FaultyRegistry extends AsyncDisposable {
   /** `127.0.0.1:PORT` */
   readonly host: string;
   /** `METHOD PATH` of each request. */
   readonly requests: string[];
-  /** Bytes of bodies that went to the registry. */
+  /** Total bytes of request bodies. */
   sentBytes(): number;
-  /** Decides for each request. */
+  /** Returns the fault of each request. */
   fault: (request: FaultyRequest) => Fault | undefined;
 }
 
-/** Starts one in front of the registry at `upstream` (`127.0.0.1:PORT`). */
+/** Starts a proxy for the registry at `upstream` (`127.0.0.1:PORT`). */
 export async function faultyRegistry(upstream: string): Promise<FaultyRegistry> {
   const requests: string[] = [];
   const counts = new Map<string, number>();
@@ -64,7 +64,7 @@ export async function faultyRegistry(upstream: string): Promise<FaultyRegistry> 
       return;
     }
     const [hostname, port] = upstream.split(":");
-    // The host is kept, so that the registry's own URLs lead here.
+    // Keep the Host header, so that the registry's own URLs lead here.
     const onward = httpRequest({ hostname, port, method, path, headers }, (answer) => {
       if (fault?.kind === "lose-answer") {
         answer.resume();
@@ -116,7 +116,7 @@ export async function faultyRegistry(upstream: string): Promise<FaultyRegistry> 
   return registry;
 }
 
-// What was written has to get there before the end does.
+// Flush all written data before the end.
 function cut(response: ServerResponse, last: Buffer): void {
   response.write(last, () => setImmediate(() => response.socket?.resetAndDestroy()));
 }

@@ -7,19 +7,19 @@ async function statusOf(registry: TestRegistry, headers: Record<string, string> 
 }
 
 describe("the test registry", needs("docker-registry"), () => {
-  test("answers anybody", async () => {
+  test("serves anonymous clients", async () => {
     await using registry = await startRegistry();
     expect(await statusOf(registry)).toBe(200);
   });
 
-  test("with auth, answers its user and nobody else", async () => {
+  test("with auth, serves only its user", async () => {
     await using registry = await startRegistry({ auth: true });
     const basic = Buffer.from(`${REGISTRY_USER}:${REGISTRY_PASSWORD}`).toString("base64");
     expect(await statusOf(registry)).toBe(401);
     expect(await statusOf(registry, { authorization: `Basic ${basic}` })).toBe(200);
   });
 
-  test("is gone once stopped", async () => {
+  test("stops, and removes its content", async () => {
     const registry = await startRegistry();
     await registry.stop();
     await expect(statusOf(registry)).rejects.toThrow();

@@ -5,46 +5,46 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-/** The user of a registry that was started with `auth: true`. */
+/** The user of a registry with `auth: true`. */
 export const REGISTRY_USER = "ada";
-/** Their password. */
+/** The password of that user. */
 export const REGISTRY_PASSWORD = "open sesame";
-// docker-registry takes bcrypt only, which Node does not have; this is the password's hash at the lowest cost worth the name.
+// docker-registry accepts bcrypt only, which Node lacks. This is the password's hash with a low cost.
 const REGISTRY_HTPASSWD = `${REGISTRY_USER}:$2b$05$06vIoE08sb2EU4ZgCOByk.wGrSx5olKzqYALJos3iNNbgDZbBgvdi\n`;
 
-// It is ready in some 50 ms; a machine that is busy may need longer.
+// The registry is ready in some 50 ms; a busy machine may need longer.
 const START_TIMEOUT_MS = 30_000;
 
 /** A running registry, on loopback, without TLS. */
 export interface TestRegistry extends AsyncDisposable {
-  /** `127.0.0.1:PORT`, what an image reference starts with. */
+  /** `127.0.0.1:PORT`, the registry part of image references. */
   readonly host: string;
-  /** What it has logged. */
+  /** The log so far. */
   log(): string;
-  /** Ends it and removes its content. */
+  /** Stops the registry and removes its content. */
   stop(): Promise<void>;
 }
 
 export interface RegistryOptions {
-  /** Ask for REGISTRY_USER and REGISTRY_PASSWORD (basic authentication). */
+  /** Requires REGISTRY_USER and REGISTRY_PASSWORD (basic authentication). */
   auth?: boolean;
 }
 
-/** Starts Debian's docker-registry with a content folder of its own: wants `needs("docker-registry")` on the test. */
+/** Starts Debian's docker-registry with a new content folder. The test needs `needs("docker-registry")`. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "xfn-test-registry-"));
   const configuration = {
     version: "0.1",
     log: { level: "info", accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: join(folder, "content") }, delete: { enabled: true } },
-    // Port 0: the kernel picks a free one, and the registry logs which.
+    // Port 0: the kernel picks a free port, and the registry logs it.
     http: { addr: "127.0.0.1:0" },
     ...(options.auth === true ? { auth: { htpasswd: { realm: "test", path: join(folder, "htpasswd") } } } : {}),
   };
   await writeFile(join(folder, "config.yml"), JSON.stringify(configuration));
   await writeFile(join(folder, "htpasswd"), REGISTRY_HTPASSWD);
 
-  // Its environment would override the configuration (REGISTRY_*), so it gets none but the PATH.
+  // Variables REGISTRY_* would override the configuration, so pass only the PATH.
   const child = spawn("docker-registry", ["serve", join(folder, "config.yml")], {
     env: { PATH: process.env["PATH"] },
     stdio: ["ignore", "pipe", "pipe"],

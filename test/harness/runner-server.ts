@@ -5,28 +5,31 @@ import { createRunnerClient, type RunnerClient, type RunnerClientOptions } from 
 import { RUNNER_MAIN } from "./places.ts";
 import type { Finished, RunOptions, Started, Workspace } from "./workspace.ts";
 
-// It listens within a second; a machine that is busy may need longer.
+// The runner listens within a second; a busy machine may need longer.
 const START_TIMEOUT_MS = 30_000;
 
-/** One line of a runner's log. */
+/** A line of a runner's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
 /** A running `xfn-runner serve`. */
 export interface RunningServer extends AsyncDisposable {
   readonly started: Started;
-  /** What it listens on, with the ports that were chosen. */
+  /** The addresses, with the chosen ports. */
   readonly addresses: readonly string[];
   /** `http://127.0.0.1:PORT` of its metrics. */
   readonly http: string;
-  /** What it has logged so far. */
+  /** The log so far. */
   log(): LogLine[];
-  /** Waits for a line of the log. */
+  /** Waits for a log line. */
   logged(wanted: (line: LogLine) => boolean): Promise<LogLine>;
   /** Sends a signal to the program. */
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts `xfn-runner serve ARGS` with metrics on a free port, and waits until it listens and, unless told otherwise, is ready. */
+/**
+ * Starts `xfn-runner serve ARGS` with metrics on a free port. Waits until it listens and, by default, until it is
+ * ready.
+ */
 export async function startRunnerServer(
   workspace: Workspace,
   args: readonly string[],
@@ -75,12 +78,12 @@ export async function startRunnerServer(
   }
 }
 
-/** An abstract socket of this test's own. */
+/** Returns a new abstract socket. */
 export function abstractAddress(): string {
   return `unix:///@xfn-test/${process.pid}/${randomBytes(4).toString("hex")}`;
 }
 
-/** A client that ends with its test: `using client = clientOf({ endpoint })`. */
+/** Creates a client that closes with its test: `using client = clientOf({ endpoint })`. */
 export function clientOf(options: RunnerClientOptions): RunnerClient & Disposable {
   const client = createRunnerClient(options);
   return { ...client, [Symbol.dispose]: () => client.close() };

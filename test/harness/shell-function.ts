@@ -6,7 +6,7 @@ import type { Workspace } from "./workspace.ts";
 /** The name of the image that {@link buildShellFunction} makes. */
 export const SHELL = "test/shell";
 
-/** Builds an image whose function does what the first line of its stdin says, as a shell. */
+/** Builds an image whose function runs the first line of its stdin as a shell script. */
 export async function buildShellFunction(workspace: Workspace): Promise<void> {
   const script = await workspace.write("shell/function", '#!/bin/sh\nread -r script\neval "$script"\n', {
     mode: 0o755,
@@ -15,7 +15,7 @@ export async function buildShellFunction(workspace: Workspace): Promise<void> {
   if (built.code !== 0) throw new Error(`cannot build ${script}: ${built.stderr}`);
 }
 
-/** A runner over the workspace's images. */
+/** Creates a runner with the workspace's images. */
 export async function runnerOf(workspace: Workspace, options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> {
   const owner = sandboxOwner();
   return createRunner({
@@ -24,19 +24,19 @@ export async function runnerOf(workspace: Workspace, options: Omit<RunnerOptions
   });
 }
 
-/** What a shell function answers to a script. @param rest - what the script finds on its stdin */
+/** Returns the output of a shell function for a script. @param rest - the script's stdin */
 export async function ask(runner: Runner, script: string, options: RunOptions = {}, rest = ""): Promise<string> {
   return Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n${rest}`), options)).toString("utf8");
 }
 
-/** Why a call failed. @throws Error if it did not */
+/** Returns the error of a call. @throws Error if the call succeeds */
 export async function failureOf(call: Promise<string>): Promise<RunnerError> {
   const outcome = await call.catch((error: unknown) => error);
   if (outcome instanceof RunnerError) return outcome;
   throw outcome instanceof Error ? outcome : new Error(`it succeeded: ${String(outcome).slice(0, 1000)}`);
 }
 
-/** A program that uses the runner, for tests that kill it. */
+/** The source of a program that uses the runner, for tests that kill it. */
 export async function writeCaller(
   workspace: Workspace,
   script: string,

@@ -4,8 +4,8 @@ import { buildShellFunction } from "./shell-function.ts";
 import { Workspace } from "./workspace.ts";
 
 /**
- * For a `describe`, before its own hooks: a workspace with the shell function, which all of its tests share. Each of them leaves
- * nothing behind, once the hooks that come later have closed what it had.
+ * Gives the tests of a `describe` a shared workspace with the shell function. Call it before other hooks. After each
+ * test, once later hooks have closed their resources, it checks for leaks.
  */
 export function shellWorkspace(): { readonly workspace: Workspace } {
   let workspace: Workspace;

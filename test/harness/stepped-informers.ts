@@ -10,15 +10,15 @@ import type {
 } from "@xfn/kubernetes";
 import { isApiError } from "@xfn/kubernetes";
 
-/** Informers whose caches stand still until they are told to look: what a controller sees is chosen, and the same in each run. */
+/** Informers whose caches change only on request, so that a test chooses what a controller sees. */
 export interface SteppedInformers extends Informers {
-  /** Lists all kinds that somebody wants, or those that `which` says: the others go on seeing what they saw. */
+  /** Lists all acquired kinds, or those of `which`. The caches of the others stay as they are. */
   refresh(which?: (kind: ResourceKind) => boolean): Promise<void>;
-  /** Each call of `change` may hide an object from the caches at the next refresh, or give another (older) one in its place. */
+  /** At the next refresh, `change` may hide an object from the caches, or replace it by an older one. */
   distort(change: ((object: LiveObject) => LiveObject | undefined) | undefined): void;
 }
 
-interface Held {
+interface SteppedInformer {
   readonly informer: Informer;
   readonly labelSelector: string | undefined;
   readonly objects: Map<string, LiveObject>;
@@ -27,15 +27,15 @@ interface Held {
   listed: boolean;
 }
 
-/** @param known the objects of a kind, where somebody watches it already: they are not listed then */
+/** @param known the objects of a kind that another informer watches; they are not listed again */
 export function steppedInformers(
   client: Client,
   known: (kind: ResourceKind) => readonly LiveObject[] | undefined = () => undefined,
 ): SteppedInformers {
-  const held = new Map<string, Held>();
+  const acquired = new Map<string, SteppedInformer>();
   let distortion: ((object: LiveObject) => LiveObject | undefined) | undefined;
 
-  const refreshOne = async (one: Held): Promise<void> => {
+  const refreshOne = async (one: SteppedInformer): Promise<void> => {
     const { kind } = one.informer;
     const items =
       (one.labelSelector === undefined ? known(kind) : undefined) ??
@@ -49,41 +49,41 @@ export function steppedInformers(
     one.objects.clear();
     for (const [key, object] of seen) one.objects.set(key, object);
     one.listed = true;
-    for (const handlers of one.handlers) tell(handlers, before, seen);
+    for (const handlers of one.handlers) notify(handlers, before, seen);
   };
 
   return {
     acquire: (kind, options) => {
       const key = `${kind.group}/${kind.version}/${kind.plural}?${options?.labelSelector ?? ""}`;
-      const one = held.get(key) ?? hold(kind, options?.labelSelector);
-      held.set(key, one);
+      const one = acquired.get(key) ?? steppedInformer(kind, options?.labelSelector);
+      acquired.set(key, one);
       one.users++;
       return {
         informer: one.informer,
         release: () => {
           one.users--;
-          if (one.users === 0) held.delete(key);
+          if (one.users === 0) acquired.delete(key);
         },
       };
     },
     peek: (kind) => {
-      const one = held.get(`${kind.group}/${kind.version}/${kind.plural}?`);
+      const one = acquired.get(`${kind.group}/${kind.version}/${kind.plural}?`);
       return one?.listed === true ? one.informer.cache : undefined;
     },
     refresh: async (which = () => true) => {
-      await Promise.all([...held.values()].filter(({ informer }) => which(informer.kind)).map(refreshOne));
+      await Promise.all([...acquired.values()].filter(({ informer }) => which(informer.kind)).map(refreshOne));
     },
     distort: (change) => {
       distortion = change;
     },
     stop: async () => {
-      held.clear();
+      acquired.clear();
       await Promise.resolve();
     },
   };
 }
 
-function hold(kind: ResourceKind, labelSelector: string | undefined): Held {
+function steppedInformer(kind: ResourceKind, labelSelector: string | undefined): SteppedInformer {
   const objects = new Map<string, LiveObject>();
   const handlers = new Set<InformerHandlers>();
   const indexers = new Map<string, (object: LiveObject) => readonly string[]>();
@@ -97,7 +97,7 @@ function hold(kind: ResourceKind, labelSelector: string | undefined): Held {
       return [...objects.values()].filter((object) => keys(object).includes(key));
     },
   };
-  const one: Held = {
+  const one: SteppedInformer = {
     labelSelector,
     objects,
     handlers,
@@ -109,7 +109,7 @@ function hold(kind: ResourceKind, labelSelector: string | undefined): Held {
       get synced() {
         return one.listed;
       },
-      // It is the stepper that lists: who waits for it would wait for themselves.
+      // Waiting here would deadlock: the same caller lists.
       whenSynced: () => Promise.resolve(),
       subscribe: (added) => {
         handlers.add(added);
@@ -124,7 +124,7 @@ function hold(kind: ResourceKind, labelSelector: string | undefined): Held {
   return one;
 }
 
-// The kind of a definition that has gone is served no more.
+// The kind of a deleted definition is no longer served.
 async function listOrNone(
   client: Client,
   kind: ResourceKind,
@@ -138,7 +138,7 @@ async function listOrNone(
   }
 }
 
-function tell(
+function notify(
   handlers: InformerHandlers,
   before: ReadonlyMap<string, LiveObject>,
   now: ReadonlyMap<string, LiveObject>,

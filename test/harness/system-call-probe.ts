@@ -1,12 +1,15 @@
-/** A call that is tried: its number on x86_64 and on aarch64, and its arguments; `"buffer"` is the address of 4 KiB of zeros. */
+/**
+ * A system call to try: its number on x86_64 and aarch64, and its arguments. `"buffer"` is the address of 4 KiB of
+ * zeros.
+ */
 export interface ProbedCall {
   numbers: readonly [x64: number, arm64: number];
   args: readonly (number | "buffer")[];
 }
 
 /**
- * Code for Python that makes each call and prints what came of it as JSON: `ok`, or the name of the error. A process that a
- * call made ends at once.
+ * Python code that makes each call and prints the outcome as JSON: `ok`, or the name of the error. A process that a
+ * call creates exits at once.
  */
 export function probeSystemCalls(calls: Readonly<Record<string, ProbedCall>>): string {
   const numbered = Object.entries(calls).map(([name, { numbers, args }]) => [

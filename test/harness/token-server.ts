@@ -3,24 +3,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type FaultyRegistry, faultyRegistry } from "./registry-faults.ts";
 
-/** Who may log in at the token server. */
+/** The user of the token server. */
 export const TOKEN_USER = "ada";
 export const TOKEN_PASSWORD = "open sesame";
 
-/** A registry that takes tokens of a token server only, as the large ones do. */
+/** A registry that accepts only tokens of a token server, as large registries do. */
 export interface TokenRegistry extends AsyncDisposable {
   /** `127.0.0.1:PORT` */
   readonly host: string;
-  /** What tokens were asked for: the scopes, and the authorization that came with it. */
+  /** The token requests: the scopes and the authorization of each. */
   readonly asked: { scopes: string[]; authorization: string | undefined }[];
   readonly requests: string[];
 }
 
 /**
- * Puts a token server and a gate in front of an open registry (Debian's checks signed tokens of a format of its own, which
- * tells clients nothing that this does not). Reading is for everybody, writing for TOKEN_USER.
+ * Starts a token server and a checking proxy in front of an open registry. Anonymous clients can read, TOKEN_USER can
+ * write. Debian's registry would require signed tokens of its own format, which makes no difference to clients.
  *
- * @param options.uses how many requests a token is good for; default: any number
+ * @param options.uses the number of requests that a token is valid for; default: any number
  */
 export async function tokenRegistry(upstream: string, options: { uses?: number } = {}): Promise<TokenRegistry> {
   const asked: TokenRegistry["asked"] = [];
@@ -34,7 +34,7 @@ export async function tokenRegistry(upstream: string, options: { uses?: number }
       return;
     }
     const token = `token-${asked.length}`;
-    // Who is nobody gets to read, whatever was asked for.
+    // An anonymous client gets read access, whatever it requests.
     const granted = authorization === basic ? scopes : scopes.map((scope) => scope.replace(/pull,push$/, "pull"));
     tokens.set(token, { scopes: granted, left: options.uses ?? Number.POSITIVE_INFINITY });
     response.end(JSON.stringify({ access_token: token, expires_in: 300 }));
@@ -42,8 +42,8 @@ export async function tokenRegistry(upstream: string, options: { uses?: number }
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const realm = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`;
-  const gate: FaultyRegistry = await faultyRegistry(upstream);
-  gate.fault = ({ method, path, headers }) => {
+  const proxy: FaultyRegistry = await faultyRegistry(upstream);
+  proxy.fault = ({ method, path, headers }) => {
     const repository = /^\/v2\/(.+)\/(?:manifests|blobs|tags|referrers)\//.exec(path)?.[1] ?? "";
     const action = method === "GET" || method === "HEAD" ? "pull" : "push";
     const token = tokens.get(headers.authorization?.replace("Bearer ", "") ?? "");
@@ -59,11 +59,11 @@ export async function tokenRegistry(upstream: string, options: { uses?: number }
     return { kind: "answer", status: 401, headers: { "www-authenticate": challenge } };
   };
   return {
-    host: gate.host,
+    host: proxy.host,
     asked,
-    requests: gate.requests,
+    requests: proxy.requests,
     [Symbol.asyncDispose]: async () => {
-      await gate[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
       server.closeAllConnections();
       server.close();
       await once(server, "close");

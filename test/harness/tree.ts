@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** What two trees are compared by: one line for each path, without its name. */
+/** The properties by which trees are compared, one line per path. */
 export type Tree = Map<string, string>;
 
 /**
- * Reads a tree: types, permission bits, sizes, contents, targets of links, and which names are links to one file. Names are
- * bytes, one character each.
+ * Reads a tree: types, permission bits, sizes, contents, link targets, and names of hard links to one file. Each byte
+ * of a name is one character.
  */
 export function readTree(root: string): Tree {
   const tree: Tree = new Map();
@@ -33,7 +33,7 @@ export function readTree(root: string): Tree {
   return tree;
 }
 
-/** Where two trees differ, in words. */
+/** Describes the differences of two trees. */
 export function differences(ours: Tree, theirs: Tree): string[] {
   const paths = new Set([...ours.keys(), ...theirs.keys()]);
   return [...paths]

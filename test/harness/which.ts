@@ -3,18 +3,18 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
-/** The absolute path of a program on the tests' own PATH. */
+/** Returns the absolute path of a program on the PATH of the tests. */
 export function which(program: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.map((folder) => join(folder, program)).find(isExecutable);
 }
 
-/** Debian's chromium without a user interface is half as large, and enough; developers may have the whole one. */
+/** Debian's headless chromium is half as large and sufficient. Developers may have the full one. */
 export function browserProgram(): string | undefined {
   return which("chromium-headless-shell") ?? which("chromium");
 }
 
-/** A Python that has gRPC. The first on the PATH may be a version manager's, which does not see the distribution's packages. */
+/** Finds a Python with gRPC. The first on the PATH may be a version manager's, without the distribution's packages. */
 export function pythonWithGrpc(): string | undefined {
   const has = (python: string): boolean =>
     spawnSync(python, ["-c", "import grpc, google.protobuf"], { timeout: 10_000 }).status === 0;

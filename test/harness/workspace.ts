@@ -6,10 +6,10 @@ import process from "node:process";
 import { ORDINARY_UID, ORDINARY_USER, XFN_MAIN } from "./places.ts";
 import { which } from "./which.ts";
 
-/** Who runs xfn: the user that runs the tests, or one without passwd entry (the same, unless the tests run as root). */
+/** The user that runs xfn: the user of the tests, or, if that is root, optionally a user without passwd entry. */
 export type As = "self" | "ordinary-user";
 
-/** What a program printed and how it ended. */
+/** The output of a program and its exit. */
 export interface Finished {
   /** Exit code; null if a signal ended it. */
   code: number | null;
@@ -18,34 +18,34 @@ export interface Finished {
   stderr: string;
 }
 
-/** A program that was started. */
+/** A running program. */
 export interface Started {
   readonly child: ChildProcess;
-  /** What it has printed on stderr so far. */
+  /** The stderr so far. */
   stderr(): string;
-  /** Resolves when it has ended and its output is complete. */
+  /** Resolves when the program has exited and its output is complete. */
   readonly finished: Promise<Finished>;
 }
 
 export interface RunOptions {
   /** Default: the workspace's `work`. */
   cwd?: string;
-  /** Added to, or (undefined) taken out of the environment. */
+  /** Variables to add to the environment, or (undefined) to remove from it. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** What it reads on stdin; default: nothing. */
+  /** The stdin; default: empty. */
   input?: string | Uint8Array;
-  /** After how many milliseconds it is killed; default 120 000. A guard against a hanging test, not an assertion. */
+  /** Milliseconds until it is killed; default 120 000. It guards against a hanging test and asserts nothing. */
   killAfterMs?: number;
 }
 
 /**
- * A temporary folder to run xfn in: `work` (current directory), `cache` (images), `home`, `tmp`. Everything that xfn leaves
- * behind is in it, or is found by its path: see leftovers.ts.
+ * A temporary folder to run xfn in: `work` (current directory), `cache` (images), `home`, `tmp`. Leaks of xfn are in
+ * it, or refer to its path: see leftovers.ts.
  */
 export class Workspace implements AsyncDisposable {
   readonly root: string;
   readonly as: As;
-  /** Whether programs are started as another user than the tests'. */
+  /** Whether programs run as another user than the tests. */
   readonly #switches: boolean;
 
   private constructor(root: string, as: As) {
@@ -54,7 +54,7 @@ export class Workspace implements AsyncDisposable {
     this.#switches = as === "ordinary-user" && process.getuid?.() === 0;
   }
 
-  /** `as: "ordinary-user"` wants `needs("ordinary-user")` on the test. */
+  /** With `as: "ordinary-user"` the test needs `needs("ordinary-user")`. */
   static async create(options: { as?: As } = {}): Promise<Workspace> {
     const workspace = new Workspace(await mkdtemp(join(tmpdir(), "xfn-test-")), options.as ?? "self");
     await workspace.#own(workspace.root);
@@ -62,17 +62,17 @@ export class Workspace implements AsyncDisposable {
     return workspace;
   }
 
-  /** An absolute path in `work`. */
+  /** Returns an absolute path in `work`. */
   path(...parts: string[]): string {
     return join(this.root, "work", ...parts);
   }
 
-  /** `$XDG_CACHE_HOME/xfn` of the programs run here. */
+  /** `$XDG_CACHE_HOME/xfn` of the workspace's programs. */
   get cache(): string {
     return join(this.root, "cache", "xfn");
   }
 
-  /** Makes a folder of the workspace, relative to its root. */
+  /** Creates a folder of the workspace, relative to its root. */
   async makeFolder(name: string): Promise<string> {
     const path = join(this.root, name);
     await mkdir(path, { recursive: true });
@@ -80,7 +80,7 @@ export class Workspace implements AsyncDisposable {
     return path;
   }
 
-  /** Writes a file into `work`, with the folders above it, and returns its path. */
+  /** Writes a file into `work`, with its parent folders, and returns its path. */
   async write(name: string, content: string | Uint8Array, options: { mode?: number } = {}): Promise<string> {
     const path = this.path(name);
     if (dirname(name) !== ".") await this.makeFolder(join("work", dirname(name)));
@@ -89,12 +89,12 @@ export class Workspace implements AsyncDisposable {
     return path;
   }
 
-  /** Runs `xfn ARGS` to its end. */
+  /** Runs `xfn ARGS` until it exits. */
   async xfn(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
     return await this.startXfn(args, options).finished;
   }
 
-  /** Starts `xfn ARGS`, for tests that do something while it runs. */
+  /** Starts `xfn ARGS`, for tests that act while it runs. */
   startXfn(args: readonly string[], options: RunOptions = {}): Started {
     return this.start([process.execPath, XFN_MAIN, ...args], options);
   }
@@ -112,7 +112,7 @@ export class Workspace implements AsyncDisposable {
     const stderr: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-    // A program that ends without reading its input is the test's subject, not an error of the harness.
+    // A program may exit without reading its input. That is for the test to check.
     child.stdin.on("error", () => {});
     child.stdin.end(options.input ?? "");
     const text = (chunks: Buffer[]): string => Buffer.concat(chunks).toString("utf8");
@@ -124,7 +124,7 @@ export class Workspace implements AsyncDisposable {
     return { child, finished, stderr: () => text(stderr) };
   }
 
-  /** What programs here see: nothing of the developer's own settings. */
+  /** The environment of programs, without the developer's own settings. */
   environment(): NodeJS.ProcessEnv {
     const kept = ["PATH", "LANG", "NODE_EXTRA_CA_CERTS"].map((name) => [name, process.env[name]] as const);
     return {
