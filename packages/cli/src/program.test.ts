@@ -140,7 +140,7 @@ describe("input", () => {
     ["deep nesting", "[".repeat(100_000), /bad-xr\.yaml/],
     ["no text", new Uint8Array([0xff, 0xfe, 0x00, 0x80]), /bad-xr\.yaml/],
     ["an empty file", "", /is empty/],
-    ["a list", "- a\n- b\n", /does not hold an object/],
+    ["a list", "- a\n- b\n", /is not an object/],
     ["two documents", "a: 1\n---\nb: 2\n", /2 documents/],
     ["an object without a name", "apiVersion: example.org/v1\nkind: XThing\n", /metadata\.name/],
   ])("%s as XR is exit code 2 and names the file", async (_, content, message) => {

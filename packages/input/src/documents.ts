@@ -5,11 +5,11 @@ import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
 import { InputError } from "./input-error.ts";
 import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
 
-// A folder with more files than this is the wrong folder, such as / or a checkout.
+// A folder with more files is the wrong one, such as / or a checkout.
 const MAX_FILES = 1000;
 
 /**
- * All documents of a YAML or JSON file, or of `-` for stdin.
+ * Reads all documents of a YAML or JSON file, or of stdin for `-`.
  *
  * @throws InputError with `file:line:column` lines
  */
@@ -18,12 +18,12 @@ export async function documentsOf(path: string): Promise<readonly ParsedDocument
   return asInputError(path, () => readDocuments(bytes, { source: sourceName(path) }));
 }
 
-/** Like {@link documentsOf}, for a file or the `.yaml`, `.yml` and `.json` files of a folder (not of its subfolders), by name. */
+/** Like {@link documentsOf}. For a folder, reads its `.yaml`, `.yml` and `.json` files by name, but not its subfolders. */
 export async function documentsOfAll(path: string): Promise<readonly ParsedDocument[]> {
   return (await documentsByFile(path)).flatMap(({ documents }) => documents);
 }
 
-/** Like {@link documentsOfAll}, with the file that each document is in: what a file names is seen from there. */
+/** Like {@link documentsOfAll}, with the file of each document: relative paths in a document are relative to its file. */
 export async function documentsByFile(
   path: string,
 ): Promise<readonly { readonly file: string; readonly documents: readonly ParsedDocument[] }[]> {
@@ -50,12 +50,20 @@ function yamlFiles(folder: string): readonly string[] {
     .filter((file) => !statInput(file).isDirectory());
 }
 
-/** Runs a parser; what it finds wrong in the file becomes wrong input, with the parser's own `file:line:column` lines. */
-export function asInputError<T>(path: string, parse: () => T): T {
+/**
+ * Runs a parser, and translates its error to an {@link InputError} with the parser's `file:line:column` lines.
+ *
+ * @param isParseError - recognises the errors of parsers other than {@link readDocuments}
+ */
+export function asInputError<T>(
+  path: string,
+  parse: () => T,
+  isParseError: (error: Error) => boolean = () => false,
+): T {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof DocumentError || isCompositionError(error)) {
+    if (error instanceof Error && (error instanceof DocumentError || isParseError(error))) {
       const subject = `${sourceName(path)} cannot be used`;
       throw new InputError(subject, { details: error.message.split("\n"), cause: error });
     }
@@ -63,27 +71,23 @@ export function asInputError<T>(path: string, parse: () => T): T {
   }
 }
 
-function isCompositionError(error: unknown): error is Error {
-  return error instanceof Error && error.name === "CompositionError";
-}
-
-/** The one document of a file that should hold an object. */
+/** Reads the only document of a file, an object. @throws InputError for another number or type */
 export async function singleObject(path: string, what: string): Promise<JsonObject> {
   const documents = await documentsOf(path);
   const [first, second] = documents;
   if (first === undefined) throw new InputError(`${sourceName(path)} is empty; ${what} is needed`);
   if (second !== undefined) {
-    throw new InputError(`${sourceName(path)} holds ${documents.length} documents; ${what} is one`, {
-      details: [place(second)],
+    throw new InputError(`${sourceName(path)} has ${documents.length} documents; ${what} is one`, {
+      details: [positionOf(second)],
     });
   }
   if (!isObject(first.value))
-    throw new InputError(`${sourceName(path)} does not hold an object; ${what} is needed`, { details: [place(first)] });
+    throw new InputError(`${sourceName(path)} is not an object; ${what} is needed`, { details: [positionOf(first)] });
   return first.value;
 }
 
-/** `file:line:column` of a document, for a message. */
-export function place(document: ParsedDocument): string {
+/** A line with the position of a document, for an error: `file:line:column: this document`. */
+export function positionOf(document: ParsedDocument): string {
   const position = document.positionOf([]);
   const parts = [document.source, position?.line, position?.column];
   return `${parts.filter((part) => part !== undefined).join(":")}: this document`;

@@ -4,17 +4,16 @@ import { MAX_TEXT_BYTES } from "@xfn/functionio";
 import { oneLine } from "@xfn/program/terminal-text";
 import { InputError, isInputError } from "./input-error.ts";
 
-/** stdin, as an argument. */
+/** The argument that means stdin. */
 export const STDIN = "-";
 
-/** A file as messages name it. */
+/** The name of a file in messages. */
 export function sourceName(path: string): string {
   return path === STDIN ? "stdin" : oneLine(path, 300);
 }
 
 /**
- * Reads a file, or stdin for `-`, up to the size that any document may have. What is no regular file is read like a pipe
- * (`<(command)`).
+ * Reads a file, or stdin for `-`, up to the limit of a document. Reads other files than regular ones like a pipe (`<(command)`).
  *
  * @throws InputError that names the file
  */
@@ -24,7 +23,7 @@ export async function readInput(path: string): Promise<Uint8Array> {
   return readAll(createReadStream(path), path);
 }
 
-/** `stat`, with an error for people. */
+/** Like `statSync`, but throws an {@link InputError}. */
 export function statInput(path: string): Stats {
   try {
     return statSync(path);
@@ -39,11 +38,9 @@ async function readAll(stream: Readable, path: string): Promise<Uint8Array> {
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       size += chunk.length;
-      // The reader would refuse it too, but only after all of it was in memory; /dev/zero has no end.
+      // The parser has the same limit, but would see it only with all of the file in memory; /dev/zero never ends.
       if (size > MAX_TEXT_BYTES) {
-        throw new InputError(
-          `${sourceName(path)} is larger than ${MAX_TEXT_BYTES / 1024 / 1024} MiB, the most that is read`,
-        );
+        throw new InputError(`${sourceName(path)} is larger than the limit of ${MAX_TEXT_BYTES / 1024 / 1024} MiB`);
       }
       chunks.push(chunk);
     }
@@ -53,15 +50,15 @@ async function readAll(stream: Readable, path: string): Promise<Uint8Array> {
   return Buffer.concat(chunks, size);
 }
 
-/** What the operating system says about a file, in words. */
+/** Words an error of the operating system about a file. */
 export function unreadable(path: string, error: unknown): Error {
   const code = (error as NodeJS.ErrnoException).code;
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: "there is no such file",
     EACCES: "permission denied",
-    ELOOP: "its symbolic links lead in a circle",
+    ELOOP: "its symbolic links form a cycle",
     ENAMETOOLONG: "the name is too long",
-    ENOTDIR: "a part of its path is not a folder",
+    ENOTDIR: "part of its path is not a folder",
   };
   const reason = reasons[code ?? ""] ?? (error instanceof Error ? error.message : String(error));
   return new InputError(`cannot read ${sourceName(path)}: ${reason}`, { cause: error });

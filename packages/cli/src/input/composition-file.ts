@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
-import { type Composition, type Finding, parseComposition } from "@xfn/composition";
+import { type Composition, CompositionError, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { asInputError, documentsOf, InputError, place, STDIN, sourceName } from "@xfn/input";
+import { asInputError, documentsOf, InputError, positionOf, STDIN, sourceName } from "@xfn/input";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 
 /**
@@ -24,14 +24,18 @@ export async function readComposition(
   if (document === undefined) throw new InputError(`${sourceName(path)} has no document of kind Composition`);
   if (second !== undefined) {
     throw new InputError(`${sourceName(path)} has ${compositions.length} Compositions; render takes one`, {
-      details: compositions.map(place),
+      details: compositions.map(positionOf),
     });
   }
   const warn = ({ message, path: field, line, column }: Finding): void => {
     const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
     onWarning(`${position}: ${field === "" ? "" : `${field}: `}${message}`);
   };
-  const composition = asInputError(path, () => parseComposition(document, { onWarning: warn }));
+  const composition = asInputError(
+    path,
+    () => parseComposition(document, { onWarning: warn }),
+    (error) => error instanceof CompositionError,
+  );
   for (const finding of check(composition, document)) warn(finding);
   const functions = composition.spec.functions.map((step) => {
     return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };

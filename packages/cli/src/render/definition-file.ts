@@ -1,7 +1,7 @@
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { documentsOfAll, InputError, place, sourceName } from "@xfn/input";
+import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
 
 /** An XR after `--xrd`. */
 export interface DefinedComposite {
@@ -27,7 +27,7 @@ export async function applyDefinition(path: string, composite: JsonObject): Prom
   const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
   if (definition === undefined) {
     throw new InputError(`${sourceName(path)} has no ${KIND} of the composite resource's kind (--xrd)`, {
-      details: definitions.map(place),
+      details: definitions.map(positionOf),
     });
   }
   const xrd = definition.value as JsonObject;
@@ -49,7 +49,7 @@ function withDefaults(
   } catch (error) {
     if (!(error instanceof Error && error.name === "DefinitionError")) throw error;
     throw new InputError(`${sourceName(path)} cannot be used for the composite resource (--xrd)`, {
-      details: [...error.message.split("\n"), place(document)],
+      details: [...error.message.split("\n"), positionOf(document)],
       cause: error,
     });
   }

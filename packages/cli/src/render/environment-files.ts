@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { documentsByFile, InputError, place, sourceName } from "@xfn/input";
+import { documentsByFile, InputError, positionOf, sourceName } from "@xfn/input";
 
 const KIND = "EnvironmentConfig";
 
@@ -16,18 +16,18 @@ export async function readEnvironment(paths: readonly string[]): Promise<readonl
         const { value } = document;
         if (!isObject(value) || value["kind"] !== KIND) {
           throw new InputError(`--environment ${sourceName(file)}: expected only ${KIND} objects`, {
-            details: [place(document)],
+            details: [positionOf(document)],
           });
         }
         const name = isObject(value["metadata"]) ? value["metadata"]["name"] : undefined;
         if (typeof name !== "string" || name === "") {
           throw new InputError(`an ${KIND} in ${sourceName(file)} has no metadata.name`, {
-            details: [place(document)],
+            details: [positionOf(document)],
           });
         }
         if (configs.has(name)) {
           throw new InputError(`two ${KIND}s have the name ${JSON.stringify(name)}`, {
-            details: [place(document)],
+            details: [positionOf(document)],
           });
         }
         configs.set(name, value);

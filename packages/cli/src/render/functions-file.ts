@@ -1,7 +1,7 @@
 import type { CompositionFunction, PullPolicy } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { documentsByFile, InputError, place } from "@xfn/input";
+import { documentsByFile, InputError, positionOf } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 
@@ -55,11 +55,11 @@ function readFunction(
   if (!isObject(value) || value["kind"] !== "Function" || !API_VERSION.test(apiVersion ?? "")) {
     throw new InputError(
       `${document.source} must hold only documents of kind Function, apiVersion pkg.crossplane.io/v1`,
-      { details: [place(document)] },
+      { details: [positionOf(document)] },
     );
   }
   const name = text(metadata?.["name"]);
-  if (name === undefined) throw new InputError("a Function has no metadata.name", { details: [place(document)] });
+  if (name === undefined) throw new InputError("a Function has no metadata.name", { details: [positionOf(document)] });
   const annotations = new Map([...entries(metadata?.["annotations"]), ...overrides]);
   checkRuntime(annotations.get(RUNTIME), name);
   const spec = isObject(value["spec"]) ? value["spec"] : undefined;

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
-import { documentsOf, InputError, place, readInput } from "@xfn/input";
+import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
 
 /** What is written: the version of seed 000. */
 const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";
@@ -42,7 +42,7 @@ export async function packageMetadata(dir: string): Promise<PackageMetadata> {
   }
   const [document, second] = await documentsOf(path);
   if (document === undefined) throw new InputError(`${path} is empty`);
-  if (second !== undefined) throw new InputError(`${path} must hold one document`, { details: [place(second)] });
+  if (second !== undefined) throw new InputError(`${path} must hold one document`, { details: [positionOf(second)] });
   const { value } = document;
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
   const { name } = metadata;
