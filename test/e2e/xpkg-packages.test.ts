@@ -215,7 +215,7 @@ describe("wrong usage and wrong input", () => {
     expect(stderr).toMatch(/^xfn: /);
   });
 
-  test("a package with other objects than it may have is told, with their places", async () => {
+  test("reports a disallowed object in a package with its position", async () => {
     await workspace.write("wrong/crossplane.yaml", META);
     await workspace.write("wrong/secret.yaml", "apiVersion: v1\nkind: Secret\n");
     expect(await xpkg("build", "-f", "wrong")).toMatchObject({
@@ -224,7 +224,7 @@ describe("wrong usage and wrong input", () => {
     });
   });
 
-  test("a file that is no package is an error, and nothing is left behind", async () => {
+  test("a file that is not a package is an error, and no temporary files remain", async () => {
     await workspace.write("none.xpkg", "no archive".repeat(200));
     for (const args of [
       ["extract", "--from-xpkg", "none.xpkg"],
@@ -248,7 +248,7 @@ describe("wrong usage and wrong input", () => {
 
 const MACHINES: Readonly<Record<string, number>> = { amd64: 62, arm64: 183 };
 
-/** The first bytes of a static program; it is not run. */
+/** The header of a static program, which is never executed. */
 function elf(architecture: string): Uint8Array {
   const header = Buffer.alloc(64);
   Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]).copy(header);

@@ -170,7 +170,7 @@ describe("input", () => {
   test.each([
     ["a missing file", "missing.yaml", /there is no such file/],
     ["a folder", ".", /is a folder/],
-    ["a link to itself", "loop.yaml", /in a circle/],
+    ["a link to itself", "loop.yaml", /form a cycle/],
     ["a file without an end", "/dev/zero", /larger than/],
   ])("%s is exit code 2", async (_, path, message) => {
     rmSync(join(dir, "loop.yaml"), { force: true });
@@ -191,7 +191,7 @@ describe("input", () => {
       join(dir, "observed"),
     );
     expect(code).toBe(2);
-    expect(stderr).toMatch(/in a circle/);
+    expect(stderr).toMatch(/form a cycle/);
   });
 
   test("a folder without YAML files is exit code 2", async () => {

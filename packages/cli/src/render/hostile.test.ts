@@ -85,14 +85,14 @@ test("an alias bomb in a Composition is exit code 2 with its place", async () =>
   expect(stderr).toMatch(/bomb\.yaml:\d+:\d+: .*alias/);
 });
 
-test.each(["-o", "--environment", "--xrd"])("links that lead in a circle below %s are exit code 2", async (option) => {
-  const folder = join(dir, "circle");
+test.each(["-o", "--environment", "--xrd"])("links that form a cycle below %s are exit code 2", async (option) => {
+  const folder = join(dir, "cycle");
   mkdirSync(folder, { recursive: true });
   rmSync(join(folder, "again.yaml"), { force: true });
-  symlinkSync("../circle/again.yaml", join(folder, "again.yaml"));
+  symlinkSync("../cycle/again.yaml", join(folder, "again.yaml"));
   const { code, stdout, stderr } = await render(xr, composition(""), option, folder);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toMatch(/in a circle/);
+  expect(stderr).toMatch(/form a cycle/);
 });
 
 test("escapes: nothing of a Composition or an XR reaches the terminal raw, in warnings, results and traces", async () => {

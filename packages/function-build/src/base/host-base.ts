@@ -3,15 +3,15 @@ import { statSync } from "node:fs";
 import { type BuildEntry, buildImage, type Image, ImageError, type Store } from "@xfn/oci-rootfs";
 import { type HostBaseKind, hostTree } from "./host-tree.ts";
 
-// Changes when the same files would become another image.
+// Must change when the same files would become another image.
 const FORMAT = "1";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * A base image made of this machine's own files, for where no other base is given. It is kept in the store under a name made
- * of what is in it, so that it is packed once and not with every build.
+ * The default base image, made from this machine's files. The store has it under a name derived from its contents, so that only the
+ * first build packs it.
  *
- * @param onMake - told before a base is made, which takes seconds
+ * @param onMake - called before a base is packed, which takes seconds
  */
 export async function hostBase(store: Store, wanted: HostBaseKind, onMake: (title: string) => void): Promise<Image> {
   const tree = await hostTree(wanted);
@@ -28,7 +28,7 @@ export async function hostBase(store: Store, wanted: HostBaseKind, onMake: (titl
   return store.image(name, { pullPolicy: "Never" });
 }
 
-// A file of the machine is known by its size and time: hashing 100 MB of Node on every build would take longer than the rest.
+// Identifies a file of the machine by its size and time: hashing 100 MB of Node would take longer than the rest of a build.
 function fingerprint(entries: readonly BuildEntry[]): string {
   const hash = createHash("sha256").update(FORMAT);
   const sorted = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));

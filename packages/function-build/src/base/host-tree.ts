@@ -5,23 +5,22 @@ import { addPython } from "./python-files.ts";
 import { RootTree } from "./root-tree.ts";
 import { sharedLibraries } from "./shared-libraries.ts";
 
-/** What a base that is made of this machine is for. */
+/** The purpose of a base that is made from this machine. */
 export type HostBaseKind =
   | { readonly kind: "node" }
   | { readonly kind: "static" }
   /** A dynamically linked program: its loader and libraries. */
   | { readonly kind: "dynamic"; readonly program: string }
-  /** A script; `path` is where its first line expects the interpreter, undefined for `env`. */
+  /** A script; `path` is the interpreter of its first line, undefined for `env`. */
   | { readonly kind: "script"; readonly interpreter: string; readonly path: string | undefined };
 
-/** Where Node is in such a base. */
+/** The path of Node in such a base. */
 export const NODE_PATH = "/usr/local/bin/node";
 
-// Programs of the machine are taken from here and not from the user's PATH, whose first `awk` may be anything.
+// Not the user's PATH, whose first `awk` may be any program.
 const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"] as const;
 
-// What POSIX says a shell script can count on, as far as a function has use for it, and what it does not say but
-// everybody uses. Those that the machine lacks are left out.
+// The utilities of POSIX that functions use, and common ones beyond POSIX. Tools that the machine lacks are left out.
 const SHELL_TOOLS =
   `[ awk base64 basename cat chmod cmp comm cp cut date dd diff dirname du echo env expand expr false find fold
   grep egrep fgrep gzip head hostname id join kill ln ls md5sum mkdir mkfifo mktemp mv nl nproc od paste pathchk printf pwd
@@ -30,13 +29,13 @@ const SHELL_TOOLS =
 const SHELLS: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "ksh", "mksh", "zsh", "busybox"]);
 
 /**
- * The files of a base image made of this machine: an interpreter or loader with what it needs, and nothing of anybody's.
+ * Collects the files of a base image: an interpreter or a loader with its dependencies, and no data of any user.
  *
- * @throws InputError for an interpreter that cannot be taken along
+ * @throws InputError for an interpreter that cannot be copied
  */
 export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
   if (process.platform !== "linux") {
-    throw new InputError("a base can be made of this machine on Linux only; give one with --base IMAGE");
+    throw new InputError("a base can be made from this machine on Linux only; pass one with --base IMAGE");
   }
   const tree = new RootTree();
   addSkeleton(tree);
@@ -44,7 +43,7 @@ export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
     case "static":
       break;
     case "node":
-      // As for a script, so that both share one base of 100 MB.
+      // The same base as for a script, so that both share 100 MB.
       await addInterpreter(tree, "node", undefined);
       break;
     case "dynamic":
@@ -57,7 +56,7 @@ export async function hostTree(wanted: HostBaseKind): Promise<RootTree> {
   return tree;
 }
 
-// Mount points that every runtime wants, a place to write, and names for the ids that programs look up.
+// Mount points that runtimes need, a writable folder, and names for the ids that programs look up.
 function addSkeleton(tree: RootTree): void {
   tree.folder("/tmp", 0o1777);
   for (const folder of ["/dev", "/proc", "/sys", "/etc"]) tree.folder(folder, 0o755);
@@ -78,30 +77,30 @@ async function addInterpreter(tree: RootTree, interpreter: string, path: string 
   if (path === undefined) addTool(tree, "env");
   if (interpreter === "node" || interpreter === "nodejs") {
     addNode(tree);
-    provide(tree, path, NODE_PATH);
+    linkInterpreter(tree, path, NODE_PATH);
   } else if (/^python(3(\.\d+)?)?$/.test(interpreter)) {
     const { executable, binaries } = await addPython(tree, interpreter, path);
     addLibraries(tree, binaries);
-    provide(tree, path ?? `/usr/bin/${interpreter}`, executable);
+    linkInterpreter(tree, path ?? `/usr/bin/${interpreter}`, executable);
   } else if (SHELLS.has(interpreter)) {
     for (const tool of ["sh", interpreter, ...SHELL_TOOLS]) addTool(tree, tool);
     const shell = path !== undefined && existsSync(path) ? path : findTool(interpreter);
     if (shell === undefined)
       throw new InputError(
-        `the interpreter ${interpreter} is not on this machine; give an image that has it with --base`,
+        `the interpreter ${interpreter} is not on this machine; pass an image that has it with --base`,
       );
     tree.program(shell);
     addLibraries(tree, [realpathSync(shell)]);
-    provide(tree, path, shell);
+    linkInterpreter(tree, path, shell);
   } else {
     throw new InputError(
-      `a base for scripts of ${interpreter} cannot be made of this machine (node, python3 and shells can); give an image that has it with --base`,
+      `no base for scripts of ${interpreter} can be made from this machine (only for node, python3 and shells); pass an image that has it with --base`,
     );
   }
 }
 
-/** Makes sure that the interpreter is where the script's first line says. */
-function provide(tree: RootTree, path: string | undefined, executable: string): void {
+/** Links the interpreter to the path in the script's first line. */
+function linkInterpreter(tree: RootTree, path: string | undefined, executable: string): void {
   if (path !== undefined && path !== executable && !tree.has(path)) tree.link(path, executable);
 }
 

@@ -4,21 +4,21 @@ import { basename, join, relative } from "node:path";
 import { InputError } from "@xfn/input";
 import type { RootTree } from "./root-tree.ts";
 
-/** What of Python is in the image. */
+/** Python in the image. */
 export interface PythonFiles {
   /** The interpreter's path in the image. */
   readonly executable: string;
-  /** Files of this machine whose shared libraries are needed. */
+  /** Files of this machine whose shared libraries the image needs. */
   readonly binaries: readonly string[];
 }
 
-// Asked of the interpreter itself: distributions differ in where the standard library is.
+// Run by the interpreter itself, because the path of the standard library differs between distributions.
 const QUERY = `import json, os, sys, sysconfig
 print(json.dumps({"executable": os.path.realpath(getattr(sys, "_base_executable", sys.executable)), "prefix": os.path.realpath(sys.base_prefix), "library": os.path.realpath(os.path.dirname(os.__file__)), "version": sysconfig.get_python_version()}))`;
 const QUERY_MS = 10_000;
 
-// Parts of the standard library that a function has no use for: tests, graphics, installers, what others installed.
-const LEFT_OUT =
+// Parts of the standard library that functions do not use: tests, graphics, installers, installed packages.
+const OMITTED =
   /^(test|tests|idlelib|tkinter|turtledemo|turtle\.py|ensurepip|lib2to3|site-packages|dist-packages|config-.*|_tkinter\..*|_test.*\.so|xxlimited.*|_ctypes_test.*|__phello__|pydoc_data|LICENSE\.txt)$/;
 
 interface PythonInstallation {
@@ -30,27 +30,27 @@ interface PythonInstallation {
 }
 
 /**
- * Adds this machine's Python with its standard library, below `/usr` wherever it is installed.
+ * Adds this machine's Python with its standard library, always below `/usr`.
  *
  * @param interpreter - `python3`, or a versioned name
- * @param path - where a script's first line expects it; looked up on PATH otherwise
- * @throws InputError when there is none
+ * @param path - the interpreter of the script's first line; default: looked up on PATH
+ * @throws InputError if there is no such interpreter
  */
 export async function addPython(tree: RootTree, interpreter: string, path: string | undefined): Promise<PythonFiles> {
-  const python = ask(path !== undefined && existsSync(path) ? path : interpreter);
+  const python = inspectPython(path !== undefined && existsSync(path) ? path : interpreter);
   const executable = `/usr/bin/python${python.version}`;
   tree.file(python.executable, executable);
   if (!tree.has("/usr/bin/python3")) tree.link("/usr/bin/python3", executable);
-  // Found by the interpreter itself, relative to where it lies.
+  // The interpreter finds its library relative to its own path.
   const target = join("/usr", relative(python.prefix, python.library));
   const binaries = [python.executable];
   addLibrary(tree, python.library, target, binaries);
   return { executable, binaries };
 }
 
-function ask(program: string): PythonInstallation {
+function inspectPython(program: string): PythonInstallation {
   try {
-    // -I: neither the environment nor the working directory has a say. -S: nor has anything installed.
+    // -I ignores the environment and the working directory, -S installed packages.
     const answer = execFileSync(program, ["-I", "-S", "-c", QUERY], {
       timeout: QUERY_MS,
       encoding: "utf8",
@@ -59,7 +59,7 @@ function ask(program: string): PythonInstallation {
     return JSON.parse(answer) as PythonInstallation;
   } catch (error) {
     throw new InputError(
-      `${program} is not on this machine, or does not start; give an image that has it with --base`,
+      `${program} is not on this machine, or does not start; pass an image that has it with --base`,
       { cause: error },
     );
   }
@@ -68,7 +68,7 @@ function ask(program: string): PythonInstallation {
 function addLibrary(tree: RootTree, folder: string, target: string, binaries: string[]): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const { name } = entry;
-    if (LEFT_OUT.test(name) || name === "__pycache__") continue;
+    if (OMITTED.test(name) || name === "__pycache__") continue;
     const source = join(folder, name);
     if (statSync(source, { throwIfNoEntry: false })?.isDirectory() === true) {
       addLibrary(tree, source, join(target, name), binaries);
@@ -86,10 +86,10 @@ const CACHED = /^(.*)\.(cpython-\d+)\.pyc$/;
 const UNCHECKED_HASH = 1;
 
 /**
- * Adds the compiled form that Python keeps beside a module, as one that is used without a look at the source's time, which
- * an image does not keep. Without it every call would compile what it imports.
+ * Adds the compiled form of a module, marked as valid whatever the time of its source, which an image does not preserve. Otherwise
+ * each call would compile its imports.
  *
- * @see https://peps.python.org/pep-0552/
+ * @see https://peps.python.org/pep-0552/ (unchecked hash-based pycs)
  */
 function addCompiled(tree: RootTree, folder: string, target: string, module: string): void {
   const cache = join(folder, "__pycache__");

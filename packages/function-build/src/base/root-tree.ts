@@ -2,50 +2,50 @@ import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { BuildEntry } from "@xfn/oci-rootfs";
 
-// On a merged-/usr system these are links, and programs name both forms.
+// These are links on a merged-/usr system, and programs name both forms.
 const TOP_LEVEL = /^\/(?:s?bin|lib(?:32|64|x32)?)(?=\/|$)/;
-// `/etc/alternatives` needs two steps; a longer chain is a circle.
+// `/etc/alternatives` takes two links; a longer chain is a cycle.
 const MAX_LINKS = 10;
 
 /**
- * A root file system that is put together from files of this machine, at the places where programs look for them. The
- * machine's own top-level links (`/lib -> usr/lib`) are kept and followed, so that no path leads through a link.
+ * A root filesystem of files of this machine, at the paths where programs look for them. Keeps and resolves the machine's top-level
+ * links (`/lib -> usr/lib`), so that no entry's path leads through a link.
  */
 export class RootTree {
   readonly #entries = new Map<string, BuildEntry>();
 
-  /** All entries, in no particular order. */
+  /** All entries, in any order. */
   entries(): readonly BuildEntry[] {
     return [...this.#entries.values()];
   }
 
   has(path: string): boolean {
-    return this.#entries.has(this.#place(path));
+    return this.#entries.has(this.#resolve(path));
   }
 
   folder(path: string, mode: number): void {
-    this.#put(path, (place) => ({ path: place, directory: true, mode }));
+    this.#put(path, (at) => ({ path: at, directory: true, mode }));
   }
 
   text(path: string, content: string): void {
-    this.#put(path, (place) => ({ path: place, content }));
+    this.#put(path, (at) => ({ path: at, content }));
   }
 
   bytes(path: string, content: Uint8Array): void {
-    this.#put(path, (place) => ({ path: place, content }));
+    this.#put(path, (at) => ({ path: at, content }));
   }
 
   link(path: string, target: string): void {
-    this.#put(path, (place) => ({ path: place, link: target }));
+    this.#put(path, (at) => ({ path: at, link: target }));
   }
 
-  /** A file of this machine, what its links point at included; at `path` where that is another place. */
+  /** Adds a file of this machine, or the target of a link, at `path`. */
   file(source: string, path: string = source): void {
     const mode = (statSync(source).mode & 0o111) === 0 ? 0o644 : 0o755;
-    this.#put(path, (place) => ({ path: place, source: realpathSync(source), mode }));
+    this.#put(path, (at) => ({ path: at, source: realpathSync(source), mode }));
   }
 
-  /** A program of this machine at its own path, its links kept (`awk -> /etc/alternatives/awk -> mawk`). */
+  /** Adds a program of this machine with its chain of links (`awk -> /etc/alternatives/awk -> mawk`). */
   program(path: string, links: number = MAX_LINKS): void {
     if (this.has(path) || links === 0) return;
     const onHost = join(realpathSync(dirname(path)), basename(path));
@@ -58,12 +58,12 @@ export class RootTree {
     this.program(target, links - 1);
   }
 
-  #put(path: string, entry: (place: string) => BuildEntry): void {
-    const place = this.#place(path);
-    this.#entries.set(place, entry(place));
+  #put(path: string, entry: (path: string) => BuildEntry): void {
+    const resolved = this.#resolve(path);
+    this.#entries.set(resolved, entry(resolved));
   }
 
-  #place(path: string): string {
+  #resolve(path: string): string {
     const top = TOP_LEVEL.exec(path)?.[0];
     if (top === undefined || lstatSync(top, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
     const target = readlinkSync(top);

@@ -29,7 +29,7 @@ test("follows RUNPATH with $ORIGIN, and libraries that libraries need", () => {
   expect(sources(program)).toEqual([a, b]);
 });
 
-test("RPATH is inherited by what a library loads, RUNPATH is not", () => {
+test("libraries inherit RPATH, but not RUNPATH", () => {
   write("other/libc1.so", { needed: ["libc2.so"] });
   write("other/libc2.so", {});
   expect(sources(write("with-rpath", { needed: ["libc1.so"], rpath: join(dir, "other") }))).toHaveLength(2);
@@ -37,24 +37,27 @@ test("RPATH is inherited by what a library loads, RUNPATH is not", () => {
   expect(() => sources(program)).toThrow(/libc2\.so/);
 });
 
-test("a library for another processor does not count", () => {
+test("skips a library for another processor", () => {
   write("other/libd.so", { machine: 0xffff });
   const program = write("needs-d", { needed: ["libd.so"], rpath: join(dir, "other") });
   expect(() => sources(program)).toThrow(/needs the shared library libd\.so/);
 });
 
-test("two libraries that need each other are no endless loop", () => {
+test("two libraries that need each other do not cause an endless loop", () => {
   write("other/libx.so", { needed: ["liby.so"] });
   write("other/liby.so", { needed: ["libx.so"] });
   expect(sources(write("needs-x", { needed: ["libx.so"], rpath: join(dir, "other") }))).toHaveLength(2);
 });
 
-test("a static program needs nothing", () => {
+test("a static program needs no libraries", () => {
   expect(sources(write("static", {}))).toEqual([]);
 });
 
-test.runIf(process.platform === "linux")("what Node needs is found, its loader where the kernel looks for it", () => {
-  const libraries = sharedLibraries([process.execPath]);
-  expect(libraries.some(({ target }) => /\/libc\.(so|musl)/.test(target))).toBe(true);
-  expect(libraries.some(({ target }) => /\/ld-/.test(target))).toBe(true);
-});
+test.runIf(process.platform === "linux")(
+  "finds Node's libraries, and its loader at the path that the kernel uses",
+  () => {
+    const libraries = sharedLibraries([process.execPath]);
+    expect(libraries.some(({ target }) => /\/libc\.(so|musl)/.test(target))).toBe(true);
+    expect(libraries.some(({ target }) => /\/ld-/.test(target))).toBe(true);
+  },
+);

@@ -4,24 +4,24 @@ import { InputError } from "@xfn/input";
 import type { ElfFile } from "../program/elf.ts";
 import { readElf } from "../program/elf.ts";
 
-/** A library that a program needs, where it lies on this machine and where the loader will look for it in an image. */
+/** A library that a program needs: its path on this machine, and its path in an image. */
 export interface SharedLibrary {
   readonly source: string;
   readonly target: string;
 }
 
-// What glibc and musl search without any configuration, in their order. Multiarch folders are Debian's.
+// The default search path of glibc and musl, in their order. Debian adds multiarch folders.
 const TRUSTED = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"] as const;
-// Resolved at run time through the C library of older glibc (< 2.34); without them names of users and hosts stay unknown.
+// Older glibc (< 2.34) loads these at run time; without them it cannot look up users and hosts.
 const LOADED_BY_LIBC = ["libnss_files.so.2", "libnss_dns.so.2"] as const;
 
 /**
- * The dynamic loader and every shared library that `programs` need, found the way the loader finds them (RPATH, RUNPATH,
- * `/etc/ld.so.conf`, the trusted folders), without running anything.
+ * Finds the dynamic loader and all shared libraries of `programs` as the loader does (RPATH, RUNPATH, `/etc/ld.so.conf`, the trusted
+ * folders: see ld.so(8)), without running a program.
  *
- * A library outside the trusted folders is given a target beside the C library: an image has no `ld.so.cache`.
+ * A library outside the trusted folders goes beside the C library, because the image has no `ld.so.cache`.
  *
- * @throws InputError naming the program and the library that is missing
+ * @throws InputError with the program and the missing library
  */
 export function sharedLibraries(programs: readonly string[]): readonly SharedLibrary[] {
   const found = new Map<string, SharedLibrary>();
@@ -42,7 +42,7 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
       const path = search.find(name, object, rpath);
       if (path === undefined) {
         throw new InputError(
-          `${object.path} needs the shared library ${name}, which is not on this machine: install it, link statically, or give an image that has it with --base`,
+          `${object.path} needs the shared library ${name}, which is not on this machine: install it, link statically, or pass an image that has it with --base`,
         );
       }
       libraries.set(name, path);
@@ -55,7 +55,7 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
   for (const [name, source] of libraries) {
     const trusted = search.isTrusted(dirname(source));
     const target = trusted || home === undefined ? source : join(home, basename(name));
-    // The loader itself is among the libraries under its own name; it stays where PT_INTERP says.
+    // The libraries include the loader by its name; it stays at the path of PT_INTERP.
     if (!found.has(target)) found.set(target, { source, target });
   }
   return [...found.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1));
@@ -114,7 +114,7 @@ class LibrarySearch {
   }
 }
 
-// ld.so.conf holds folders and `include` patterns whose only wildcard, in practice, is the file name.
+// ld.so.conf has folders and `include` patterns; in practice only the file name has a wildcard.
 function configuredFolders(file: string): string[] {
   let text: string;
   try {

@@ -38,7 +38,7 @@ async function run(
   return spawnSync(process.execPath, [join(out, BUNDLE_FILE)], { input, encoding: "utf8" });
 }
 
-test("a folder without packages of its own gets the SDK, and its chatter stays out of the protocol", async () => {
+test("a folder without packages gets the SDK, and its logs do not reach the protocol", async () => {
   const { status, stdout, stderr } = await run(
     folder("f", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' }),
   );
@@ -47,7 +47,7 @@ test("a folder without packages of its own gets the SDK, and its chatter stays o
   expect(stderr).toBe("chatter\n");
 });
 
-test("what the SDK seldom needs is kept out of the file that each call loads, and works when it is needed", async () => {
+test("keeps rarely used parts of the SDK out of the file that each call loads", async () => {
   const path = folder("y", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' });
   const { dependencies } = await bundle(path, "function.ts");
   expect([...dependencies.keys()].filter((name) => name.startsWith("lazy-")).length).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ test("what the SDK seldom needs is kept out of the file that each call loads, an
   expect(JSON.parse((await run(path, yaml)).stdout)).toMatchObject({ desired: { resources: [{ name: "a" }] } });
   const { status, stdout, stderr } = await run(path, "kind: [\n");
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  // One line for people: no stack.
+  // One line without a stack.
   expect(stderr).toMatch(/^chatter\nstdin:\d+:\d+: .*\n$/);
 });
 
@@ -81,7 +81,7 @@ test("a stack trace names the function's own file and line", async () => {
   expect(stderr).toMatch(/at name \(name\.ts:2:9\)\n.*function\.ts:5:/);
 });
 
-test("packages of the folder are bundled, and JSON with them", async () => {
+test("bundles packages of the folder, and JSON", async () => {
   const path = folder("h", { "function.ts": FUNCTION.replace("./name.ts", "names"), "package.json": '{"name":"h"}' });
   mkdirSync(join(path, "node_modules/names"), { recursive: true });
   writeFileSync(join(path, "node_modules/names/package.json"), '{"name":"names","version":"1.0.0","main":"index.js"}');

@@ -13,27 +13,27 @@ import {
 } from "./split-dependencies.ts";
 import { stablePaths } from "./stable-paths.ts";
 
-/** A bundled function: CommonJS files that lie side by side in the image. */
+/** A bundled function: CommonJS files for one folder of the image. */
 export interface Bundle {
-  /** By name; {@link BUNDLE_FILE} is the one to run. */
+  /** Files with the function's code, by name; {@link BUNDLE_FILE} is the entry. */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** The same; these do not change with the function's own code. */
+  /** Files that do not change with the function's code, by name. */
   readonly dependencies: ReadonlyMap<string, Uint8Array>;
-  /** Packages of which something is in the bundle, by name and version. */
+  /** The packages in the bundle, by name and version. */
   readonly packages: readonly BundledPackage[];
   /** Warnings, one line each. */
   readonly warnings: readonly string[];
 }
 
-/** The file to run; its source map lies beside it. */
+/** The entry. Its source map is beside it. */
 export const BUNDLE_FILE = "index.cjs";
 
 /**
- * Bundles a function with everything that it imports. Imports of `@xfn/functionio` that the folder cannot resolve come from
- * xfn's own installation. The same sources give the same bytes, wherever they and xfn lie.
+ * Bundles a function with its imports. If the folder cannot resolve `@xfn/functionio`, xfn's own is used. The same sources give the
+ * same bytes, wherever they and xfn are installed.
  *
  * @param dir - the function's folder, absolute
- * @param entry - its file with the default export, relative to `dir`
+ * @param entry - the file with the default export, relative to `dir`
  * @throws InputError with `file:line:column` lines
  */
 export async function bundle(dir: string, entry: string): Promise<Bundle> {
@@ -55,7 +55,7 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
     legalComments: "none",
     sourcesContent: false,
     logLevel: "silent",
-    // `run(import.meta, fn)` does nothing in a bundle, as it should: the entry serves the function.
+    // `run(import.meta, fn)` must do nothing in a bundle, because the entry serves the function.
     logOverride: { "empty-import-meta": "silent" },
     define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
   };
@@ -79,7 +79,7 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
       main = await build({ ...own, plugins: [mappedStacks, dependencyStubs(dir, apart), stable] });
     }
     for (const { path, contents } of main.outputFiles) files.set(basename(path), contents);
-    // A lazy part may have lazy parts of its own: the map grows while it is walked.
+    // A lazy part may have lazy parts, so that the map grows during the loop.
     for (const [file, module] of lazyParts) {
       const part = await build({ ...settings, entryPoints: [module], outfile: join(dir, file), plugins: [stable] });
       for (const { contents } of part.outputFiles) dependencies.set(file, contents);
@@ -96,7 +96,7 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
 function entryCode(entry: string): string {
   return [
     `import ${JSON.stringify(MAPPED_STACKS)};`,
-    // Before any module of the function: importing it keeps stdout clean for the protocol.
+    // Before any module of the function: this import reserves stdout for the protocol.
     'import { serve } from "@xfn/functionio/sdk/entry";',
     `import fn from ${JSON.stringify(`./${entry}`)};`,
     "serve(fn);",

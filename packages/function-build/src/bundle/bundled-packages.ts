@@ -1,16 +1,16 @@
 import type { Metafile } from "esbuild";
 import { packageOfModule, SDK } from "./stable-paths.ts";
 
-/** A package of npm, by what its own package.json says. */
+/** An npm package, as its package.json describes it. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** Whether only the SDK needs it, or it is the SDK: where a folder has no SDK of its own, both come with xfn. */
+  /** Whether this is the SDK, or only the SDK imports it. For a folder without the SDK, both come from xfn. */
   readonly ofSdk: boolean;
 }
 
 /**
- * The packages of which something is left in bundles, after unused code was dropped, by name and version.
+ * Lists the packages with code in the bundles, after tree shaking, by name and version.
  *
  * @param dir - the function's folder, absolute
  */
@@ -31,7 +31,7 @@ export function bundledPackages(dir: string, metafiles: readonly Metafile[]): re
 }
 
 function reachedWithoutSdk(dir: string, { inputs }: Metafile): ReadonlySet<string> {
-  // The function's own modules, wherever they are imported from; bundles of the SDK's parts have none.
+  // The function's own modules. Bundles of the SDK's lazy parts have none.
   const reached = new Set(Object.keys(inputs).filter((input) => packageOfModule(dir, input) === undefined));
   for (const input of reached) {
     for (const { path, external } of inputs[input]?.imports ?? []) {

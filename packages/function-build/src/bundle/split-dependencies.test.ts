@@ -49,7 +49,7 @@ function results({ files, dependencies }: Bundle): string[] {
 }
 
 describe("dependencies", () => {
-  test("are kept apart where they are large, and stay as they are when the code changes", async () => {
+  test("have a file of their own if they are large, which does not change with the code", async () => {
     big(LARGE);
     const function_ = (text: string): string =>
       compose(`results.normal(String(big.text.length) + "${text}");`, 'import * as big from "big";');
@@ -64,7 +64,7 @@ describe("dependencies", () => {
     expect(second.files.get(BUNDLE_FILE)?.length).toBeLessThan(LARGE);
   });
 
-  test("are kept with the code where they are small", async () => {
+  test("stay with the code if they are small", async () => {
     big(1000);
     write({ "function.ts": compose("results.normal(big.text.slice(0, 1));", 'import * as big from "big";') });
     const made = await bundle(dir, "function.ts");
@@ -72,7 +72,7 @@ describe("dependencies", () => {
     expect([...made.dependencies.keys()]).not.toContain(DEPENDENCIES_FILE);
   });
 
-  // The same with a large package beside them and with a small one: being apart must not be noticed.
+  // A large and a small package must behave alike, in a file of their own or with the code.
   test.each([
     ["function.ts", "module"],
     ["function.ts", "commonjs"],
@@ -125,7 +125,7 @@ describe("dependencies", () => {
     expect(together.join()).toContain("first,own,second");
   });
 
-  test("that import the SDK are kept with the code, so that there is one SDK", async () => {
+  test("that import the SDK stay with the code, so that there is one SDK", async () => {
     big(LARGE);
     pack(
       "helper",

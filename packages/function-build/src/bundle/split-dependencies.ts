@@ -2,10 +2,10 @@ import { relative, sep } from "node:path";
 import type { Metafile, OnLoadResult, OnResolveResult, Plugin } from "esbuild";
 import { packageOfModule, SDK } from "./stable-paths.ts";
 
-/** The file that holds a function's dependencies, where they are kept apart. */
+/** The file with a function's dependencies, if they have a file of their own. */
 export const DEPENDENCIES_FILE = "dependencies.cjs";
 
-/** Below this, sending the dependencies again with each change costs less than loading one more file in each call. */
+/** Smaller dependencies stay with the code: each call would load one more file, which costs more than another upload. */
 const MIN_SPLIT_BYTES = 256 * 1024;
 
 /** A module of a package that the function's own code imports. */
@@ -14,10 +14,10 @@ interface Dependency {
   readonly resolved: OnResolveResult;
 }
 
-/** The dependencies of a function, by the names that its bundle's metadata gives them. */
+/** The dependencies of a function, by their names in esbuild's metadata. */
 export type Dependencies = ReadonlyMap<string, Dependency>;
 
-/** The name of a module in a bundle's metadata. */
+/** The name of a module in esbuild's metadata. */
 export function moduleName(dir: string, { namespace = "file", path = "" }: OnResolveResult): string {
   return namespace === "file" ? relative(dir, path).split(sep).join("/") : `${namespace}:${path}`;
 }
@@ -59,14 +59,14 @@ export function dependenciesOf(
 
 const STUB = "dependency-stub";
 const LOADED = "dependency-loaded";
-/** esbuild takes what is called `.mjs` for a module, whatever is in it. */
+/** Hides the extension from esbuild, which parses every `.mjs` as a module. */
 const NO_ENDING = "#";
-/** Marks the plugin's own look-ups, which must not come back to it. */
+/** Marks the plugin's own look-ups, which it must not handle again. */
 const OWN_LOOKUP = { stub: true };
 
 /**
- * An esbuild plugin for the function's own code: what it imports of dependencies is loaded from {@link DEPENDENCIES_FILE} when it is
- * reached. It comes before the plugin that resolves.
+ * An esbuild plugin for the function's own code: it loads each dependency from {@link DEPENDENCIES_FILE} when the import is evaluated.
+ * Must come before the plugin that resolves.
  */
 export function dependencyStubs(dir: string, dependencies: Dependencies): Plugin {
   return {
@@ -75,7 +75,7 @@ export function dependencyStubs(dir: string, dependencies: Dependencies): Plugin
       build.onResolve({ filter: /.*/ }, async ({ path, kind, importer, namespace, resolveDir, pluginData }) => {
         if (namespace === LOADED) return { path: `./${DEPENDENCIES_FILE}`, external: true };
         if (namespace === STUB) return { path, namespace: LOADED };
-        // Modules of packages bring what is known of them; the function's own bring nothing.
+        // Modules of packages have plugin data; the function's own have none.
         if (pluginData !== undefined) return undefined;
         const found = await build.resolve(path, { kind, importer, namespace, resolveDir, pluginData: OWN_LOOKUP });
         if (found.errors.length > 0 || found.external) return undefined;
@@ -85,7 +85,7 @@ export function dependencyStubs(dir: string, dependencies: Dependencies): Plugin
       });
       build.onLoad({ filter: /.*/, namespace: STUB }, ({ path }): OnLoadResult => {
         const name = JSON.stringify(path);
-        // A module of its own stands between: what `default` is must not depend on the kind of the file that imports it.
+        // A stub module between them, so that `default` does not depend on the format of the importing file.
         const isEsm = dependencies.get(path.slice(0, -NO_ENDING.length))?.format === "esm";
         const code = isEsm
           ? `export * from ${name}; export { default } from ${name};`
@@ -102,14 +102,14 @@ export function dependencyStubs(dir: string, dependencies: Dependencies): Plugin
 
 const PREFIX = "dependency:";
 
-/** The entry of {@link DEPENDENCIES_FILE}: each module is evaluated when it is first asked for, as it would be in one bundle. */
+/** The entry of {@link DEPENDENCIES_FILE}. It evaluates each module at its first use, as a single bundle would. */
 export function dependenciesEntry(dependencies: Dependencies): string {
   return [...dependencies.keys()]
     .map((name) => `exports[${JSON.stringify(name)}] = () => require(${JSON.stringify(PREFIX + name)});`)
     .join("\n");
 }
 
-/** An esbuild plugin for that entry. It comes before the plugin that resolves. */
+/** An esbuild plugin for that entry. Must come before the plugin that resolves. */
 export function dependencyModules(dependencies: Dependencies): Plugin {
   return {
     name: "xfn-dependency-modules",

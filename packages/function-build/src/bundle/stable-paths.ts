@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 
 const NAMESPACE = "package";
-/** What functions are written with; a folder without it gets the one that comes with xfn. */
+/** The SDK of functions. A folder without it gets xfn's own. */
 export const SDK = "@xfn/functionio";
 const LOADERS: Readonly<Record<string, Loader>> = {
   ".js": "js",
@@ -17,24 +17,24 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   ".txt": "text",
 };
 
-/** What is known of a module outside the folder; esbuild itself only sees its label. */
+/** The file of a module outside the folder; esbuild only sees its label. */
 interface OutsideModule {
   readonly file: string;
 }
 
-/** Marks the plugin's own look-ups, which must not come back to it. */
+/** Marks the plugin's own look-ups, which it must not handle again. */
 const OWN_LOOKUP = "xfn-own-lookup";
 
 /**
- * An esbuild plugin that makes a bundle independent of where things are installed. Bundles name the modules in them; for those
- * outside the function's folder esbuild would write paths relative to it. They get the name and version of their package.
+ * An esbuild plugin that makes a bundle independent of installation paths. esbuild writes the path of each module into the bundle,
+ * relative to the function's folder; modules outside the folder get the name and version of their package instead.
  *
- * It also lets a folder that has no `@xfn/functionio` of its own use xfn's, and keeps out what the SDK itself imports only when it
- * needs it (its YAML reader): that becomes a file of its own, so that calls do not pay for it.
+ * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML reader) become
+ * separate files, so that calls do not load them.
  *
  * @param dir - the function's folder, absolute
- * @param onLazyPart - told of each module that is kept out, with the file that is imported in its place
- * @param onModule - told of each module that is taken in
+ * @param onLazyPart - called for each dynamic import of the SDK, with the file that replaces it
+ * @param onModule - called for each bundled module
  */
 export function stablePaths(
   dir: string,
@@ -81,7 +81,7 @@ export function stablePaths(
         const loader = LOADERS[extname(file)];
         if (loader === undefined)
           return { errors: [{ text: `${file} cannot be bundled: only code, JSON and text can` }] };
-        // Its own source map would bring back the paths of where it was built.
+        // Its source map would add the paths of its own build.
         const contents = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
         return { contents, loader, resolveDir: dirname(file), pluginData: module };
       });
@@ -122,15 +122,14 @@ function labelOf(file: string): string {
 function packageOf(file: string): { name: string; version: string; folder: string } | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const { name, version } = readPackage(join(folder, "package.json"));
-    // A package.json without a name only sets the module type of a folder inside a package.
+    // A package.json without a name only sets the module type of a folder.
     if (name !== undefined) return { name, version: version ?? "0", folder };
     if (dirname(folder) === folder) return undefined;
   }
 }
 
 /**
- * The package that a bundled module is of, by the name that the bundle's metadata gives it. Undefined for the function's own
- * modules.
+ * The package of a bundled module, by its name in esbuild's metadata. Undefined for the function's own modules.
  *
  * @param dir - the function's folder, absolute
  */

@@ -28,7 +28,7 @@ interface Manifest {
   readonly layers: readonly { readonly digest: string; readonly annotations?: Record<string, string> }[];
 }
 
-// Reading from a layout needs nothing but the specification.
+// The layout is read as the OCI specification says, without our own code.
 async function buildLayout(path: string): Promise<{ manifest: Manifest; digest: string }> {
   const layout = join(dir, "layout");
   const { digest } = await buildFunction({ path, name: `oci:${layout}`, store });
@@ -36,9 +36,9 @@ async function buildLayout(path: string): Promise<{ manifest: Manifest; digest: 
   return { digest, manifest: JSON.parse(readFileSync(blob, "utf8")) as Manifest };
 }
 
-// A base is made of the machine's own files, which only Linux can use in a container.
+// Only files of a Linux machine run in a container.
 describe.runIf(process.platform === "linux")("an image of a folder", () => {
-  test("has the same digest from another place, in another store, from another working directory", async () => {
+  test("has the same digest from another folder, in another store, from another working directory", async () => {
     const first = await buildFunction({ path: staticFunction("a"), name: "f:v1", store });
     const elsewhere = await openStore({ dir: join(dir, "other-store") });
     const before = process.cwd;
@@ -51,7 +51,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     }
   });
 
-  test("changes its digest with a file's content, and with its permission to execute", async () => {
+  test("has another digest if the content of a file or its executable bit changes", async () => {
     const path = staticFunction("a");
     const build = async (): Promise<string> => (await buildFunction({ path, name: "f", store })).digest;
     const digests = [await build()];
@@ -62,7 +62,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(new Set(digests).size).toBe(3);
   });
 
-  test("holds package.yaml at its root, in the layer that the xpkg format names", async () => {
+  test("has package.yaml at its root, in the layer that the xpkg format defines", async () => {
     const { manifest } = await buildLayout(staticFunction("a"));
     expect(manifest.layers.at(-1)?.annotations).toEqual({ "io.crossplane.xpkg": "base" });
     await buildFunction({ path: staticFunction("a"), name: "f", store });
@@ -72,13 +72,13 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(config.config).toMatchObject({ Entrypoint: ["/function/function"], WorkingDir: "/function" });
   });
 
-  test("of a static program stands on a place to write and names for ids, and nothing else", async () => {
+  test("of a static program has a base with only a writable folder and names for ids", async () => {
     await buildFunction({ path: staticFunction("a"), name: "f", store });
     const { layers } = await store.image("f");
     expect(readFileSync(join(layers[0] ?? "", "etc/passwd"), "utf8")).toMatch(/^root:.*\nnobody:/);
   });
 
-  test("takes its base once from the machine and then from the store", async () => {
+  test("packs its base once, and then takes it from the store", async () => {
     const notes: string[] = [];
     const onNote = (message: string): void => void notes.push(message);
     const path = staticFunction("a");
@@ -87,7 +87,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(notes.filter((note) => note.includes("base"))).toHaveLength(1);
   });
 
-  test("stands on a given base, with that base's environment", async () => {
+  test("has the given base, with its environment", async () => {
     await buildFunction({ path: staticFunction("a"), name: "base", store });
     const base = await store.image("base");
     await buildFunction({ path: staticFunction("b"), name: "f", store, targets: [{ base }] });
@@ -96,7 +96,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(image.config.config?.Env).toEqual(base.config.config?.Env);
   });
 
-  test("of a shell script has a shell where its first line says, and the tools of POSIX", async () => {
+  test("of a shell script has the shell of its first line, and the tools of POSIX", async () => {
     const path = join(dir, "script");
     mkdirSync(path);
     writeFileSync(join(path, "run.sh"), "#!/bin/sh\ncat\n");
@@ -108,7 +108,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     for (const tool of ["sed", "cat", "tr"]) expect(() => readFileSync(join(root, "usr/bin", tool))).not.toThrow();
   });
 
-  test("of a script whose interpreter cannot be taken along is refused, with the way out", async () => {
+  test("of a script with an unsupported interpreter is refused, and the message says what to do", async () => {
     const path = join(dir, "script");
     mkdirSync(path);
     writeFileSync(join(path, "run"), "#!/usr/bin/perl\n");
@@ -119,7 +119,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     });
   });
 
-  test("of a function keeps base, dependencies and metadata when its own code changes", async () => {
+  test("of a function keeps base, dependencies and metadata if its code changes", async () => {
     const path = join(dir, "typescript");
     mkdirSync(path);
     const write = (text: string): void =>
@@ -137,7 +137,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(changed).toEqual([digests(second)[2]]);
   });
 
-  test("says what it is in labels and annotations, and what else was asked for", async () => {
+  test("has labels and annotations from its folder and from the options", async () => {
     const labels = { team: "a" };
     const annotations = { "org.opencontainers.image.title": "Mine" };
     await buildFunction({ path: staticFunction("a"), name: "f", store, labels, annotations });
@@ -146,7 +146,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     expect(readImageManifest(store, image).annotations).toEqual(annotations);
   });
 
-  test("of a static program may be for another platform, the program's", async () => {
+  test("of a static program can be for another platform, that of the program", async () => {
     const path = staticFunction("a");
     const [mine, other] = process.arch === "x64" ? ["amd64", "arm64"] : ["arm64", "amd64"];
     writeFileSync(join(path, "function"), elfFile({ machine: other === "arm64" ? 183 : 62 }));
@@ -179,7 +179,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     }
   });
 
-  test("lists its packages where that is asked for", async () => {
+  test("has an SBOM on request", async () => {
     const path = join(dir, "typescript");
     mkdirSync(path);
     writeFileSync(

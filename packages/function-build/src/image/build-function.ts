@@ -24,57 +24,56 @@ import { checkProcessor, inspectProgram, type ProgramFile } from "../program/pro
 import { type FunctionFolder, inspectFolder } from "../source/function-folder.ts";
 import { typeCheck } from "../source/type-check.ts";
 
-/** One platform that an image is built for. */
+/** A platform of an image. */
 export interface FunctionTarget {
-  /** Default: the base's, or this machine's. */
+  /** Default: the platform of the base, else of this machine. */
   readonly platform?: Platform;
-  /** What the function is put on. Default: a base made of this machine. */
+  /** The base image. Default: one made from this machine. */
   readonly base?: Image;
 }
 
-/** What {@link buildFunction} is given. */
+/** Options of {@link buildFunction}. */
 export interface BuildFunctionOptions {
-  /** The function's folder, or its file. */
+  /** The function's folder or file. */
   readonly path: string;
   /** A name for the local store, such as `my-function:v1`, or `oci:DIR[:TAG]` for an OCI layout. */
   readonly name: string;
-  /** Holds the bases, and the image unless it goes to a layout. */
+  /** The store of the bases, and of the image unless it goes to a layout. */
   readonly store: Store;
-  /** Of several an index is made. Default: one, for this machine. */
+  /** Several targets make an index. Default: one, for this machine. */
   readonly targets?: readonly FunctionTarget[];
-  /** The file to run or to bundle, relative to the folder, where the folder does not make it plain. */
+  /** The file to run or to bundle, relative to the folder. Default: see {@link inspectFolder}. */
   readonly entrypoint?: string;
-  /** Whether TypeScript is type-checked. Default true. */
+  /** Whether to type-check TypeScript. Default: true. */
   readonly check?: boolean;
-  /** Added to what the folder says of itself. */
+  /** Labels besides those from the folder. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The same, on manifests and the index. */
+  /** Annotations of manifests and the index, besides those from the folder. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Whether the image holds a list of the packages in it (SPDX 2.3, at `/sbom.spdx.json`). Default false. */
+  /** Whether to add an SBOM (SPDX 2.3, at `/sbom.spdx.json`). Default: false. */
   readonly sbom?: boolean;
-  /** Told what a person should know. */
+  /** Called with notes for a person. */
   readonly onNote?: (message: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What was built: an image, or an index of one per platform. */
+/** A built image, or an index with one image for each platform. */
 export interface BuiltFunction {
-  /** As `Store.image` takes it. */
+  /** The name for `Store.image`. */
   readonly name: string;
-  /** Of the manifest or index. */
+  /** The digest of the manifest or index. */
   readonly digest: string;
 }
 
-/** Where the function's files are in the image. */
+/** The folder of the function's files in the image. */
 const FUNCTION_DIR = "/function";
 const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
 
 /**
- * Builds the image of a function: TypeScript or JavaScript is bundled, any other folder with an executable is taken as it is.
- * The same input gives the same digest. What changes seldom lies below what changes often, each in a layer of its own: base,
- * dependencies, code, metadata.
+ * Builds the image of a function. Bundles TypeScript and JavaScript; copies any other folder with an executable. The same input gives
+ * the same digest. Layers that change seldom are below layers that change often: base, dependencies, code, metadata.
  *
- * @throws InputError when the folder cannot become a function
+ * @throws InputError if the folder is not a function
  * @throws ImageError
  */
 export async function buildFunction(options: BuildFunctionOptions): Promise<BuiltFunction> {
@@ -82,25 +81,25 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   const note = options.onNote ?? (() => undefined);
   const folder = inspectFolder(options.path, options.entrypoint);
   const metadata = await packageMetadata(folder.dir);
-  const parts = folder.kind === "script" ? await bundledParts(folder, options, signal, note) : programParts(folder);
+  const contents =
+    folder.kind === "script" ? await bundledContents(folder, options, signal, note) : programContents(folder);
   signal.throwIfAborted();
   const described = packageAnnotations(folder.dir, metadata);
-  const layers: BuildLayer[] = parts.layers.map((entries) => ({ entries }));
+  const layers: BuildLayer[] = contents.layers.map((entries) => ({ entries }));
   const labels = { ...described, ...options.labels };
   const images: ImageSpec[] = [];
   for (const target of targets) {
     const platform = target.platform ?? platformOf(target.base) ?? hostPlatform();
-    checkTarget(folder, parts, target, platform);
-    const making = (title: string): void =>
-      note(`making a base for ${title} of this machine's files; this happens once`);
-    const base = target.base ?? (await hostBase(store, parts.needs, making));
+    checkTarget(folder, contents, target, platform);
+    const onMake = (title: string): void => note(`making a base for ${title} from files of this machine, once`);
+    const base = target.base ?? (await hostBase(store, contents.needs, onMake));
     signal.throwIfAborted();
-    const added = [...layers, ...metadataLayers(options, metadata, parts, base, folder.dir)];
+    const added = [...layers, ...metadataLayers(options, metadata, contents, base, folder.dir)];
     images.push({
       base,
       platform,
       layers: added,
-      config: { ...parts.config(target.base !== undefined), workdir: FUNCTION_DIR, labels },
+      config: { ...contents.config(target.base !== undefined), workdir: FUNCTION_DIR, labels },
       annotations: { ...described, ...baseAnnotations(target.base), ...options.annotations },
     });
   }
@@ -109,22 +108,22 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   return buildIndex({ store, name, images, annotations: { ...described, ...options.annotations } });
 }
 
-interface ImageParts {
-  /** Entries of the layers above the base, bottom first. */
+interface FunctionContents {
+  /** Entries of the layers above the base, lowest first. */
   readonly layers: readonly (readonly BuildEntry[])[];
   readonly config: (hasBase: boolean) => BuildConfig;
-  /** What a base made of this machine must have. */
+  /** The requirements for a base that is made from this machine. */
   readonly needs: HostBaseKind;
-  /** The program's file, where there is one. */
+  /** The program, unless the function is bundled. */
   readonly program?: ProgramFile;
-  /** Packages in the bundle. */
+  /** The packages in the bundle. */
   readonly packages?: readonly BundledPackage[];
 }
 
 function metadataLayers(
   options: BuildFunctionOptions,
   metadata: PackageMetadata,
-  { packages }: ImageParts,
+  { packages }: FunctionContents,
   base: Image,
   dir: string,
 ): BuildLayer[] {
@@ -133,20 +132,23 @@ function metadataLayers(
   ];
   if (options.sbom !== true) return layers;
   if (packages === undefined)
-    throw new InputError("--sbom lists the packages of a bundle; a folder with a program of its own has none");
+    throw new InputError("--sbom lists the packages of a bundle, but this folder is not bundled: it has a program");
   const own = options.targets?.some((target) => target.base === base) === true;
   const content = sbom({ dir, name: metadata.name, packages, ...(own ? { base } : {}) });
   return [...layers, { entries: [{ path: SBOM_PATH, content }] }];
 }
 
-function checkTarget(folder: FunctionFolder, parts: ImageParts, { base }: FunctionTarget, platform: Platform): void {
-  if (parts.program !== undefined) checkProcessor(join(folder.dir, folder.entry), parts.program, platform);
-  if (base !== undefined || parts.needs.kind === "static") return;
+function checkTarget(
+  folder: FunctionFolder,
+  contents: FunctionContents,
+  { base }: FunctionTarget,
+  platform: Platform,
+): void {
+  if (contents.program !== undefined) checkProcessor(join(folder.dir, folder.entry), contents.program, platform);
+  if (base !== undefined || contents.needs.kind === "static") return;
   const { os, architecture } = hostPlatform();
   if (platform.os !== os || platform.architecture !== architecture)
-    throw new InputError(
-      `an image for ${printPlatform(platform)} cannot stand on files of this machine: give one with --base`,
-    );
+    throw new InputError(`no base for ${printPlatform(platform)} can be made from this machine: pass one with --base`);
 }
 
 function platformOf(base: Image | undefined): Platform | undefined {
@@ -155,14 +157,14 @@ function platformOf(base: Image | undefined): Platform | undefined {
   return { os, architecture, ...(variant && { variant }) };
 }
 
-async function bundledParts(
+async function bundledContents(
   { dir, entry }: FunctionFolder,
   { check = true }: BuildFunctionOptions,
   signal: AbortSignal,
   note: (message: string) => void,
-): Promise<ImageParts> {
+): Promise<FunctionContents> {
   const checking = check && /\.[cm]?ts$/.test(entry) ? typeCheck(dir, entry, signal) : Promise.resolve(true);
-  // A syntax error is told by both; the bundler's is the clearer one, and comes first.
+  // Both report a syntax error; the bundler's message is clearer.
   const [bundled, checked] = await Promise.allSettled([bundle(dir, entry), checking]);
   if (bundled.status === "rejected") throw bundled.reason;
   if (checked.status === "rejected") throw checked.reason;
@@ -179,7 +181,7 @@ async function bundledParts(
   };
 }
 
-function programParts(folder: Extract<FunctionFolder, { kind: "executable" }>): ImageParts {
+function programContents(folder: Extract<FunctionFolder, { kind: "executable" }>): FunctionContents {
   const { dir, entry, files } = folder;
   const path = join(dir, entry);
   const program = inspectProgram(path);

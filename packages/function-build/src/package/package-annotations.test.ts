@@ -19,11 +19,11 @@ function annotations(json: unknown, own: Record<string, string> = {}): Record<st
   return packageAnnotations(dir, { ...METADATA, annotations: own });
 }
 
-test("an image is called what its package is called", () => {
+test("titles the image after its package", () => {
   expect(packageAnnotations(dir, METADATA)).toEqual({ "org.opencontainers.image.title": "mine" });
 });
 
-test("package.json says the rest", () => {
+test("reads the rest from package.json", () => {
   const json = {
     name: "@acme/mine",
     version: "1.2.3",
@@ -44,7 +44,7 @@ test("package.json says the rest", () => {
   });
 });
 
-test("the package's own annotations come before package.json", () => {
+test("prefers the package's own annotations to package.json", () => {
   const own = { "meta.crossplane.io/license": "Apache-2.0", "meta.crossplane.io/source": "https://git.example/x" };
   expect(annotations({ license: "MIT", repository: "acme/mine" }, own)).toMatchObject({
     "org.opencontainers.image.licenses": "Apache-2.0",
@@ -61,7 +61,7 @@ test.each([
   expect(annotations(json)).toEqual({ "org.opencontainers.image.title": "mine" });
 });
 
-test("the base is named by what it is called at a registry, never by a place on this machine", () => {
+test("names the base by its name at a registry, never by a path of this machine", () => {
   const named = (name: string): unknown => baseAnnotations({ name, digest: "sha256:1" } as Image);
   expect(named("ghcr.io/acme/base:v1")).toEqual({
     "org.opencontainers.image.base.name": "ghcr.io/acme/base:v1",

@@ -6,17 +6,17 @@ import type { Image } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import type { PackageMetadata } from "./package-yaml.ts";
 
-// A package.json of more than this is none, and an annotation of more than this is no title or description.
+// Larger files are ignored, and so are longer texts, which are no titles or descriptions.
 const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 const MAX_TEXT = 4096;
 
 const KEY = "org.opencontainers.image.";
 
 /**
- * What registries and their pages show of an image (image-spec, "Pre-Defined Annotation Keys"), as far as the folder says it: the
- * package's own annotations, else its `package.json`. No time and no revision: the same folder gives the same image.
+ * The annotations that registries show (OCI image-spec, "Pre-Defined Annotation Keys"), from the package's own annotations, else from
+ * `package.json`. Without time and revision, so that the same folder gives the same image.
  *
- * @throws InputError when `package.json` is not JSON
+ * @throws InputError if `package.json` is not JSON
  */
 export function packageAnnotations(dir: string, metadata: PackageMetadata): Record<string, string> {
   const json = readPackageJson(join(dir, "package.json"));
@@ -38,7 +38,7 @@ export function packageAnnotations(dir: string, metadata: PackageMetadata): Reco
   return Object.fromEntries(texts.map(([name, value]) => [`${KEY}${name}`, value]));
 }
 
-/** What an image stands on. A name of this machine's store or disk means nothing elsewhere, and is left out. */
+/** The annotations of the base. Names in the local store or on disk are left out: they mean nothing on other machines. */
 export function baseAnnotations(base: Image | undefined): Record<string, string> {
   if (base === undefined) return {};
   return {
@@ -63,7 +63,7 @@ function readPackageJson(path: string): JsonObject {
   }
 }
 
-/** npm's forms of a repository that are web addresses; others (`github:owner/name`) are only npm's. */
+/** The web address of an npm repository. Other forms, such as `github:owner/name`, are left out. */
 function sourceUrl(repository: unknown): string | undefined {
   const text = isObject(repository) ? repository["url"] : repository;
   if (typeof text !== "string") return undefined;

@@ -13,12 +13,12 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const VALID = "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmetadata:\n  name: mine # kept\n";
 
-test("the folder's own is taken byte by byte", async () => {
+test("copies the folder's own byte by byte", async () => {
   writeFileSync(join(dir, "package.yaml"), VALID);
   expect(Buffer.from((await packageMetadata(dir)).content).toString()).toBe(VALID);
 });
 
-test("without one, the folder's name becomes a Kubernetes name", async () => {
+test("else derives a Kubernetes name from the folder's name", async () => {
   const folder = join(dir, "My_Function (1)");
   mkdirSync(folder);
   expect(Buffer.from((await packageMetadata(folder)).content).toString()).toBe(

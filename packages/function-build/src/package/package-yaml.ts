@@ -4,21 +4,21 @@ import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
 
-/** What is written: the version of seed 000. */
+/** The written version. */
 const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";
-/** What is read: the versions that Crossplane has had. */
+/** The accepted versions: all that Crossplane has had. */
 const API_VERSIONS: ReadonlySet<unknown> = new Set([
   API_VERSION,
   "meta.pkg.crossplane.io/v1beta1",
   "meta.pkg.crossplane.io/v1",
 ]);
-/** A folder's own metadata. The second name is that of a package's source (xpkg specification). */
+/** Metadata in the folder. The second name is that of a package's source (Crossplane xpkg specification). */
 const FILES = ["package.yaml", "crossplane.yaml"] as const;
-// Kubernetes names of this kind (RFC 1123 subdomains).
+// An RFC 1123 subdomain.
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_NAME = 253;
 
-/** What a function's package is called and says of itself. */
+/** The name and annotations of a function's package. */
 export interface PackageMetadata {
   readonly name: string;
   /** `metadata.annotations`: `meta.crossplane.io/source` and the like. */
@@ -28,10 +28,10 @@ export interface PackageMetadata {
 }
 
 /**
- * The `package.yaml` of an image (seed 000, "Packaging Containerized Functions"): the folder's own `package.yaml` or
- * `crossplane.yaml`, if it has one, else one with the folder's name.
+ * The `package.yaml` of an image (Crossplane design document "Composition Functions", section "Packaging Containerized Functions"):
+ * the folder's `package.yaml` or `crossplane.yaml`, else one with the folder's name.
  *
- * @throws InputError when the folder's own is not what the format asks for
+ * @throws InputError if the folder's own is invalid
  */
 export async function packageMetadata(dir: string): Promise<PackageMetadata> {
   const path = FILES.map((file) => join(dir, file)).find((file) => statSync(file, { throwIfNoEntry: false }));
@@ -60,7 +60,7 @@ export async function packageMetadata(dir: string): Promise<PackageMetadata> {
   return { name: name as string, annotations: textsOf(metadata["annotations"]), content: await readInput(path) };
 }
 
-/** Whether a value is a name that Kubernetes takes for a package. */
+/** Whether Kubernetes accepts the value as the name of a package. */
 export function isPackageName(name: unknown): name is string {
   return typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME;
 }

@@ -86,8 +86,8 @@ function checkSpdx(document: Spdx): void {
   }
 }
 
-describe("a list of packages", () => {
-  test("is an SPDX 2.3 document with what the lock file says of each", () => {
+describe("an SBOM", () => {
+  test("is an SPDX 2.3 document with the data of the lock file", () => {
     lock();
     const { packages, relationships } = read(sbom({ dir, name: "mine", packages: PACKAGES }));
     expect(packages).toMatchObject([
@@ -114,7 +114,7 @@ describe("a list of packages", () => {
     ]);
   });
 
-  test("is the same for the same packages, and of another namespace for others", () => {
+  test("has a namespace that depends on its packages only", () => {
     lock();
     const text = sbom({ dir, name: "mine", packages: PACKAGES });
     expect(sbom({ dir, name: "mine", packages: PACKAGES })).toBe(text);
@@ -122,26 +122,26 @@ describe("a list of packages", () => {
     expect(other["documentNamespace"]).not.toBe(read(text)["documentNamespace"]);
   });
 
-  test("names the base, by no place on this machine", () => {
+  test("names the base, but no path of this machine", () => {
     const base = { name: "oci:/home/ada/base", digest: "sha256:abc" } as Image;
     const text = sbom({ dir, name: "mine", packages: [], base });
     expect(read(text).packages[1]).toMatchObject({ name: "base", versionInfo: "sha256:abc" });
     expect(text).not.toContain("/home/ada");
   });
 
-  test("shows no credentials of a registry", () => {
+  test("contains no credentials of a registry", () => {
     lock({ "node_modules/left-pad": { version: "1.3.0", resolved: "https://ada:secret@registry.example/x.tgz" } });
     expect(sbom({ dir, name: "mine", packages: PACKAGES })).not.toContain("secret");
   });
 
-  test("uses the lock file of a workspace above", () => {
+  test("uses the lock file of a parent workspace", () => {
     lock();
     const folder = join(dir, "functions", "mine");
     mkdirSync(folder, { recursive: true });
     expect(read(sbom({ dir: folder, name: "mine", packages: PACKAGES })).packages).toHaveLength(3);
   });
 
-  test("knows workspaces, and packages without a version", () => {
+  test("lists workspaces, and packages without a version", () => {
     lock({ "packages/tools": { version: "1.0.0" }, "packages/other": { name: "@acme/other", license: "MIT" } });
     const packages = [
       { name: "tools", version: "1.0.0", ofSdk: false },
@@ -150,27 +150,27 @@ describe("a list of packages", () => {
     expect(read(sbom({ dir, name: "mine", packages })).packages[2]).toMatchObject({ licenseDeclared: "MIT" });
   });
 
-  test("of the SDK that comes with xfn needs no lock file", () => {
+  test("of xfn's own SDK needs no lock file", () => {
     const packages = [{ name: "@xfn/functionio", version: "0.1.0", ofSdk: true }];
     expect(read(sbom({ dir, name: "mine", packages })).packages).toHaveLength(2);
   });
 
   test.each([
-    ["a package that it does not name", JSON.stringify({ packages: {} }), /does not name it/],
-    ["the form of npm 6", JSON.stringify({ dependencies: {} }), /npm 7/],
-    ["no JSON", "{", /package-lock\.json/],
+    ["a missing package", JSON.stringify({ packages: {} }), /not in .*package-lock/],
+    ["the form of npm 6", JSON.stringify({ dependencies: {} }), /npm 6/],
+    ["invalid JSON", "{", /package-lock\.json/],
   ])("of a lock file with %s is refused", (_, text, message) => {
     writeFileSync(join(dir, "package-lock.json"), text);
     const call = (): unknown => sbom({ dir, name: "mine", packages: PACKAGES });
     expect(call).toThrow(expect.objectContaining({ code: "Input", message: expect.stringMatching(message) }));
   });
 
-  test("without a lock file is refused, with what makes one", () => {
+  test("without a lock file is refused, and the message says how to make one", () => {
     expect(() => sbom({ dir, name: "mine", packages: PACKAGES })).toThrow(/npm install --package-lock-only/);
   });
 });
 
-test("what a bundle has of packages is known, and what was dropped from it is not in it", async () => {
+test("lists the packages in a bundle, but not those that tree shaking removed", async () => {
   const write = (path: string, text: string): void => {
     mkdirSync(join(dir, path, ".."), { recursive: true });
     writeFileSync(join(dir, path), text);

@@ -7,32 +7,31 @@ import type { Image } from "@xfn/oci-rootfs";
 import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import type { BundledPackage } from "../bundle/bundled-packages.ts";
 
-/** Where a list of packages is in an image: scanners look for files that are called so. */
+/** The path of the SBOM in an image. Scanners look for files with this name. */
 export const SBOM_PATH = "/sbom.spdx.json";
 
-/** What {@link sbom} describes. */
+/** The input of {@link sbom}. */
 export interface SbomContents {
-  /** The function's folder; its lock file is there or further up. */
+  /** The function's folder. Its lock file is there or in a parent. */
   readonly dir: string;
-  /** The function's. */
+  /** The name of the function. */
   readonly name: string;
   readonly packages: readonly BundledPackage[];
-  /** What the function stands on, unless that was made of the machine that built it. */
+  /** The base image, unless it was made from the build machine. */
   readonly base?: Image;
 }
 
 // The lock file of a large monorepo has some 5 MB.
 const MAX_LOCK_BYTES = 64 * 1024 * 1024;
 const ROOT = "SPDXRef-Function";
-/** What reproduces an image must not tell when it was built. */
+/** Fixed, so that builds are reproducible. */
 const CREATED = "1970-01-01T00:00:00Z";
 
 /**
- * The packages of which something is in a function's bundle, as an SPDX 2.3 document
- * (https://spdx.github.io/spdx-spec/v2.3/): with what the lock file says of each, so that scanners can look them up. The same
- * packages give the same bytes.
+ * Lists the packages in a function's bundle as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/), with the data of the lock
+ * file that scanners need. The same packages give the same bytes.
  *
- * @throws InputError without a lock file, and for a package that it does not name and that did not come with xfn
+ * @throws InputError without a lock file, and for a package that is neither in the lock file nor from xfn
  */
 export function sbom({ dir, name, packages, base }: SbomContents): string {
   const lock = packages.some(({ ofSdk }) => !ofSdk) ? readLock(dir) : undefined;
@@ -61,7 +60,7 @@ export function sbom({ dir, name, packages, base }: SbomContents): string {
     dataLicense: "CC0-1.0",
     SPDXID: "SPDXRef-DOCUMENT",
     name,
-    // To be of this document alone: another list of packages has another.
+    // SPDX requires a unique namespace for each document.
     documentNamespace: `https://spdx.org/spdxdocs/${encodeURIComponent(name)}-${hash}`,
     creationInfo: { created: CREATED, creators: ["Tool: xfn"] },
     documentDescribes: [ROOT],
@@ -74,10 +73,10 @@ export function sbom({ dir, name, packages, base }: SbomContents): string {
 function describe({ name, version, ofSdk }: BundledPackage, at: number, lock: Lock | undefined) {
   const entry = lock?.find(name, version);
   if (entry === undefined && !ofSdk)
-    throw new InputError(`${name} ${version} is in the bundle, and ${lock?.path} does not name it: run npm install`);
+    throw new InputError(`${name} ${version} is in the bundle but not in ${lock?.path}: run npm install`);
   const { resolved, license, integrity } = entry ?? {};
   const checksum = typeof integrity === "string" ? sha512(integrity) : undefined;
-  // A lock file may name a mirror with a password in its address.
+  // A lock file may contain a mirror with a password in its URL.
   const location = typeof resolved === "string" && /^https?:\/\/[^@\s]+$/.test(resolved) ? resolved : "NOASSERTION";
   return {
     SPDXID: `SPDXRef-Package-${at}`,
@@ -126,7 +125,7 @@ function readLock(dir: string): Lock {
     }
     if (dirname(folder) === folder)
       throw new InputError(
-        `--sbom needs a package-lock.json in ${dir} or above: npm install --package-lock-only makes one`,
+        `--sbom requires a package-lock.json in ${dir} or a parent: run npm install --package-lock-only`,
       );
   }
 }
@@ -140,32 +139,30 @@ function parseLock(path: string): Lock {
   }
   const packages = isObject(lock) ? lock["packages"] : undefined;
   if (!isObject(packages))
-    throw new InputError(
-      `${path} is of a form that npm 7 left behind (it has no "packages"): npm install writes it anew`,
-    );
+    throw new InputError(`${path} is from npm 6 or older (it has no "packages"): run npm install to upgrade it`);
   const known = new Map<string, JsonObject>();
-  for (const [place, entry] of Object.entries(packages)) {
+  for (const [location, entry] of Object.entries(packages)) {
     if (!isObject(entry)) continue;
-    // Modules of a package that says no version are known by this one.
-    const { name = nameOfPlace(place), version = "0" } = entry;
+    // esbuild metadata has version 0 for a package without one.
+    const { name = nameOfPath(location), version = "0" } = entry;
     if (typeof name === "string" && typeof version === "string") known.set(`${name}@${version}`, entry);
   }
   return { path, find: (name, version) => known.get(`${name}@${version}`) };
 }
 
-/** An installed package is found by its place, a workspace is called like its folder unless it says otherwise. */
-function nameOfPlace(place: string): string {
-  const installed = place.lastIndexOf("node_modules/");
-  return installed < 0 ? basename(place) : place.slice(installed + "node_modules/".length);
+/** The name of an installed package by its path, or of a workspace by its folder. */
+function nameOfPath(path: string): string {
+  const installed = path.lastIndexOf("node_modules/");
+  return installed < 0 ? basename(path) : path.slice(installed + "node_modules/".length);
 }
 
-/** A lock file has hashes in base64, SPDX wants them in hexadecimal. */
+/** Converts base64 in the lock file to the hexadecimal of SPDX. */
 function sha512(integrity: string): string | undefined {
   const [, base64] = /(?:^|\s)sha512-([A-Za-z0-9+/]{86}==)(?:$|\s)/.exec(integrity) ?? [];
   return base64 === undefined ? undefined : Buffer.from(base64, "base64").toString("hex");
 }
 
-/** What can stand in a license expression; packages also write sentences and file names. */
+/** Whether the text is a license expression; some packages have sentences or file names here. */
 function isLicense(text: string): boolean {
   return (
     text.length <= 200 &&

@@ -33,7 +33,7 @@ test("reads loader, libraries and search paths", () => {
   });
 });
 
-test("a static program has neither", () => {
+test("a static program has no loader and no libraries", () => {
   const elf = read(elfFile({}));
   expect(elf).toMatchObject({ needed: [] });
   expect(elf).not.toHaveProperty("interpreter");
@@ -43,15 +43,15 @@ test.runIf(process.platform === "linux")("Node itself can be read", () => {
   expect(readElf(process.execPath)?.interpreter).toMatch(/ld-/);
 });
 
-test("what is not ELF is not read", () => {
+test("returns undefined for other files", () => {
   expect(read(Buffer.from("#!/bin/sh\n".repeat(20)))).toBeUndefined();
   expect(read(new Uint8Array())).toBeUndefined();
 });
 
-test("a truncated or lying file is an error that names it, not a crash or a loop", () => {
+test("reports a truncated or forged file by name", () => {
   const whole = elfFile({ interpreter: "/lib64/ld.so", needed: ["a.so"] });
   for (let length = 64; length < whole.length; length += 7) {
-    // Cut anywhere: either it can still be read, or the error says which file is damaged.
+    // Cut at any offset, the file is either readable or reported as damaged.
     try {
       read(whole.subarray(0, length));
     } catch (error) {

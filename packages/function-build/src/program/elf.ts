@@ -1,12 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
+import { InputError } from "@xfn/input";
 
-/** What the dynamic loader reads of a program or shared library. */
+/** The dynamic section of a program or shared library. */
 export interface ElfFile {
-  /** Class and machine, such as `2:62`; a library only fits a program with the same. */
+  /** Class and machine, such as `2:62`. A program needs libraries with the same. */
   readonly architecture: string;
   /** The dynamic loader (PT_INTERP). Absent in static programs and libraries. */
   readonly interpreter?: string;
-  /** Names of the libraries it needs, in order (DT_NEEDED). */
+  /** Names of the needed libraries, in order (DT_NEEDED). */
   readonly needed: readonly string[];
   readonly rpath: readonly string[];
   readonly runpath: readonly string[];
@@ -33,11 +34,11 @@ interface Segment {
 }
 
 /**
- * Reads the dynamic section of an ELF file without running anything, unlike `ldd`, which may execute the file.
- * Returns undefined for a file that is not ELF.
+ * Reads the dynamic section of an ELF file. Unlike `ldd`, never executes the file.
  *
  * @see https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html
- * @throws Error when the file is damaged
+ * @returns undefined for a file that is not ELF
+ * @throws InputError for a damaged file
  */
 export function readElf(path: string): ElfFile | undefined {
   const fd = openSync(path, "r");
@@ -145,11 +146,11 @@ class ElfReader {
   #word(bytes: Buffer, at: number): number {
     if (!this.#wide) return this.#u32(bytes, at);
     const value = this.#little ? bytes.readBigUInt64LE(at) : bytes.readBigUInt64BE(at);
-    // Tags of the processor's range are larger; none of them is looked for, and no offset is.
+    // Only processor-specific tags are larger, which no caller looks for.
     return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
   }
 
-  #damaged(what: string): Error {
-    return new Error(`${this.#path} is a damaged ELF file: ${what}`);
+  #damaged(what: string): InputError {
+    return new InputError(`${this.#path} is a damaged ELF file: ${what}`);
   }
 }

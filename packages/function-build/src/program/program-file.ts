@@ -4,20 +4,20 @@ import { InputError } from "@xfn/input";
 import { type Platform, printPlatform } from "@xfn/oci-rootfs";
 import { readElf } from "./elf.ts";
 
-/** What an executable file needs in order to run. */
+/** The kind of an executable file. */
 export type ProgramFile =
-  /** A statically linked program: nothing. `architecture` as in {@link ElfFile}. */
+  /** A statically linked program. `architecture` as in {@link ElfFile}. */
   | { readonly kind: "static"; readonly architecture: string }
-  /** A dynamically linked program: its loader and libraries. */
+  /** A dynamically linked program, which needs a loader and libraries. */
   | { readonly kind: "dynamic"; readonly architecture: string }
-  /** A script: the interpreter of its first line; `path` is absolute unless `env` finds it on PATH. */
+  /** A script, with the interpreter of its first line. `path` is undefined if `env` finds it on PATH. */
   | { readonly kind: "script"; readonly interpreter: string; readonly path: string | undefined };
 
-// The kernel reads no more of a first line (BINPRM_BUF_SIZE).
+// The kernel reads this many bytes of a first line (BINPRM_BUF_SIZE).
 const FIRST_LINE_BYTES = 256;
 
 /**
- * Looks at an executable file without running it.
+ * Inspects an executable file without running it.
  *
  * @throws InputError for a file that Linux cannot execute
  */
@@ -31,7 +31,7 @@ export function inspectProgram(path: string): ProgramFile {
   return { kind: elf.interpreter === undefined ? "static" : "dynamic", architecture: elf.architecture };
 }
 
-/** Class and machine of ELF files by the names of images (`e_machine` of the ELF specification). */
+/** ELF class and machine (`e_machine`) by the architecture name of images. */
 const PROCESSORS: Readonly<Record<string, string>> = {
   "386": "1:3",
   amd64: "2:62",
@@ -49,7 +49,7 @@ export function checkProcessor(path: string, program: ProgramFile, platform: Pla
   if (program.kind === "script" || wanted === undefined || program.architecture === wanted) return;
   const built = Object.entries(PROCESSORS).find(([, architecture]) => architecture === program.architecture)?.[0];
   throw new InputError(
-    `${path} is built for ${built ?? "another processor"} and not for ${printPlatform(platform)}: build it for that, or name its platform with --platform`,
+    `${path} is built for ${built ?? "another processor"}, not for ${printPlatform(platform)}: rebuild it, or pass its platform with --platform`,
   );
 }
 
@@ -74,14 +74,14 @@ function script(file: string, start: string): ProgramFile {
   const line = start.slice(2).split("\n", 1)[0] ?? "";
   if (line.endsWith("\r"))
     throw new InputError(
-      `${file}: its first line ends in a carriage return, which Linux takes as part of the interpreter's name; save it with Unix line ends`,
+      `${file}: its first line ends in a carriage return, which Linux reads as part of the interpreter's name; save it with Unix line endings`,
     );
   const [program = "", ...rest] = line.trim().split(/\s+/);
   if (!program.startsWith("/"))
-    throw new InputError(`${file}: its first line names no interpreter by its absolute path`);
+    throw new InputError(`${file}: its first line must name the interpreter by its absolute path`);
   if (basename(program) !== "env") return { kind: "script", interpreter: basename(program), path: program };
-  // `env -S node --flag` splits what follows; other options of env do not matter here.
+  // `env -S node --flag` splits its argument; other options of env do not matter here.
   const name = rest.find((word) => !word.startsWith("-") && !word.includes("="));
-  if (name === undefined) throw new InputError(`${file}: its first line names no interpreter after env`);
+  if (name === undefined) throw new InputError(`${file}: its first line must name an interpreter after env`);
   return { kind: "script", interpreter: basename(name), path: name.startsWith("/") ? name : undefined };
 }

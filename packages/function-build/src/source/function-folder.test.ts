@@ -40,13 +40,13 @@ test.each([
   expect(inspectFolder(dir)).toMatchObject({ kind: "script", entry: "lib/start.ts" });
 });
 
-test("a package.json that names what is not there, or lies outside, does not count", () => {
+test("ignores an entry of package.json that is missing or outside the folder", () => {
   write("package.json", '{"main": "../../etc/start.js"}');
   write("function.ts");
   expect(inspectFolder(dir)).toMatchObject({ entry: "function.ts" });
 });
 
-test("an executable file named function comes first of all", () => {
+test("prefers an executable file named function", () => {
   write("function", "#!/bin/sh\n", 0o755);
   write("function.ts");
   expect(inspectFolder(dir)).toMatchObject({ kind: "executable", entry: "function" });
@@ -58,25 +58,25 @@ test("the only executable file is the function", () => {
   expect(inspectFolder(dir)).toMatchObject({ kind: "executable", entry: "run.sh" });
 });
 
-test("of two executable files neither is chosen, both are named, and --entrypoint decides", () => {
+test("refuses two executable files, names both, and accepts --entrypoint", () => {
   write("a.sh", "#!/bin/sh\n", 0o755);
   write("b.sh", "#!/bin/sh\n", 0o755);
   expect(() => inspectFolder(dir)).toThrow(/a\.sh, b\.sh/);
   expect(inspectFolder(dir, "b.sh")).toMatchObject({ entry: "b.sh" });
 });
 
-test("a file instead of a folder is its own entry", () => {
+test("a path of a file makes that file the entry", () => {
   write("special.ts");
   write("function.ts");
   expect(inspectFolder(join(dir, "special.ts"))).toMatchObject({ dir, entry: "special.ts" });
 });
 
-test("an entrypoint outside the folder, missing, or not executable is refused", () => {
+test("refuses an entrypoint that is missing, not executable, or outside the folder", () => {
   write("plain.sh", "#!/bin/sh\n");
   for (const entrypoint of ["../x", "missing", "plain.sh", "."]) expect(() => inspectFolder(dir, entrypoint)).toThrow();
 });
 
-test("history, packages, tests and images of earlier builds are not part of a function", () => {
+test("leaves out history, packages, tests and images of earlier builds", () => {
   write("function", "#!/bin/sh\n", 0o755);
   for (const name of [
     ".git/HEAD",
@@ -98,7 +98,7 @@ test("history, packages, tests and images of earlier builds are not part of a fu
   ]);
 });
 
-test("a link inside the folder is kept, a link out of it is refused", () => {
+test("keeps a link inside the folder, and refuses a link out of it", () => {
   write("lib/data.txt");
   symlinkSync(join(dir, "lib/data.txt"), join(dir, "data"));
   expect(folderFiles(dir)).toContainEqual({ path: "data", executable: false, link: "lib/data.txt" });
@@ -106,7 +106,7 @@ test("a link inside the folder is kept, a link out of it is refused", () => {
   expect(() => folderFiles(dir)).toThrow(/link out of/);
 });
 
-test("a folder that links to itself is not walked without end", () => {
+test("does not follow a link to the folder itself", () => {
   write("lib/a.txt");
   symlinkSync("..", join(dir, "lib/up"));
   expect(folderFiles(dir).map(({ path }) => path)).toEqual(["lib/a.txt", "lib/up"]);

@@ -4,7 +4,7 @@ import { isObject } from "@xfn/functionio";
 import { InputError, statInput, unreadable } from "@xfn/input";
 import { type FolderFile, folderFiles } from "./folder-files.ts";
 
-/** A folder that is to become an image. Paths are relative to `dir`. */
+/** The source of an image. Paths are relative to `dir`. */
 export type FunctionFolder =
   | { readonly kind: "script"; readonly dir: string; readonly entry: string }
   | {
@@ -14,18 +14,18 @@ export type FunctionFolder =
       readonly files: readonly FolderFile[];
     };
 
-// Few, so that there is no doubt which one counts. `package.json` comes first.
+// Few names, so that the entry is unambiguous. `package.json` comes first.
 const ENTRIES = ["function.ts", "src/function.ts", "index.ts", "src/index.ts", "function.js", "index.js"] as const;
 const SOURCE = /\.[cm]?[jt]s$/;
-// A package.json of more than this is none.
+// Larger files are ignored.
 const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 
 /**
- * Finds out what a folder holds. In this order: `--entrypoint`; an executable file named `function`; the `exports` or `main`
+ * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or `main`
  * of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`, `src/index.ts`,
  * `function.js`, `index.js`; the only executable file.
  *
- * @throws InputError that says what was looked for
+ * @throws InputError with the names that were tried
  */
 export function inspectFolder(path: string, entrypoint?: string): FunctionFolder {
   const stat = statInput(path);
@@ -40,13 +40,13 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
   const [only, second] = programs;
   if (only === undefined) {
     throw new InputError(
-      `${path} holds no function: there is no executable file in it, and no ${ENTRIES.join(", ")} or package.json with a "main"; --entrypoint names another file`,
+      `${path} has no function: no executable file, no ${ENTRIES.join(", ")}, and no package.json with a "main"; name another file with --entrypoint`,
     );
   }
   if (second !== undefined) {
     const names = programs.map((file) => file.path).join(", ");
     throw new InputError(
-      `${path} holds ${programs.length} executable files (${names}): name the function's own \`function\`, or give --entrypoint`,
+      `${path} has ${programs.length} executable files (${names}): rename one to \`function\`, or choose one with --entrypoint`,
     );
   }
   return { kind: "executable", dir, entry: only.path, files };
@@ -58,7 +58,7 @@ function chosenEntry(dir: string, chosen: string): FunctionFolder {
     throw new InputError(`the entrypoint ${chosen} is not in the folder ${dir}`);
   const path = join(dir, entry);
   if (!statInput(path).isFile()) throw new InputError(`the entrypoint ${path} is not a file`);
-  // A script with a first line of its own is run as it is; a module is bundled.
+  // An executable script runs unchanged; a module is bundled.
   if (SOURCE.test(entry) && !isExecutableFile(path)) return { kind: "script", dir, entry };
   if (!isExecutableFile(path)) throw new InputError(`the entrypoint ${path} is not executable: chmod +x ${path}`);
   return executable(dir, entry);

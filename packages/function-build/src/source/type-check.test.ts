@@ -16,7 +16,7 @@ function write(name: string, content: string): void {
   writeFileSync(join(dir, name), content);
 }
 
-test("a sound function passes, with xfn's own SDK and Node's types, and nothing is left in its folder", async () => {
+test("a correct function passes with xfn's own SDK and Node's types, and its folder stays unchanged", async () => {
   write(
     "function.ts",
     'import { compose } from "@xfn/functionio/sdk";\nimport { join } from "node:path";\nexport default compose(({ desired }) => { desired.delete(join("a", "b")); });\n',
@@ -25,20 +25,20 @@ test("a sound function passes, with xfn's own SDK and Node's types, and nothing 
   expect(readdirSync(dir)).toEqual(["function.ts"]);
 });
 
-test("a type error is wrong input, told with file, line and column", async () => {
+test("reports a type error with file, line and column", async () => {
   write("function.ts", 'export const n: number = "text";\nexport default n;\n');
   const error: unknown = await typeCheck(dir, "function.ts", signal).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: "Input", details: [expect.stringMatching(/function\.ts:1:14: error TS2322: /)] });
 });
 
-test("without a tsconfig the check is strict; with one, that counts", async () => {
+test("is strict without a tsconfig, else uses the tsconfig", async () => {
   write("function.ts", "export default function (a) { return a; }\n");
   await expect(typeCheck(dir, "function.ts", signal)).rejects.toMatchObject({ code: "Input" });
   write("tsconfig.json", '{ "compilerOptions": { "strict": false } }\n');
   expect(await typeCheck(dir, "function.ts", signal)).toBe(true);
 });
 
-test("tests beside the function are not checked", async () => {
+test("does not check tests beside the function", async () => {
   write("function.ts", "export default 1;\n");
   write("function.test.ts", 'const n: number = "text";\n');
   write(
@@ -48,7 +48,7 @@ test("tests beside the function are not checked", async () => {
   expect(await typeCheck(dir, "function.ts", signal)).toBe(true);
 });
 
-test("the folder's own SDK comes before xfn's", async () => {
+test("prefers the folder's own SDK to xfn's", async () => {
   mkdirSync(join(dir, "node_modules/@xfn/functionio"), { recursive: true });
   write(
     "node_modules/@xfn/functionio/package.json",

@@ -6,20 +6,20 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "@xfn/input";
 
-// What the compiler prints about a function; a damaged type package can make it print without end.
+// Bounds the compiler's output: a damaged type package can make it print without end.
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Checks a function's types with the TypeScript of its folder, else with the one beside xfn. The folder's `tsconfig.json`
- * counts; without one, the check is `strict`.
+ * Checks a function's types with the TypeScript of its folder, else with the one beside xfn. Uses the folder's `tsconfig.json`, else
+ * `strict`.
  *
- * @returns false when no TypeScript is installed
+ * @returns false if no TypeScript is installed
  * @throws InputError with `file:line:column` lines
  */
 export async function typeCheck(dir: string, entry: string, signal: AbortSignal): Promise<boolean> {
   const compiler = findCompiler(dir);
   if (compiler === undefined) return false;
-  // Aside, so that a read-only folder can be checked and nothing is left in it.
+  // In a temporary folder, because the function's folder may be read-only.
   const scratch = mkdtempSync(join(tmpdir(), "xfn-types-"));
   try {
     const config = join(scratch, "tsconfig.json");
@@ -30,7 +30,7 @@ export async function typeCheck(dir: string, entry: string, signal: AbortSignal)
       .map((line) => relocate(line.trimEnd(), dir))
       .filter((line) => line !== "");
     if (code !== 0)
-      throw new InputError("the function has type errors (--no-check builds it anyway)", { details: lines });
+      throw new InputError("the function has type errors (--no-check skips the check)", { details: lines });
     return true;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -55,7 +55,7 @@ function resolveFrom(file: string, specifier: string): string | undefined {
   }
 }
 
-/** A project of one file: what it imports is checked with it, its tests are not. */
+/** A project of the entry and its imports; tests beside it are not checked. */
 function configFor(dir: string, entry: string): object {
   const own = join(dir, "tsconfig.json");
   const hasOwn = existsSync(own);
@@ -74,7 +74,7 @@ function configFor(dir: string, entry: string): object {
     ...(hasOwn ? { extends: own } : {}),
     compilerOptions: {
       ...(hasOwn ? {} : defaults),
-      // Whatever the folder's own settings build, here is only checked.
+      // Overrides the folder's build settings: this project is only checked.
       noEmit: true,
       allowImportingTsExtensions: true,
       composite: false,
@@ -83,12 +83,12 @@ function configFor(dir: string, entry: string): object {
       declarationMap: false,
       emitDeclarationOnly: false,
       isolatedDeclarations: false,
-      // Looked for beside this file otherwise, which lies elsewhere.
+      // The default is relative to this project, which is in a temporary folder.
       typeRoots: typeRoots(dir),
       rootDir: "/",
       ...(paths === undefined ? {} : { paths }),
     },
-    // Else the include of the folder's own settings would hold.
+    // Overrides the `include` of the folder's settings.
     include: [],
     files: [join(dir, entry)],
   };
@@ -106,7 +106,7 @@ function ancestors(folder: string): string[] {
   return dirname(folder) === folder ? [folder] : [folder, ...ancestors(dirname(folder))];
 }
 
-/** Where the compiler finds xfn's own SDK, for a folder that has none. */
+/** Paths of xfn's own SDK, for a folder without one. */
 function sdkPaths(dir: string): Record<string, string[]> | undefined {
   if (hasSdk(dir)) return undefined;
   const entry = fileURLToPath(import.meta.resolve("@xfn/functionio"));
@@ -119,7 +119,7 @@ function sdkPaths(dir: string): Record<string, string[]> | undefined {
   );
 }
 
-// Its package.json is not among its exports, and its exports are for `import` alone.
+// Checks the file, because the package exports neither its package.json nor an entry for `require`.
 function hasSdk(dir: string): boolean {
   return ancestors(dir).some((folder) =>
     existsSync(join(folder, "node_modules", "@xfn", "functionio", "package.json")),
@@ -143,7 +143,7 @@ function run(
   });
 }
 
-/** `function.ts(3,5): error TS1: ...` as `function.ts:3:5: error TS1: ...`, seen from the working directory. */
+/** Rewrites `function.ts(3,5): error TS1: ...` to `function.ts:3:5: error TS1: ...`, relative to the working directory. */
 function relocate(line: string, dir: string): string {
   const match = /^(.+?)\((\d+),(\d+)\): (.*)$/.exec(line);
   if (match === null) return line;

@@ -11,43 +11,43 @@ import { type CheckedPackage, checkPackage } from "./package-kinds.ts";
 import { packageFileName } from "./package-name.ts";
 import { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPKG_KEY } from "./xpkg-format.ts";
 
-/** What {@link buildPackage} is given. */
+/** Options of {@link buildPackage}. */
 export interface BuildPackageOptions {
   /** The folder with `crossplane.yaml`. */
   readonly root: string;
-  /** A folder with examples; left out where there is none. */
+  /** A folder with examples, which need not exist. */
   readonly examples: string;
-  /** Files of `root` to leave out. */
+  /** Patterns of files in `root` to leave out. */
   readonly ignore?: readonly string[];
-  /** What runs the package: a function's or provider's image. */
+  /** The image of the function or provider. */
   readonly runtime?: Image;
-  /** Holds the runtime image. */
+  /** The store of the runtime image. */
   readonly store: Store;
   /** Default: {@link packageFileName} in `root`. */
   readonly file?: string;
   readonly signal?: AbortSignal;
 }
 
-/** A package that was written. */
+/** A written package. */
 export interface BuiltPackage extends Pick<CheckedPackage, "kind" | "version"> {
   readonly file: string;
 }
 
-/** A package without a runtime is for no platform: the same folder gives the same file everywhere. */
+/** A package without a runtime has no platform, so that the same folder gives the same file on all machines. */
 const NO_PLATFORM = { os: "", architecture: "" };
 
 /**
- * Builds a Crossplane package's file: the runtime image's layers, and over them one with all objects and one with examples. The
- * same input gives the same bytes.
+ * Builds the file of a Crossplane package: the layers of the runtime image, one layer with all objects, and one with examples. The same
+ * input gives the same bytes.
  *
- * @throws InputError for a folder that is no package
+ * @throws InputError for an invalid package
  * @throws ImageError
  */
 export async function buildPackage(options: BuildPackageOptions): Promise<BuiltPackage> {
   const { store, runtime, signal } = options;
   const root = resolve(options.root);
   if (!statInput(root).isDirectory()) throw new InputError(`${options.root} is not a folder`);
-  // Before anything is built: a typing error should not cost a minute.
+  // Before the build, which may take a minute.
   if (options.file !== undefined) checkFile(options.file);
   const { checked, examples } = await readPackage(root, options);
   signal?.throwIfAborted();
@@ -82,7 +82,7 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
 function checkFile(file: string): void {
   if (!statInput(dirname(file)).isDirectory()) throw new InputError(`${dirname(file)} is not a folder`);
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw new InputError(`${file} is a folder: -o takes the file to write`);
+    throw new InputError(`${file} is a folder: -o requires a file`);
 }
 
 async function readPackage(
@@ -91,20 +91,21 @@ async function readPackage(
 ): Promise<{ checked: CheckedPackage; examples: readonly ParsedDocument[] | undefined }> {
   const folder = resolve(examples);
   const files = packageFiles(root, { without: folder, ...(ignore !== undefined && { ignore }) });
-  if (files.length === 0) throw new InputError(`no YAML files in the folder ${root}: a package has a crossplane.yaml`);
+  if (files.length === 0)
+    throw new InputError(`no YAML files in the folder ${root}: a package needs a crossplane.yaml`);
   const checked = checkPackage(await documentsIn(files));
-  if ("faults" in checked) throw new InputError(`${root} is no package`, { details: checked.faults });
+  if ("faults" in checked) throw new InputError(`${root} is not a valid package`, { details: checked.faults });
   if (!existsSync(folder)) return { checked, examples: undefined };
-  // Where the examples are the package's own folder, or hold it, there is nothing to tell them apart.
+  // Examples in such a folder could not be distinguished from the package's objects.
   if (root === folder || `${root}${sep}`.startsWith(`${folder}${sep}`))
-    throw new InputError(`the examples' folder ${relative(process.cwd(), folder) || "."} holds the package itself`);
+    throw new InputError(`the examples' folder ${relative(process.cwd(), folder) || "."} contains the package itself`);
   return { checked, examples: await documentsIn(packageFiles(folder)) };
 }
 
 async function documentsIn(files: readonly string[]): Promise<ParsedDocument[]> {
   const documents: ParsedDocument[] = [];
   for (const file of files) documents.push(...(await documentsOf(file)));
-  // An empty document stands between two separators, or after the last.
+  // Two separators in a row make an empty document, and so does one at the end.
   return documents.filter(({ value }) => value !== null);
 }
 
@@ -112,7 +113,7 @@ function stream(values: readonly JsonValue[]): string {
   return values.map((value) => `---\n${printYaml(value)}`).join("");
 }
 
-/** A runtime image may be a package itself, as those of `xfn build` are: only one layer of an image may be the package's. */
+/** Removes package labels: images of `xfn build` are packages themselves, and only one layer may be annotated as the base. */
 function withoutPackage(image: Image): Image {
   const labels = Object.entries(image.config.config?.Labels ?? {}).filter(([key]) => !key.startsWith(`${XPKG_KEY}:`));
   return {

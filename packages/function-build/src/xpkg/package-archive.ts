@@ -9,7 +9,7 @@ import {
 } from "@xfn/oci-rootfs";
 import { layerLabel, XPKG_KEY } from "./xpkg-format.ts";
 
-/** What is wrong with a file itself; a full disk is another matter. */
+/** Errors that the file itself causes, unlike a full disk. */
 const WRONG_FILE: ReadonlySet<string> = new Set([
   "DigestMismatch",
   "InvalidConfig",
@@ -20,9 +20,9 @@ const WRONG_FILE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads packages' files into a layout, their layers annotated as the labels in them say.
+ * Reads the files of packages into a layout, and annotates their layers from the labels.
  *
- * @throws InputError for a file that is not there, or is no image
+ * @throws InputError for a file that is missing or not an image
  */
 export async function readPackageArchive(
   options: Omit<ReadArchiveOptions, "layerAnnotations">,
@@ -43,7 +43,7 @@ export async function readPackageArchive(
   }
 }
 
-/** What an archive's image is for; undefined for a package without a runtime. */
+/** The platform of an archive's image; undefined for a package without a runtime. */
 export function archivePlatform(config: ImageConfig | undefined): Platform | undefined {
   const { os, architecture, variant } = config ?? {};
   if (!os || !architecture) return undefined;

@@ -22,13 +22,13 @@ function write(...paths: string[]): void {
 const found = (options?: PackageFilesOptions): string[] =>
   packageFiles(dir, options).map((path) => relative(dir, path));
 
-test("YAML files at any depth, in the order of their paths, and nothing else", () => {
+test("lists only YAML files, at any depth, sorted by path", () => {
   write("b.yaml", "a/z.yml", "a/b/c.yaml", "README.md", "x.json", ".git/config.yaml", "node_modules/x/y.yaml");
   writeFileSync(join(dir, "empty.yaml"), "");
   expect(found()).toEqual(["a/b/c.yaml", "a/z.yml", "b.yaml"]);
 });
 
-test("not the examples, by their whole path", () => {
+test("skips the folder of examples", () => {
   write("examples/a.yaml", "apis/examples/b.yaml", "examples.yaml");
   expect(found({ without: join(dir, "examples") })).toEqual(["apis/examples/b.yaml", "examples.yaml"]);
 });
@@ -51,7 +51,7 @@ test("an invalid pattern is refused", () => {
   expect(() => found({ ignore: ["[z-a]"] })).toThrow(expect.objectContaining({ code: "Input" }));
 });
 
-test("a link within the folder is followed, one out of it would publish what it shows", () => {
+test("follows a link inside the folder, and refuses a link out of it", () => {
   write("real.yaml");
   symlinkSync("real.yaml", join(dir, "link.yaml"));
   expect(found()).toEqual(["link.yaml", "real.yaml"]);
@@ -59,7 +59,7 @@ test("a link within the folder is followed, one out of it would publish what it 
   expect(found).toThrow(expect.objectContaining({ code: "Input", message: expect.stringMatching(/link out of/) }));
 });
 
-test("a link to nothing, or to itself, is an error that names it", () => {
+test("reports a dangling link, and a link to itself, by name", () => {
   symlinkSync("absent.yaml", join(dir, "link.yaml"));
   expect(found).toThrow(/link\.yaml/);
   rmSync(join(dir, "link.yaml"));
@@ -67,7 +67,7 @@ test("a link to nothing, or to itself, is an error that names it", () => {
   expect(found).toThrow(/loop\.yaml/);
 });
 
-test("linked folders are not walked, so that none leads in a circle", () => {
+test("does not follow links to folders, which could form a cycle", () => {
   write("a/b.yaml");
   symlinkSync("..", join(dir, "a/up"));
   expect(found()).toEqual(["a/b.yaml"]);

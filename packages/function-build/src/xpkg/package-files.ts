@@ -2,17 +2,17 @@ import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { InputError, unreadable } from "@xfn/input";
 
-// History, and packages with YAML files of their own.
+// History, and npm packages, which may contain YAML files.
 const IGNORED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules"]);
-// Providers have a thousand CRDs; a folder with more YAML files than this is the wrong one.
+// Providers have a thousand CRDs; a folder with more YAML files is the wrong one.
 const MAX_FILES = 20_000;
 const MAX_DEPTH = 64;
 
-/** What is taken from a package's folder. */
+/** Options of {@link packageFiles}. */
 export interface PackageFilesOptions {
-  /** Not to be looked into, absolute: examples are not part of what is installed. */
+  /** An absolute folder to skip: examples are not installed with the package. */
   readonly without?: string;
-  /** Patterns relative to the folder, as a shell's: `*` and `?` stop at a slash. They name files, not folders. */
+  /** Shell patterns of files, relative to the folder. `*` and `?` do not match a slash. */
   readonly ignore?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
   const ignored = (options.ignore ?? []).map(patternOf);
   const collect = (folder: string, depth: number): void => {
     if (depth > MAX_DEPTH)
-      throw new InputError(`${folder} lies deeper than ${MAX_DEPTH} folders: is ${root} the package's?`);
+      throw new InputError(`${folder} is nested deeper than ${MAX_DEPTH} folders: is ${root} the package's folder?`);
     for (const name of namesIn(folder)) {
       const path = join(folder, name);
       const stat = lstatSync(path);
@@ -37,15 +37,15 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
       }
       const inside = relative(root, path).split(sep).join("/");
       if (![".yaml", ".yml"].includes(extname(name)) || ignored.some((pattern) => pattern.test(inside))) continue;
-      // What a link shows would be published with the package: a folder that was fetched could link to any file of its user.
+      // The target would be published with the package: a downloaded folder could link to any file of its user.
       const target = stat.isSymbolicLink() ? realpathOf(path) : path;
       if (stat.isSymbolicLink() && !target.startsWith(`${real}${sep}`))
         throw new InputError(`${path} is a link out of the package's folder`);
       const { size } = statSync(target);
-      if (!statSync(target).isFile()) throw new InputError(`${path} is no regular file`);
+      if (!statSync(target).isFile()) throw new InputError(`${path} is not a regular file`);
       if (size > 0) files.push(path);
       if (files.length > MAX_FILES)
-        throw new InputError(`${root} holds more than ${MAX_FILES} YAML files; is it the package's folder?`);
+        throw new InputError(`${root} has more than ${MAX_FILES} YAML files; is it the package's folder?`);
     }
   };
   collect(resolve(root), 0);
@@ -68,7 +68,7 @@ function realpathOf(path: string): string {
   }
 }
 
-/** Go's `filepath.Match`, which the flag has elsewhere: `*`, `?`, `[a-z]` and a backslash. */
+/** Translates a pattern of Go's `filepath.Match`, which `crossplane xpkg build` uses: `*`, `?`, `[a-z]` and a backslash. */
 function patternOf(pattern: string): RegExp {
   const parts = pattern.replace(/^\.\//, "").match(/\\.|\[\^?(?:\\.|[^\]])+\]|[^]/g) ?? [];
   const source = parts.map((part) => {

@@ -56,7 +56,7 @@ describe("a package", () => {
     expect(check(meta(kind), other)).toEqual([expect.stringMatching(/^1\.yaml:1:1: .* cannot be in a /)]);
   });
 
-  test("has one metadata, and those that it has are told", () => {
+  test("has one metadata document; a second one is reported with its position", () => {
     expect(check(CRD)).toHaveLength(1);
     expect(check(meta(), meta("Provider"))).toHaveLength(3);
   });

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { isPackageName } from "../package/package-yaml.ts";
 
-/** The kinds of packages that Crossplane has. */
+/** Crossplane's kinds of packages. */
 export type PackageKind = "Configuration" | "Function" | "Provider";
 
 const META_GROUP = "meta.pkg.crossplane.io";
 
-/** Versions of each kind's metadata. A Function's v1alpha1 is that of the runner's proposal: Crossplane itself began with v1beta1. */
+/** Versions of each kind's metadata. Functions: v1alpha1 is of the design document "Composition Functions"; releases have v1beta1 and v1. */
 const META_VERSIONS: Readonly<Record<PackageKind, readonly string[]>> = {
   Configuration: ["v1", "v1alpha1"],
   Function: ["v1", "v1beta1", "v1alpha1"],
@@ -19,7 +19,7 @@ const CRDS = [
   "CustomResourceDefinition.apiextensions.k8s.io/v1beta1",
 ];
 
-/** What a package may hold besides its metadata (xpkg specification, "package.yaml Contents", and what Crossplane 2 added). */
+/** Allowed kinds besides the metadata (Crossplane xpkg specification, "package.yaml Contents", and additions of Crossplane 2). */
 const CONTENTS: Readonly<Record<PackageKind, readonly string[]>> = {
   Configuration: [
     "CompositeResourceDefinition.apiextensions.crossplane.io/v1",
@@ -30,7 +30,7 @@ const CONTENTS: Readonly<Record<PackageKind, readonly string[]>> = {
     "Operation.ops.crossplane.io/v1alpha1",
     "WatchOperation.ops.crossplane.io/v1alpha1",
   ],
-  // Only to deliver the schema of a function's input.
+  // For the schema of a function's input.
   Function: CRDS,
   Provider: [
     ...CRDS,
@@ -46,7 +46,7 @@ const COMPARISON = String.raw`(?:=|==|!=|>|<|>=|=>|<=|=<|~|~>|\^)?\s*${VERSION}`
 const CONSTRAINT = new RegExp(
   String.raw`^\s*(?:${VERSION}\s+-\s+${VERSION}|${COMPARISON}(?:\s*,\s*${COMPARISON}|\s+${COMPARISON})*)\s*$`,
 );
-// A constraint of more than this is none; the expression above is not asked about it.
+// Longer texts are refused before the expression above is evaluated.
 const MAX_CONSTRAINT = 256;
 
 /** The documents of a package, its metadata first. */
@@ -58,7 +58,7 @@ export interface CheckedPackage {
   readonly documents: readonly JsonObject[];
 }
 
-/** The package that documents make, or all that is wrong with them: `file:line:column: message`. */
+/** Checks the documents of a package. Faults are lines `file:line:column: message`. */
 export function checkPackage(documents: readonly ParsedDocument[]): CheckedPackage | { readonly faults: string[] } {
   const metas = documents.filter(({ value }) => groupOf(value) === META_GROUP);
   const [meta, second] = metas;
@@ -81,7 +81,7 @@ export function checkPackage(documents: readonly ParsedDocument[]): CheckedPacka
       at(
         meta,
         ["spec", "crossplane", "version"],
-        "spec.crossplane.version is no version constraint, such as >=v1.14.0",
+        "spec.crossplane.version must be a version constraint, such as >=v1.14.0",
       ),
     );
   const others = documents.filter((document) => document !== meta);

@@ -2,7 +2,7 @@ const MAX_NAME = 50;
 const HASH = 12;
 const MAX_LABEL = 63;
 
-/** `NAME-HASH.xpkg`: what a package's file is called, from its name and its image's digest. */
+/** The name of a package's file, from its name and its image's digest: `NAME-HASH.xpkg`. */
 export function packageFileName(name: string, digest: string): string {
   const hash = digest.slice(digest.indexOf(":") + 1);
   const label = `${name.slice(0, MAX_NAME)}-${hash.slice(0, HASH)}`

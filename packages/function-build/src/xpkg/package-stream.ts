@@ -11,26 +11,26 @@ import { BASE_LAYER, STREAM_FILE, XPKG_KEY } from "./xpkg-format.ts";
 /** Crossplane's own limit for a package that it reads is 200 MB. */
 const MAX_STREAM_BYTES = 200 * 1024 * 1024;
 
-/** Where a package is looked for. */
-export interface PackagePlace extends RegistryOptions {
+/** The location of a package. */
+export interface PackageLocation extends RegistryOptions {
   /** A name at a registry, of the store, or `oci:DIR[:TAG]`. */
   readonly from: string;
   readonly store: Store;
-  /** The image as a whole, where no layer of it is the package's own. */
+  /** Pulls the whole image; used if no layer is annotated as the base. */
   readonly image: () => Promise<Image>;
   readonly signal: AbortSignal;
 }
 
 /**
- * A package's objects as it holds them: `package.yaml` of the layer that is annotated as the base - then nothing else is
- * fetched - or, where none is, of the image as a whole. Of an index, as Crossplane does, that of linux/amd64.
+ * Reads the objects of a package: `package.yaml` of the layer that is annotated as the base, else of the whole image. If there is such
+ * a layer, only that is fetched. From an index, it takes linux/amd64, as Crossplane does.
  *
- * @throws ImageError NotFound where there is no such file, InvalidManifest for two base layers
+ * @throws ImageError NotFound without such a file, InvalidManifest for two base layers
  */
-export async function packageStream({ image, ...place }: PackagePlace): Promise<Uint8Array> {
+export async function packageStream({ image, ...location }: PackageLocation): Promise<Uint8Array> {
   const { readLayerFile } = await import("@xfn/oci-rootfs/registry");
   const ofLayer = await readLayerFile({
-    ...place,
+    ...location,
     isLayer: ({ annotations }) => annotations?.[XPKG_KEY] === BASE_LAYER,
     path: STREAM_FILE,
     maxBytes: MAX_STREAM_BYTES,
@@ -38,6 +38,6 @@ export async function packageStream({ image, ...place }: PackagePlace): Promise<
   });
   const stream = ofLayer ?? readImageFile((await image()).layers, STREAM_FILE, MAX_STREAM_BYTES);
   if (stream === undefined)
-    throw new ImageError("NotFound", `holds no ${STREAM_FILE}: it is no Crossplane package`, { image: place.from });
+    throw new ImageError("NotFound", `has no ${STREAM_FILE}: it is not a Crossplane package`, { image: location.from });
   return stream;
 }
