@@ -1,6 +1,6 @@
 /**
- * OCI images without a daemon: names, pulling, verified storage, safe unpacking, building, and the process that an
- * image describes. See README.md for examples.
+ * OCI images without a daemon: names, pulls, verified storage, safe unpacking, builds, and the process of an image. See
+ * README.md for examples.
  */
 
 export type { RegistryAuth } from "@xfn/runner-contract";

@@ -1,6 +1,6 @@
 /**
- * Registries: copying and pushing images, and the client by itself. Apart from `.`, so that who only runs images that are there
- * does not load an HTTP client. See README.md for examples.
+ * Registries: copying and pushing images, and the client itself. A separate entry, so that programs that only run
+ * stored images do not load an HTTP client. See README.md for examples.
  */
 
 export type { SourceManifest } from "./image/image-source.ts";

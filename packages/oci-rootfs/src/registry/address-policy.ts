@@ -2,14 +2,14 @@ import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { ImageError } from "../base/errors.ts";
 
-/** Which part of the network an address is in. */
-export type Side = "public" | "private" | "loopback" | "link-local";
+/** The part of the network that an address belongs to. */
+export type NetworkScope = "public" | "private" | "loopback" | "link-local";
 
-const LISTS: readonly (readonly [Side, BlockList])[] = [
-  // Cloud metadata services answer there, with credentials.
+const LISTS: readonly (readonly [NetworkScope, BlockList])[] = [
+  // The addresses of cloud metadata services, which return credentials.
   ["link-local", listOf(["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"])],
   ["loopback", listOf(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"])],
-  // With shared (RFC 6598), benchmark, multicast and reserved addresses: none of them is a public host.
+  // Includes shared (RFC 6598), benchmark, multicast and reserved addresses, none of which is a public host.
   [
     "private",
     listOf([
@@ -37,7 +37,7 @@ function listOf(networks: readonly string[]): BlockList {
   return list;
 }
 
-export function sideOf(address: string): Side {
+export function scopeOf(address: string): NetworkScope {
   const plain = embeddedIPv4(address) ?? address;
   const family = isIP(plain) === 6 ? "ipv6" : "ipv4";
   return LISTS.find(([, list]) => list.check(plain, family))?.[0] ?? "public";
@@ -46,7 +46,7 @@ export function sideOf(address: string): Side {
 /** IPv6 forms of an IPv4 address: mapped, compatible, NAT64 (RFC 6052) and 6to4 (RFC 3056). */
 function embeddedIPv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
-  // The URL parser writes every form of an IPv6 address in one way.
+  // The URL parser normalises all forms of an IPv6 address.
   const groups = expand(new URL(`http://[${address.split("%")[0]}]`).hostname.slice(1, -1));
   const dotted = (high: number, low: number): string => [high >> 8, high & 255, low >> 8, low & 255].join(".");
   const zero = (from: number, to: number): boolean => groups.slice(from, to).every((group) => group === 0);
@@ -67,24 +67,28 @@ function expand(address: string): number[] {
 }
 
 /**
- * Where redirects and token realms of one registry may lead: anywhere public, and to the part of the network that the
- * registry is in itself. Otherwise a registry on the internet could have us call services inside.
+ * Decides where redirects and token realms of one registry may lead: to public addresses, and to the part of the
+ * network that the registry is in. Otherwise a registry on the internet could make this process call internal
+ * services.
  */
 export class AddressPolicy {
-  readonly #registrySides = new Set<Side>();
+  readonly #registryScopes = new Set<NetworkScope>();
   readonly #named: ReadonlySet<string>;
 
-  /** @param named hosts (with port) that the caller has named as insecure registries, and so vouches for */
+  /** @param named hosts (with port) that the caller trusts, because it named them as insecure registries */
   constructor(named: Iterable<string>) {
     this.#named = new Set(named);
   }
 
-  /** To be told the address of each connection to the registry itself. Names are not enough: they may have many. */
+  /** Records the address of a connection to the registry itself. A host name may have several addresses. */
   noteRegistry(address: string | undefined): void {
-    if (address !== undefined) this.#registrySides.add(sideOf(address));
+    if (address !== undefined) this.#registryScopes.add(scopeOf(address));
   }
 
-  /** Name resolution for other hosts: checked here, at the last moment, so that a name cannot change its mind. */
+  /**
+   * Resolves names of other hosts. Checks the addresses that are connected to, so that a name cannot rebind in
+   * between.
+   */
   lookupForeign(host: string): LookupFunction {
     return (hostname, options, callback) => {
       dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
@@ -99,16 +103,16 @@ export class AddressPolicy {
     };
   }
 
-  /** For an address in the URL itself, which is not looked up. @throws ImageError UnsafeAddress */
+  /** Checks an IP address in the URL, which is not resolved. @throws ImageError UnsafeAddress */
   checkForeign(hostname: string, host: string): void {
     const address = literal(hostname);
     if (address !== undefined && !this.#allows(address, host)) throw refusal(host, address);
   }
 
   #allows(address: string, host: string): boolean {
-    const side = sideOf(address);
-    if (side === "public" || this.#registrySides.has(side)) return true;
-    return side !== "link-local" && this.#named.has(host);
+    const scope = scopeOf(address);
+    if (scope === "public" || this.#registryScopes.has(scope)) return true;
+    return scope !== "link-local" && this.#named.has(host);
   }
 }
 
@@ -120,7 +124,7 @@ function literal(hostname: string): string | undefined {
 function refusal(host: string, address: string): ImageError {
   return new ImageError(
     "UnsafeAddress",
-    `the registry sends us to ${host} (${address}), which is in another part of the network than itself; name it as an insecure registry if that is right`,
+    `the registry redirects to ${host} (${address}), which is in another part of the network than the registry; name it as an insecure registry if you trust it`,
   );
 }
 

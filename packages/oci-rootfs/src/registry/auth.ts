@@ -1,6 +1,6 @@
 import type { RegistryAuth } from "@xfn/runner-contract";
 
-/** One way of authenticating that a registry offers (RFC 9110, section 11.6.1). */
+/** A challenge of the `WWW-Authenticate` header (RFC 9110, section 11.6.1). */
 export interface Challenge {
   /** Lower case. */
   readonly scheme: string;
@@ -8,10 +8,10 @@ export interface Challenge {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Beyond this a header is not a challenge but an attack on the parser. */
+/** A longer header is an attack on the parser. */
 const MAX_HEADER = 8192;
 
-/** Reads a `WWW-Authenticate` header; what cannot be read is left out. */
+/** Parses a `WWW-Authenticate` header, without the parts that are invalid. */
 export function parseChallenges(header: string): Challenge[] {
   const challenges: { scheme: string; parameters: Record<string, string> }[] = [];
   let rest = header.slice(0, MAX_HEADER).trim();
@@ -35,7 +35,7 @@ export function parseChallenges(header: string): Challenge[] {
   return challenges;
 }
 
-/** Value of a Basic authorization header; undefined where there is no name and password. */
+/** The value of a Basic authorization header; undefined without name and password. */
 export function basicAuthorization(auth: RegistryAuth): string | undefined {
   if (auth.username !== undefined || auth.password !== undefined) {
     return `Basic ${Buffer.from(`${auth.username ?? ""}:${auth.password ?? ""}`).toString("base64")}`;
@@ -44,17 +44,17 @@ export function basicAuthorization(auth: RegistryAuth): string | undefined {
 }
 
 /**
- * Token servers under another name than their registry's, known to belong together. Any other foreign host gets no
- * credentials unless the caller names it: a registry could name anyone's host.
+ * Well-known token servers whose host differs from the registry's. Any other host gets credentials only if the caller
+ * trusts it, because a registry could name any host.
  */
 const TOKEN_HOSTS: Readonly<Record<string, string>> = {
   "registry-1.docker.io": "auth.docker.io",
   "registry.gitlab.com": "gitlab.com",
 };
 
-/** Whether a token server may be given the registry's credentials. */
+/** Whether the registry's credentials may be sent to a token server. */
 export function mayAuthenticateAt(realm: URL, registry: URL, trusted: readonly string[]): boolean {
-  // In the clear only where the caller has accepted that for the registry itself.
+  // Plain http requires that the caller accepts it for the registry itself.
   if (realm.protocol !== "https:" && registry.protocol === "https:") return false;
   return (
     realm.hostname === registry.hostname ||

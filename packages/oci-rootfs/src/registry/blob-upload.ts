@@ -4,29 +4,29 @@ import type { Descriptor } from "../image/manifest.ts";
 import { verifiedBytes } from "../image/verified-bytes.ts";
 import type { RegistrySession, SessionRequest } from "./session.ts";
 import { bare, type TransportResponse } from "./transport.ts";
-import { watchedUpload } from "./upload-watchdog.ts";
+import { uploadWatchdog } from "./upload-watchdog.ts";
 
 export interface BlobUpload {
   readonly descriptor: Pick<Descriptor, "digest" | "size">;
-  /** Opens the content; once more for each attempt. It is verified as it is sent. */
+  /** Opens the content, once for each attempt. It is verified while it is sent. */
   readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** A repository of the same registry that may have the blob: then nothing need be sent. */
+  /** A repository of the same registry that may have the blob, to mount it from there. */
   readonly mountFrom?: string | undefined;
-  /** Sends pieces of so many bytes, for registries behind a proxy that takes no more. Default: all at once. */
+  /** Sends chunks of this many bytes, for registries behind a proxy with a size limit. Default: one request. */
   readonly chunkBytes?: number | undefined;
-  /** Bytes sent so far; less than before when an attempt begins anew. */
+  /** Receives the number of bytes sent so far; it decreases when a new attempt begins. */
   readonly onBytes?: ((bytes: number) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What had to be done for a blob. */
+/** How the registry got a blob. */
 export type UploadOutcome = "present" | "mounted" | "sent";
 
-/** A piece is held in memory until the registry has it, so that it can be sent again. */
+/** A chunk stays in memory until the registry has it, so that it can be resent. */
 const MAX_CHUNK_BYTES = 256 * 1024 * 1024;
 
 /**
- * One attempt to bring a blob into a repository that lacks it (OCI distribution-spec 1.1, "Pushing Blobs").
+ * Attempts once to push a blob that the repository lacks (OCI distribution-spec 1.1, "Pushing Blobs").
  *
  * @throws ImageError RegistryRefused, RegistryUnavailable, Unauthorized, UnsafeAddress, DigestMismatch, SizeMismatch
  */
@@ -51,14 +51,14 @@ export function pushScope(session: RegistrySession): string {
   return `repository:${session.repository}:pull,push`;
 }
 
-/** A registry that has filed the content under another name has not understood, or not kept, what it was sent. */
+/** A registry that stored the content under another digest has corrupted it. */
 export function checkDigest(response: TransportResponse, digest: string): void {
   const claimed = response.headers["docker-content-digest"];
   if (typeof claimed !== "string" || claimed === digest || claimed.split(":")[0] !== digest.split(":")[0]) return;
-  throw new ImageError("RegistryRefused", `${response.url.host} has made ${claimed.slice(0, 150)} of it`, { digest });
+  throw new ImageError("RegistryRefused", `${response.url.host} stored it as ${claimed.slice(0, 150)}`, { digest });
 }
 
-/** The answer that says where the content goes; undefined where the registry took it from the other repository. */
+/** Starts an upload. @returns the response with its location; undefined if the registry mounted the blob */
 async function start(session: RegistrySession, upload: BlobUpload): Promise<TransportResponse | undefined> {
   const { descriptor, mountFrom, signal } = upload;
   const post = async (query: string, scopes: readonly string[]): Promise<TransportResponse> => {
@@ -72,7 +72,7 @@ async function start(session: RegistrySession, upload: BlobUpload): Promise<Tran
   const scope = pushScope(session);
   if (mountFrom !== undefined) {
     const query = new URLSearchParams({ mount: descriptor.digest, from: mountFrom });
-    // Whoever may not read the other repository, or whose registry knows no mounts, sends the blob instead.
+    // Without read access to the other repository, or without support for mounts, the blob is sent.
     const response = await post(`?${query.toString()}`, [scope, `repository:${mountFrom}:pull`]).catch(
       (error: unknown) => {
         if (error instanceof ImageError && (error.code === "Unauthorized" || error.code === "RegistryRefused"))
@@ -88,19 +88,21 @@ async function start(session: RegistrySession, upload: BlobUpload): Promise<Tran
 
 async function sendWhole(session: RegistrySession, location: URL, upload: BlobUpload): Promise<void> {
   const { descriptor, onBytes } = upload;
-  using watch = watchedUpload(session.transport.stallMs, upload.signal, descriptor.digest);
-  const content = await upload.open(watch.signal);
+  using watchdog = uploadWatchdog(session.transport.stallMs, upload.signal, descriptor.digest);
+  const content = await upload.open(watchdog.signal);
   let used = false;
   const body = (): AsyncIterable<Uint8Array> => {
-    // A token that ended just now: the content is half gone, so the whole attempt begins anew.
+    // The token has expired. The content is partly consumed, so only a new attempt helps.
     if (used)
-      throw new ImageError("RegistryUnavailable", "asked for credentials during an upload", { retryable: true });
+      throw new ImageError("RegistryUnavailable", "the registry requires new credentials during an upload", {
+        retryable: true,
+      });
     used = true;
-    return watch.body(counted(lastWithheld(verifiedBytes(content, descriptor)), onBytes));
+    return watchdog.body(counted(lastWithheld(verifiedBytes(content, descriptor)), onBytes));
   };
   const headers = { "content-type": "application/octet-stream", "content-length": String(descriptor.size) };
   const response = await session.request({
-    ...finishing(session, location, descriptor.digest, watch.signal),
+    ...finishing(session, location, descriptor.digest, watchdog.signal),
     headers,
     body,
   });
@@ -128,9 +130,9 @@ async function sendChunks(
         attempts.progress();
       } catch (error) {
         await attempts.pauseAfter(error, signal);
-        // How much has arrived is the registry's to say.
+        // Only the registry knows how much has arrived.
         const status = await uploadStatus(session, location, signal).catch((lost: unknown) => {
-          // Debian's registry forgets an upload whose last answer was lost: then the whole attempt begins anew.
+          // Some registries forget an upload whose last response was lost. Then the whole attempt begins anew.
           throw lost instanceof ImageError && (lost.code === "NotFound" || lost.code === "RegistryRefused")
             ? error
             : lost;
@@ -155,7 +157,7 @@ async function patch(
   at: number,
   { descriptor, signal }: BlobUpload,
 ): Promise<TransportResponse> {
-  using watch = watchedUpload(session.transport.stallMs, signal, descriptor.digest);
+  using watchdog = uploadWatchdog(session.transport.stallMs, signal, descriptor.digest);
   const headers = {
     "content-type": "application/octet-stream",
     "content-length": String(piece.length),
@@ -166,11 +168,11 @@ async function patch(
       method: "PATCH",
       path: location,
       headers,
-      body: () => watch.body(inPieces(piece)),
+      body: () => watchdog.body(inPieces(piece)),
       expect: [201, 202, 204],
       what: `blob ${descriptor.digest}`,
       scopes: [pushScope(session)],
-      signal: watch.signal,
+      signal: watchdog.signal,
     }),
   );
 }
@@ -191,7 +193,7 @@ async function uploadStatus(
   });
   await drained(response);
   const last = /^(?:bytes=)?0-(\d+)$/.exec(String(response.headers["range"] ?? ""))?.[1];
-  // `0-0` is what registries say of an upload that has nothing yet.
+  // Registries return `0-0` for an empty upload.
   const received = last === undefined || last === "0" ? 0 : Number(last) + 1;
   return { location: locationOf(session, response, location), received };
 }
@@ -203,21 +205,21 @@ function finishing(
   signal: AbortSignal,
 ): Omit<SessionRequest, "headers"> {
   const path = new URL(location);
-  // Appended as text: the rest is the registry's own, and is to come back as it was.
+  // Appended as text, because the registry must get back its query unchanged.
   path.search = `${path.search}${path.search === "" ? "?" : "&"}digest=${encodeURIComponent(digest)}`;
   return { method: "PUT", path, expect: [201, 204], what: `blob ${digest}`, scopes: [pushScope(session)], signal };
 }
 
-/** Where the registry wants the rest. Its own host only: content and credentials are for it and for nobody else. */
+/** The URL for the next request. It must be on the registry's host, because content and credentials are only for it. */
 function locationOf(session: RegistrySession, response: TransportResponse, otherwise?: URL): URL {
   const { registry } = session.transport;
   const header = response.headers["location"];
   const to = typeof header === "string" ? URL.parse(header, response.url.href) : (otherwise ?? null);
-  if (to === null) throw new ImageError("RegistryUnavailable", `${registry.host} does not say where to upload to`);
-  // A registry behind a proxy that ends TLS may write http: it is still this one, and is spoken to as before.
+  if (to === null) throw new ImageError("RegistryUnavailable", `${registry.host} returned no upload location`);
+  // A registry behind a TLS-terminating proxy may return http. The scheme stays that of the registry.
   if (to.host === registry.host && /^https?:$/.test(to.protocol))
     return new URL(`${to.pathname}${to.search}`, registry);
-  throw new ImageError("UnsafeAddress", `${registry.host} wants an upload sent to another host: ${bare(to)}`);
+  throw new ImageError("UnsafeAddress", `${registry.host} redirects an upload to another host: ${bare(to)}`);
 }
 
 async function drained(response: TransportResponse): Promise<TransportResponse> {
@@ -225,14 +227,17 @@ async function drained(response: TransportResponse): Promise<TransportResponse> 
   return response;
 }
 
-/** The end only when all is right: what is not never is complete at the registry, whether that looks or not. */
+/**
+ * Delays the last chunk until the source has verified the whole, so that a wrong blob is never complete at the
+ * registry.
+ */
 async function* lastWithheld(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  let held: Uint8Array | undefined;
+  let withheld: Uint8Array | undefined;
   for await (const chunk of source) {
-    if (held !== undefined) yield held;
-    held = chunk;
+    if (withheld !== undefined) yield withheld;
+    withheld = chunk;
   }
-  if (held !== undefined) yield held;
+  if (withheld !== undefined) yield withheld;
 }
 
 async function* counted(
@@ -247,25 +252,25 @@ async function* counted(
   }
 }
 
-/** Chunks of this size, the last one smaller. */
+/** Regroups the source into chunks of this size; the last one may be smaller. */
 async function* inChunks(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array, void> {
-  let held: Uint8Array[] = [];
+  let parts: Uint8Array[] = [];
   let length = 0;
   for await (let chunk of source) {
     while (length + chunk.length >= size) {
       const cut = size - length;
-      yield Buffer.concat([...held, chunk.subarray(0, cut)]);
+      yield Buffer.concat([...parts, chunk.subarray(0, cut)]);
       chunk = chunk.subarray(cut);
-      held = [];
+      parts = [];
       length = 0;
     }
-    if (chunk.length > 0) held.push(chunk);
+    if (chunk.length > 0) parts.push(chunk);
     length += chunk.length;
   }
-  if (length > 0) yield Buffer.concat(held);
+  if (length > 0) yield Buffer.concat(parts);
 }
 
-/** So that a watch sees how it is taken. */
+/** Small pieces let the watchdog measure the throughput. */
 const PIECE_BYTES = 64 * 1024;
 
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {

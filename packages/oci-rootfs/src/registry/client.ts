@@ -12,21 +12,24 @@ import { resumedBlob, skipping } from "./resumed-blob.ts";
 import { RegistrySession } from "./session.ts";
 import type { TransportResponse } from "./transport.ts";
 
-/** Asked for at once; registries give fewer if they want. */
+/** Registries may return fewer. */
 const TAGS_PER_PAGE = 1000;
-/** A list that goes on for longer is made up as it is read. */
+/** A registry that returns more pages generates them endlessly. */
 const MAX_PAGES = 1000;
-/** Longest answer of one page of tags or referrers. */
+/** For one page of tags or referrers. */
 const MAX_PAGE_BYTES = MAX_MANIFEST_BYTES;
 
-/** Something that refers to a manifest: a signature, an SBOM (OCI distribution-spec 1.1, "Listing Referrers"). */
+/**
+ * An artifact that refers to a manifest, such as a signature or SBOM (OCI distribution-spec 1.1, "Listing
+ * Referrers").
+ */
 export interface Referrer extends Descriptor {
   readonly artifactType?: string;
 }
 
-/** One repository of a registry (OCI distribution-spec 1.1), its mirrors before it. To be closed after use. */
+/** A client of one repository (OCI distribution-spec 1.1) that asks its mirrors first. Callers must close it. */
 export class RegistryClient implements ImageSource {
-  /** The registry itself. */
+  /** For the registry itself, not a mirror. */
   readonly session: RegistrySession;
   readonly options: RegistryOptions;
   #mirrors: readonly RegistrySession[];
@@ -37,7 +40,7 @@ export class RegistryClient implements ImageSource {
     this.session = new RegistrySession(registry, repository, options.auth, options);
     this.#mirrors = (options.mirrors?.[registry] ?? []).map((text) => {
       const mirror = parseMirror(text);
-      // `auth` is the registry's: a mirror gets what `credentials` has for it.
+      // `auth` is for the registry only. A mirror gets its own credentials from `credentials`.
       return new RegistrySession(mirror.host, mirroredRepository(mirror, repository), undefined, options);
     });
   }
@@ -54,7 +57,7 @@ export class RegistryClient implements ImageSource {
       const digest = digestOf(bytes);
       const claimed =
         "digest" in selector ? selector.digest : String(response.headers["docker-content-digest"] ?? digest);
-      // What the registry itself claims may be of an algorithm that we do not know; what the caller wants is not.
+      // The registry may use an unknown digest algorithm in its header. The caller may not.
       if (("digest" in selector || isDigest(claimed)) && !isOfDigest(bytes, claimed)) {
         throw new ImageError("DigestMismatch", `the manifest's digest is ${digest}`, { digest: claimed });
       }
@@ -63,7 +66,7 @@ export class RegistryClient implements ImageSource {
     });
   }
 
-  /** The content; when the connection breaks, the rest is fetched from there. Not verified. */
+  /** Returns unverified content. After a broken connection it fetches the rest. */
   async blob(
     descriptor: Pick<Descriptor, "digest"> & { readonly size?: number },
     signal: AbortSignal,
@@ -77,10 +80,7 @@ export class RegistryClient implements ImageSource {
         const start = startOf(response);
         if (start > offset) {
           response.body.destroy();
-          throw new ImageError(
-            "RegistryUnavailable",
-            `${transport.registry.host} sends another part than was asked for`,
-          );
+          throw new ImageError("RegistryUnavailable", `${transport.registry.host} sends another range than requested`);
         }
         const content = transport.stream(response, signal);
         return offset > start ? skipping(content, offset - start) : content;
@@ -89,21 +89,21 @@ export class RegistryClient implements ImageSource {
     return size === undefined ? first : resumedBlob(first, openAt, size, this.options.retry, signal);
   }
 
-  /** The repository's tags, in the registry's order. */
+  /** Returns the repository's tags, in the registry's order. */
   async tags(options: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
     const tags: string[] = [];
     await this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", options.signal, (page) => {
       const list = page["tags"] ?? [];
       if (!Array.isArray(list) || !list.every((tag) => typeof tag === "string"))
-        throw new ImageError("InvalidManifest", `${this.session.host} answers with no list of tags`);
+        throw new ImageError("InvalidManifest", `${this.session.host} returned no list of tags`);
       tags.push(...list);
     });
     return tags;
   }
 
   /**
-   * What refers to a manifest: by the referrers API, or, at registries that lack it, by the tag that clients keep instead
-   * (distribution-spec, "Referrers Tag Schema").
+   * Returns the referrers of a manifest, by the referrers API. For a registry without it, by the tag that clients
+   * maintain (OCI distribution-spec 1.1, "Referrers Tag Schema").
    */
   async referrers(
     digest: string,
@@ -124,7 +124,7 @@ export class RegistryClient implements ImageSource {
       if (bytes === undefined) return [];
       collect(parseObject(bytes.bytes, "list of referrers"));
     }
-    // Registries may leave the filter to us.
+    // Registries may ignore the filter.
     return artifactType === undefined ? found : found.filter((entry) => entry.artifactType === artifactType);
   }
 
@@ -152,22 +152,22 @@ export class RegistryClient implements ImageSource {
     });
   }
 
-  /** Asks the mirrors, then the registry, whose answer counts. */
-  async #fromAny<T>(signal: AbortSignal | undefined, work: (asking: Asking) => Promise<T>): Promise<T> {
+  /** Tries the mirrors, then the registry. Throws the registry's error. */
+  async #fromAny<T>(signal: AbortSignal | undefined, work: (endpoint: Endpoint) => Promise<T>): Promise<T> {
     const failed: string[] = [];
     for (const mirror of this.#mirrors) {
       try {
-        return await work(asking(mirror));
+        return await work(endpointOf(mirror));
       } catch (error) {
         throwIfAborted(signal);
         const { code, rawMessage } = ImageError.from(error);
         failed.push(`mirror ${mirror.host}: ${rawMessage}`);
-        // One that is down would be waited for with each layer again.
+        // Each layer would wait again for a mirror that is down.
         if (code === "RegistryUnavailable") this.#drop(mirror);
       }
     }
     try {
-      return await retrying(this.options.retry, signal, () => work(asking(this.session)));
+      return await retrying(this.options.retry, signal, () => work(endpointOf(this.session)));
     } catch (error) {
       if (!(error instanceof ImageError) || failed.length === 0) throw error;
       throw new ImageError(error.code, `${error.rawMessage}; ${failed.join("; ")}`, { ...error, cause: error });
@@ -180,7 +180,8 @@ export class RegistryClient implements ImageSource {
   }
 }
 
-interface Asking {
+/** The registry or a mirror. */
+interface Endpoint {
   readonly transport: RegistrySession["transport"];
   get(
     path: string | URL,
@@ -191,7 +192,7 @@ interface Asking {
   ): Promise<TransportResponse>;
 }
 
-function asking(session: RegistrySession): Asking {
+function endpointOf(session: RegistrySession): Endpoint {
   return {
     transport: session.transport,
     get: (path, headers, signal, what, expect = [200]) =>
@@ -199,24 +200,24 @@ function asking(session: RegistrySession): Asking {
   };
 }
 
-/** Where the content of an answer begins (RFC 9110, section 14.4). */
+/** The offset of the response's content (RFC 9110, section 14.4). */
 function startOf(response: TransportResponse): number {
   if (response.status !== 206) return 0;
   const start = /^bytes (\d+)-/.exec(String(response.headers["content-range"]))?.[1];
-  // Without it nobody knows which bytes these are.
+  // Without the header, the offset is unknown.
   return start === undefined ? Number.POSITIVE_INFINITY : Number(start);
 }
 
 function nextPage(response: TransportResponse, registry: URL): URL | undefined {
   const link = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
   const next = link === undefined ? null : URL.parse(link, response.url.href);
-  // A list goes on at the registry itself; anything else would be a redirect that nobody checks.
+  // A link to another host would be a redirect that bypasses the address policy.
   return next === null || next.origin !== registry.origin ? undefined : next;
 }
 
 function parseReferrers(page: Readonly<Record<string, unknown>>): Referrer[] {
   const list = page["manifests"];
-  if (!Array.isArray(list)) throw new ImageError("InvalidManifest", "a list of referrers has no manifests");
+  if (!Array.isArray(list)) throw new ImageError("InvalidManifest", "the list of referrers has no manifests");
   return list.map((entry, i) => {
     const descriptor = parseDescriptor(entry, `referrer ${i}`);
     const { artifactType } = entry as { artifactType?: unknown };

@@ -5,25 +5,25 @@ import { parseJsonObject } from "../base/json.ts";
 import { abortError } from "../base/single-flight.ts";
 
 export interface HelperOptions {
-  /** What helpers are started with, and where `DOCKER_CONFIG`, `HOME` and `PATH` are read. Default: this process's. */
+  /** The helpers' environment, and the source of `DOCKER_CONFIG`, `HOME` and `PATH`. Default: that of this process. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** A helper that takes longer is killed. Default 30,000 ms: some ask a cloud for a token. */
+  /** A helper is killed after this time. Default 30,000 ms: some request a token from a cloud. */
   readonly helperTimeoutMs?: number | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** An answer is a name and a secret; tokens of clouds have some KiB. */
+/** A response is a name and a secret; cloud tokens have a few KiB. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** It becomes the name of a program: never a path. */
+/** The name becomes part of a program's name, and must not be a path. */
 const HELPER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** What helpers say who have nothing (docker-credential-helpers, `credentials/error.go`). */
+/** The message of a helper without credentials for the server (docker-credential-helpers, `credentials/error.go`). */
 const NOT_FOUND = /credentials not found/i;
-/** The name that means that the secret is an OAuth2 refresh token. */
+/** With this user name, the secret is an OAuth2 refresh token. */
 const TOKEN_USER = "<token>";
 
 /**
- * Asks `docker-credential-NAME get` for the credentials of one server (the protocol of docker-credential-helpers: the server on
- * stdin, JSON on stdout). Undefined where it has none.
+ * Runs `docker-credential-NAME get` for one server. The protocol of docker-credential-helpers has the server on stdin
+ * and JSON on stdout. Returns undefined if the helper has no credentials.
  *
  * @throws ImageError InvalidCredentials, Aborted
  */
@@ -32,25 +32,25 @@ export async function credentialHelper(
   server: string,
   options: HelperOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<RegistryAuth | undefined> {
-  if (!HELPER_NAME.test(name)) throw failed(JSON.stringify(name.slice(0, 80)), "this cannot be the name of a helper");
+  if (!HELPER_NAME.test(name)) throw failed(JSON.stringify(name.slice(0, 80)), "invalid name of a helper");
   const program = `docker-credential-${name}`;
   const { code, stdout } = await run(program, server, options);
   const text = stdout.toString("utf8").trim();
   if (code !== 0) {
     if (NOT_FOUND.test(text)) return undefined;
-    // By the protocol an error's words are on stdout.
-    const words =
+    // The protocol has error messages on stdout.
+    const message =
       text
         .split("\n", 1)[0]
         ?.replace(/[^\x20-\x7e]/g, "?")
         .slice(0, 200) ?? "";
-    throw failed(program, `it ended with ${code}${words === "" ? "" : `: ${words}`}`);
+    throw failed(program, `it exited with ${code}${message === "" ? "" : `: ${message}`}`);
   }
   const answer = parseJsonObject(text);
-  if (answer === undefined) throw failed(program, "its answer is not a JSON object");
+  if (answer === undefined) throw failed(program, "its response is not a JSON object");
   const { Username: username, Secret: secret } = answer;
   if (typeof username !== "string" || typeof secret !== "string")
-    throw failed(program, "its answer has no Username and Secret");
+    throw failed(program, "its response has no Username and Secret");
   if (username === "" && secret === "") return undefined;
   return username === TOKEN_USER ? { identityToken: secret } : { username, password: secret };
 }
@@ -69,7 +69,7 @@ function run(
       reject(abortError(signal));
       return;
     }
-    // A group of its own, so that what a helper has started (often it is a script) ends with it.
+    // A separate process group, because many helpers are scripts whose children must be killed too.
     const child = spawn(program, ["get"], { env, stdio: ["pipe", "pipe", "ignore"], detached: true });
     const chunks: Buffer[] = [];
     let length = 0;
@@ -77,7 +77,7 @@ function run(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It has ended by itself.
+        // It has already exited.
       }
     };
     const settle = (outcome: () => void): void => {
@@ -92,21 +92,21 @@ function run(
         reject(error);
       });
     const abort = (): void => stop(abortError(signal));
-    const timer = setTimeout(() => stop(failed(program, `no answer after ${helperTimeoutMs} ms`)), helperTimeoutMs);
+    const timer = setTimeout(() => stop(failed(program, `no response after ${helperTimeoutMs} ms`)), helperTimeoutMs);
     signal?.addEventListener("abort", abort, { once: true });
     child.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "ENOENT" ? "there is no such program on the PATH" : error.message;
+      const why = error.code === "ENOENT" ? "the program is not on the PATH" : error.message;
       settle(() => reject(failed(program, why)));
     });
     child.stdout.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (length > MAX_ANSWER_BYTES) stop(failed(program, `an answer of more than ${MAX_ANSWER_BYTES} bytes`));
+      if (length > MAX_ANSWER_BYTES) stop(failed(program, `a response of more than ${MAX_ANSWER_BYTES} bytes`));
       else chunks.push(chunk);
     });
     child.once("close", (code, signalName) =>
-      settle(() => resolve({ code: code ?? signalName ?? "nothing", stdout: Buffer.concat(chunks) })),
+      settle(() => resolve({ code: code ?? signalName ?? "no exit code", stdout: Buffer.concat(chunks) })),
     );
-    // A helper that does not read is none of our concern: its answer counts.
+    // A helper may respond without reading its stdin.
     child.stdin.on("error", () => {});
     child.stdin.end(`${server}\n`);
   });
@@ -115,6 +115,6 @@ function run(
 function failed(program: string, why: string): ImageError {
   return new ImageError(
     "InvalidCredentials",
-    `credential helper ${program}: ${why}; see credsStore and credHelpers in docker's config.json`,
+    `credential helper ${program}: ${why}; check credsStore and credHelpers in docker's config.json`,
   );
 }

@@ -1,8 +1,8 @@
 import type { RegistryAuth } from "@xfn/runner-contract";
 
-/** Whose credentials are wanted. */
+/** The repository that credentials are for. */
 export interface CredentialRequest {
-  /** Host, and port where it has one, as image names spell it: `docker.io`, `registry.example:5000`. */
+  /** Host and optional port, as image names spell it: `docker.io`, `registry.example:5000`. */
   readonly registry: string;
   /** `library/busybox` */
   readonly repository: string;
@@ -10,14 +10,14 @@ export interface CredentialRequest {
 }
 
 /**
- * Where credentials come from. Asked when a registry wants some, once for each registry that is talked to (mirrors too), and
- * what it gives is sent to that registry and its token server only. Undefined: there are none, go on without.
+ * A source of credentials. It is called once for each registry or mirror that requires authentication. The result is
+ * sent only to that registry and its token server. Undefined means anonymous access.
  *
- * @throws ImageError InvalidCredentials; the registry is then asked without any, and what was wrong is told if it refuses
+ * @throws ImageError InvalidCredentials; access is then anonymous, and the message is part of the error if that fails
  */
 export type Credentials = (request: CredentialRequest) => Promise<RegistryAuth | undefined>;
 
-/** Asks one source after the other. */
+/** Combines sources: the first one that has credentials wins. */
 export function firstCredentials(...sources: readonly Credentials[]): Credentials {
   return async (request) => {
     for (const source of sources) {

@@ -183,7 +183,7 @@ describe("credential helpers", () => {
     ["answers no JSON", "echo s3cret", "not a JSON object"],
     ["answers something else", 'echo \'{"Secret":"s3cret"}\'', "no Username"],
     ["never stops writing", "exec cat /dev/zero", "more than"],
-    ["hangs", "sleep 3600 & wait", "no answer after"],
+    ["hangs", "sleep 3600 & wait", "no response after"],
   ])("a helper that %s is an error that repeats no secret", async (_, script, words) => {
     const { env } = helper("bad", script);
     const folder = join(box.dir, "docker");

@@ -8,18 +8,18 @@ import { credentialHelper, type HelperOptions } from "./credential-helper.ts";
 import type { Credentials } from "./credentials.ts";
 import { authsOf, type DockerAuths, entriesOf, matchRegistry, parsePullSecret } from "./docker-auths.ts";
 
-/** The largest seen hold some dozen registries. */
+/** Configs with dozens of registries are much smaller. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
-/** Where Docker has always kept the credentials of Docker Hub. */
+/** Docker's key for the credentials of Docker Hub. */
 export const DOCKER_HUB_KEY = "https://index.docker.io/v1/";
 
-/** What of a docker config file concerns credentials. */
+/** The fields of a docker config file for credentials. */
 export interface DockerConfig {
-  /** By registry, as the file spells it. */
+  /** By registry, as spelled in the file. */
   readonly auths: DockerAuths;
   /** Helper programs (`docker-credential-NAME`) by registry. */
   readonly credHelpers: ReadonlyMap<string, string>;
-  /** The helper for all others. */
+  /** The helper for all other registries. */
   readonly credsStore: string | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface DockerCredentialsOptions extends HelperOptions {
 }
 
 /**
- * Credentials as `docker login` keeps them: `credHelpers`, `credsStore` and `auths` of the docker config file, which is read
- * each time it is asked; a file that does not exist holds none.
+ * Credentials of `docker login`: `credHelpers`, `credsStore` and `auths` of the docker config file. Reads the file
+ * for each request. A missing file has no credentials.
  */
 export function dockerCredentials(options: DockerCredentialsOptions = {}): Credentials {
   return async (request) => {
@@ -50,10 +50,10 @@ export function dockerCredentials(options: DockerCredentialsOptions = {}): Crede
 }
 
 /**
- * Credentials of Kubernetes pull secrets: the content of `.dockerconfigjson`, one or several, the first that has the registry
- * counts. Only `auths` is read: a secret is somebody's input, and starts no program.
+ * Credentials of Kubernetes pull secrets, given as contents of `.dockerconfigjson`. The first secret that has the
+ * registry wins. Only `auths` is read, because a secret is untrusted input and must not start a program.
  *
- * @throws ImageError InvalidCredentials, when it is made
+ * @throws ImageError InvalidCredentials, immediately
  */
 export function pullSecretCredentials(...dockerConfigJson: readonly (string | Uint8Array)[]): Credentials {
   const secrets = dockerConfigJson.map((content) => {
@@ -72,7 +72,7 @@ export function pullSecretCredentials(...dockerConfigJson: readonly (string | Ui
   };
 }
 
-/** @throws ImageError InvalidCredentials; the message repeats nothing of the content */
+/** @throws ImageError InvalidCredentials, whose message contains nothing of the file */
 export function parseDockerConfig(text: string, file: string): DockerConfig {
   const config = parseJsonObject(text);
   if (config === undefined) throw invalid(file, "not a JSON object");
@@ -95,7 +95,7 @@ function defaultFile(env: NodeJS.ProcessEnv): string | undefined {
   try {
     return join(homedir(), ".docker", "config.json");
   } catch {
-    // A user without home and passwd entry has no file either.
+    // A user without a home directory has no file either.
     return undefined;
   }
 }
@@ -103,7 +103,7 @@ function defaultFile(env: NodeJS.ProcessEnv): string | undefined {
 function readConfig(file: string): string | undefined {
   try {
     const stats = statSync(file);
-    // A FIFO would be waited for; standard input and the like are no config.
+    // Reading a FIFO would block.
     if (!stats.isFile()) throw invalid(file, "not a regular file");
     if (stats.size > MAX_CONFIG_BYTES) throw invalid(file, `more than ${MAX_CONFIG_BYTES} bytes`);
     return readFileSync(file, "utf8");
@@ -116,5 +116,5 @@ function readConfig(file: string): string | undefined {
 }
 
 function invalid(file: string, why: string): ImageError {
-  return new ImageError("InvalidCredentials", `cannot use the credentials in ${file}: ${why}`);
+  return new ImageError("InvalidCredentials", `cannot read the credentials in ${file}: ${why}`);
 }

@@ -3,26 +3,26 @@ import { ImageError } from "../base/errors.ts";
 import { SingleFlight } from "../base/single-flight.ts";
 import { basicAuthorization, type Challenge, mayAuthenticateAt, parseChallenges } from "./auth.ts";
 import type { Credentials } from "./credentials.ts";
-import { parseJson, registryFailure } from "./response-error.ts";
+import { parseJson, responseError } from "./response-error.ts";
 import { type RegistryTransport, type TransportResponse, withoutCredentials } from "./transport.ts";
 
-/** Token answers are some KiB. */
+/** Token responses have a few KiB. */
 const MAX_TOKEN_BYTES = 1024 * 1024;
-/** What a token without a stated life is good for (distribution, "Token Authentication Specification"). */
+/** The lifetime of a token without `expires_in` (distribution, "Token Authentication Specification"). */
 const DEFAULT_TOKEN_SECONDS = 60;
-/** A token is renewed so much before its end, as a request takes its time to get there. */
+/** A token is renewed this long before it expires, to cover the duration of a request. */
 const TOKEN_MARGIN_MS = 5000;
 
 interface Login {
   /** The header. */
   readonly authorization: string;
-  /** Of `performance.now()`; the registry's clock is not asked. */
+  /** Time of `performance.now()`, independent of the registry's clock. */
   readonly renewAt: number;
   readonly challenge: Challenge | undefined;
 }
 
 export interface LoginOptions {
-  /** As image names spell it. */
+  /** The host, as image names spell it. */
   readonly registry: string;
   readonly repository: string;
   readonly auth: RegistryAuth | undefined;
@@ -31,8 +31,8 @@ export interface LoginOptions {
 }
 
 /**
- * What one registry is sent as authorization, by scope. Credentials are looked up when the registry first asks for some:
- * public images cost no helper program.
+ * The authorization for one registry, by scope. Credentials are looked up when the registry first requires some, so
+ * that public images start no credential helper.
  */
 export class RegistryLogin {
   readonly #transport: RegistryTransport;
@@ -49,7 +49,7 @@ export class RegistryLogin {
     this.#options = options;
   }
 
-  /** The header for these scopes, if there is one; a token that is about to end is renewed. */
+  /** The header for these scopes, if known. Renews a token that is about to expire. */
   async authorization(scopes: readonly string[], signal: AbortSignal): Promise<string | undefined> {
     const key = scopes.join(" ");
     const login = this.#logins.get(key);
@@ -60,7 +60,7 @@ export class RegistryLogin {
     return this.#logins.get(key)?.authorization;
   }
 
-  /** Answers a challenge (distribution's token authentication, or Basic), unless somebody has since. */
+  /** Answers a challenge (token authentication or Basic), unless a concurrent request has done so. */
   async answer(
     response: TransportResponse,
     used: string | undefined,
@@ -74,22 +74,22 @@ export class RegistryLogin {
     await this.#logIn(challenges, scopes, signal);
   }
 
-  /** What a refusal may be due to, for the message; never the credentials themselves. */
+  /** Explains a rejection, without the credentials themselves. */
   refusal(): string {
     const hint =
       this.#known === undefined || !hasCredentials(this.#known)
-        ? "; it may not exist, or needs credentials"
-        : "; the credentials are not accepted for it";
+        ? "; it may not exist, or requires credentials"
+        : "; the registry does not accept the credentials for it";
     const withheld =
       this.#withheldFrom === undefined
         ? ""
-        : ` (credentials were not sent to ${this.#withheldFrom}, which is another host than the registry)`;
+        : ` (credentials were not sent to ${this.#withheldFrom}, because it is not the registry's host)`;
     const failed = this.#credentialsError === undefined ? "" : ` (${this.#credentialsError.message})`;
     return `${hint}${withheld}${failed}`;
   }
 
   #logIn(challenges: readonly Challenge[], scopes: readonly string[], signal: AbortSignal): Promise<void> {
-    // Layers are fetched side by side: they are all refused at once, and need one token.
+    // Concurrent requests for layers are all rejected, and share one token.
     const key = scopes.join(" ");
     return this.#flights.run(key, signal, async (shared) => {
       const auth = await this.#credentials(shared);
@@ -122,7 +122,7 @@ export class RegistryLogin {
         return (await credentials?.({ registry, repository, signal })) ?? {};
       } catch (error) {
         if (signal.aborted) throw error;
-        // Much is public: a broken helper is told of when the registry refuses us without.
+        // Many images are public. The error of a broken helper is reported only if anonymous access fails.
         this.#credentialsError = ImageError.from(error);
         return {};
       }
@@ -146,13 +146,13 @@ export class RegistryLogin {
     const { realm: where = "", service } = challenge.parameters;
     const parsed = URL.parse(where);
     if (parsed === null || (parsed.protocol !== "https:" && parsed.protocol !== "http:")) {
-      throw new ImageError("Unauthorized", `${registry.host} names no token server`);
+      throw new ImageError("Unauthorized", `${registry.host} has a challenge without a valid token server`);
     }
     if (parsed.protocol === "http:" && registry.protocol === "https:") {
-      throw new ImageError("UnsafeAddress", `${registry.host} names a token server without https (${parsed.host})`);
+      throw new ImageError("UnsafeAddress", `${registry.host} has a token server without https (${parsed.host})`);
     }
     const realm = withoutCredentials(parsed);
-    // The scopes are our own words, not the registry's: a token is for what we are about to do and for nothing else.
+    // Requests the scopes of this operation, not those of the challenge, so that the token permits nothing else.
     const trusted = mayAuthenticateAt(realm, registry, this.#options.trustedRealms);
     const basic = basicAuthorization(auth);
     const { identityToken } = auth;
@@ -176,14 +176,14 @@ export class RegistryLogin {
       const headers: Record<string, string> = trusted && basic !== undefined ? { authorization: basic } : {};
       response = await this.#transport.send(realm, { method: "GET", headers, signal: timed });
     }
-    // A redirect is not followed: it could lead credentials anywhere.
-    if (response.status !== 200) throw await registryFailure(this.#transport, response, "token", this.refusal(), false);
-    const answer = parseJson(await this.#transport.read(response, MAX_TOKEN_BYTES, timed, "token answer"));
-    const token = [answer["token"], answer["access_token"]].find((value) => typeof value === "string" && value !== "");
-    if (typeof token !== "string") throw new ImageError("Unauthorized", `${realm.host} gave no token`);
-    const stated = answer["expires_in"];
-    const seconds = typeof stated === "number" && stated > 0 ? stated : DEFAULT_TOKEN_SECONDS;
-    // A token of a few seconds is still used once.
+    // Redirects are not followed, because they could leak credentials to any host.
+    if (response.status !== 200) throw await responseError(this.#transport, response, "token", this.refusal(), false);
+    const fields = parseJson(await this.#transport.read(response, MAX_TOKEN_BYTES, timed, "token response"));
+    const token = [fields["token"], fields["access_token"]].find((value) => typeof value === "string" && value !== "");
+    if (typeof token !== "string") throw new ImageError("Unauthorized", `${realm.host} returned no token`);
+    const expiresIn = fields["expires_in"];
+    const seconds = typeof expiresIn === "number" && expiresIn > 0 ? expiresIn : DEFAULT_TOKEN_SECONDS;
+    // A token that expires within the margin is still used once.
     const lifeMs = Math.max(seconds * 1000 - TOKEN_MARGIN_MS, (seconds * 1000) / 2);
     return { authorization: bearer(token), renewAt: performance.now() + lifeMs, challenge };
   }
@@ -196,8 +196,8 @@ function hasCredentials(auth: RegistryAuth): boolean {
 }
 
 function bearer(token: string): string {
-  // A token with a line break in it would be a header of its own.
+  // A line break in the token would inject a header.
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new ImageError("Unauthorized", "the token is not one line of printable characters");
+    throw new ImageError("Unauthorized", "the token is not a single line of printable characters");
   return `Bearer ${token}`;
 }

@@ -2,28 +2,28 @@ import type { RegistryAuth } from "@xfn/runner-contract";
 import type { RetryOptions } from "../base/retry.ts";
 import type { Credentials } from "./credentials.ts";
 
-/** How registries are talked to. */
+/** Options for access to registries. */
 export interface RegistryOptions {
   /**
-   * For this image's registry; comes before `credentials`. Never sent to another host, but its token server: see
-   * `trustedRealms`.
+   * Credentials for this image's registry; they take precedence over `credentials`. They are sent only to the
+   * registry and its token server: see `trustedRealms`.
    */
   readonly auth?: RegistryAuth | undefined;
-  /** Where credentials come from otherwise, for mirrors too: `dockerCredentials()`, `pullSecretCredentials()`, or your own. */
+  /** Other credentials, also for mirrors: `dockerCredentials()`, `pullSecretCredentials()`, or your own function. */
   readonly credentials?: Credentials | undefined;
-  /** Registries (`host` or `host:port`) that are spoken to by http instead of https. */
+  /** Registries (`host` or `host:port`) that are accessed by http instead of https. */
   readonly insecureRegistries?: readonly string[] | undefined;
-  /** Hosts (with port) of token servers that may be given credentials of a registry although they are not its own. */
+  /** Token servers (hosts with port) that may get a registry's credentials although their host differs from it. */
   readonly trustedRealms?: readonly string[] | undefined;
   /**
-   * By registry, what is asked before it when pulling, in this order: `{ "docker.io": ["mirror.example:5000/hub"] }`. A
-   * mirror is a host, with the path that goes before repositories there, if any. Its tags are believed. Not used for pushing.
+   * Mirrors to pull from before the registry, in order: `{ "docker.io": ["mirror.example:5000/hub"] }`. A mirror is a
+   * host with an optional path before its repositories. Its tags are trusted. Pushes ignore mirrors.
    */
   readonly mirrors?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Certificates (PEM) of authorities that are trusted besides the system's. */
+  /** Certificates (PEM) of authorities that are trusted in addition to the system's. */
   readonly certificateAuthorities?: readonly string[] | undefined;
-  /** A transfer slower than 1 KiB/s over this time is given up. Default 30,000 ms. */
+  /** A transfer that is slower than 1 KiB/s over this time fails. Default 30,000 ms. */
   readonly stallTimeoutMs?: number | undefined;
-  /** How often what can succeed later is tried again. */
+  /** For failures that may be temporary. */
   readonly retry?: RetryOptions | undefined;
 }

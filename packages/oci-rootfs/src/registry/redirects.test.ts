@@ -4,7 +4,7 @@ import { testImage } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import { type Image, type ImageOptions, openStore } from "../store/store.ts";
-import { AddressPolicy, sideOf } from "./address-policy.ts";
+import { AddressPolicy, scopeOf } from "./address-policy.ts";
 
 let box: Sandbox;
 let registry: FakeRegistry;
@@ -126,7 +126,7 @@ describe("addresses", () => {
     ["fd12::1", "private"],
     ["224.0.0.1", "private"],
   ])("%s is %s", (address, side) => {
-    expect(sideOf(address)).toBe(side);
+    expect(scopeOf(address)).toBe(side);
   });
 
   const resolve = (policy: AddressPolicy, host: string): Promise<string | Error> =>

@@ -4,7 +4,7 @@ import { type Descriptor, MAX_MANIFEST_BYTES, parseObject } from "../image/manif
 import { OCI_INDEX } from "../image/media-types.ts";
 import type { Referrer } from "./client.ts";
 
-/** The digest that a manifest refers to (OCI image-spec, "subject"); undefined where it refers to none. */
+/** The digest of a manifest's `subject` (OCI image-spec), if it has one. */
 export function subjectOf(bytes: Uint8Array): string | undefined {
   const { subject } = parseObject(bytes, "manifest") as { subject?: { digest?: unknown } | null };
   const digest = subject?.digest;
@@ -12,8 +12,8 @@ export function subjectOf(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * The list of referrers with one more, as clients keep it under a tag at registries without the referrers API
- * (OCI distribution-spec 1.1, "Referrers Tag Schema"); undefined where it is in it already.
+ * Adds a manifest to the list of referrers that clients maintain for registries without the referrers API (OCI
+ * distribution-spec 1.1, "Referrers Tag Schema"). Returns undefined if the list has it.
  */
 export function addToReferrers(
   known: readonly Referrer[],
@@ -36,6 +36,6 @@ export function addToReferrers(
   };
   const list = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: OCI_INDEX, manifests: [...known, entry] }));
   if (list.length > MAX_MANIFEST_BYTES)
-    throw new ImageError("TooLarge", "the list of referrers has no room for another", { digest: descriptor.digest });
+    throw new ImageError("TooLarge", "the list of referrers is full", { digest: descriptor.digest });
   return { descriptor: { mediaType: OCI_INDEX, digest: digestOf(list), size: list.length }, bytes: list };
 }

@@ -2,13 +2,13 @@ import { ImageError } from "../base/errors.ts";
 import { type Fields, isObject, parseJsonObject } from "../base/json.ts";
 import type { RegistryTransport, TransportResponse } from "./transport.ts";
 
-/** So much of an error's body is looked at for the registry's own code. */
+/** Bytes of an error response that are searched for the registry's code. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** A proxy's clock and ours differ; what says to come back sooner than at once is no date at all. */
+/** Limits a `Retry-After`, because a proxy's clock may be wrong. */
 const MAX_RETRY_AFTER_S = 7 * 24 * 60 * 60;
 
-/** What an answer that is not the wanted one means. `refusal` adds what is known about the credentials. */
-export async function registryFailure(
+/** The error for an unexpected response. `refusal` explains which credentials were used. */
+export async function responseError(
   transport: RegistryTransport,
   response: TransportResponse,
   what: string,
@@ -19,14 +19,14 @@ export async function registryFailure(
   const { registryCode, words } = await transport
     .read(response, MAX_ERROR_BYTES, transport.timed(undefined), "error")
     .then(registryError, () => registryError(Buffer.alloc(0)));
-  const answer = `${url.host} answers ${status}${words} for ${what}`;
+  const message = `${url.host} returned ${status}${words} for ${what}`;
   const details = { registryCode };
-  if (status === 401 || status === 403) return new ImageError("Unauthorized", `${answer}${refusal}`, details);
-  if (status === 404 && !isPush) return new ImageError("NotFound", answer, details);
+  if (status === 401 || status === 403) return new ImageError("Unauthorized", `${message}${refusal}`, details);
+  if (status === 404 && !isPush) return new ImageError("NotFound", message, details);
   const retryAfterMs = retryAfter(headers["retry-after"]);
   const retryable = status === 408 || status === 429 || status >= 500;
-  if (!retryable && isPush) return new ImageError("RegistryRefused", answer, details);
-  return new ImageError("RegistryUnavailable", answer, { ...details, retryable, retryAfterMs });
+  if (!retryable && isPush) return new ImageError("RegistryRefused", message, details);
+  return new ImageError("RegistryUnavailable", message, { ...details, retryable, retryAfterMs });
 }
 
 /** Milliseconds of a `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a date. */
@@ -36,7 +36,7 @@ export function retryAfter(header: string | string[] | undefined): number | unde
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_S) * 1000 : undefined;
 }
 
-/** The registry's own code and words (distribution-spec, "Error Codes"). */
+/** The registry's code and message (OCI distribution-spec, "Error Codes"). */
 function registryError(bytes: Buffer): { registryCode: string | undefined; words: string } {
   const { errors } = parseJson(bytes);
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
@@ -48,7 +48,7 @@ function registryError(bytes: Buffer): { registryCode: string | undefined; words
   };
 }
 
-/** A JSON object of an answer; empty where it is none: the content must not be repeated, it may hold secrets. */
+/** Parses a response as a JSON object, else an empty one. An error could repeat secrets of the content. */
 export function parseJson(bytes: Buffer): Fields {
   return parseJsonObject(bytes.toString("utf8")) ?? {};
 }

@@ -1,15 +1,15 @@
 import { ImageError } from "../base/errors.ts";
 import { Attempts, type RetryOptions } from "../base/retry.ts";
 
-/** After so many bytes a transfer counts as one that gets somewhere: what failed before is forgotten. */
+/** After this many bytes, the number of failed attempts is reset. */
 const PROGRESS_BYTES = 1024 * 1024;
 
-/** Opens the content from this byte on. */
+/** Opens the content at an offset. */
 export type OpenAt = (offset: number) => Promise<AsyncIterable<Uint8Array>>;
 
 /**
- * The content as one stream, although connections break: what is missing is asked for from where it broke. Whether the parts
- * belong together is for the reader to verify, as with any content; a source that ends early for good ends the stream.
+ * Returns the content as one stream, and resumes it after a broken connection. The reader must verify the content. If
+ * the source repeatedly ends too early, the stream ends too.
  */
 export async function* resumedBlob(
   first: AsyncIterable<Uint8Array>,
@@ -35,22 +35,22 @@ export async function* resumedBlob(
     if (broken === undefined && received >= size) return;
     if (received - counted >= PROGRESS_BYTES) attempts.progress();
     counted = received;
-    const isShort = broken === undefined;
+    const isTruncated = broken === undefined;
     broken ??= new ImageError("RegistryUnavailable", `the content ends after ${received} of ${size} bytes`, {
       retryable: true,
     });
     try {
       await attempts.pauseAfter(broken, signal);
     } catch (error) {
-      // The reader knows better what a short content is.
-      if (isShort && error === broken) return;
+      // The reader's verification reports truncated content.
+      if (isTruncated && error === broken) return;
       throw error;
     }
     stream = await openAt(received);
   }
 }
 
-/** Leaves out the first bytes: for a source that cannot begin in the middle. */
+/** Skips the first bytes, for a registry that does not support ranges. */
 export async function* skipping(source: AsyncIterable<Uint8Array>, count: number): AsyncGenerator<Uint8Array, void> {
   let left = count;
   for await (const chunk of source) {

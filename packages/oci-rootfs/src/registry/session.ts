@@ -1,25 +1,25 @@
 import type { RegistryAuth } from "@xfn/runner-contract";
 import { RegistryLogin } from "./login.ts";
 import type { RegistryOptions } from "./options.ts";
-import { registryFailure } from "./response-error.ts";
+import { responseError } from "./response-error.ts";
 import { isRedirect, RegistryTransport, type TransportRequest, type TransportResponse } from "./transport.ts";
 
 export interface SessionRequest extends Omit<TransportRequest, "body"> {
-  /** Below the repository (`manifests/v1`), or a whole URL that the registry gave. */
+  /** A path below the repository (`manifests/v1`), or a URL that the registry returned. */
   readonly path: string | URL;
-  /** Made anew for each attempt. */
+  /** Creates the body for each attempt. */
   readonly body?: () => string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** Other answers are errors. */
+  /** Expected status codes; others are errors. */
   readonly expect: readonly number[];
-  /** For messages: `tag v1`. */
+  /** Describes the resource in messages: `tag v1`. */
   readonly what: string;
-  /** Default: to read the repository. */
+  /** Default: read access to the repository. */
   readonly scopes?: readonly string[];
 }
 
-/** One repository at one host, with authentication. */
+/** Authenticated requests for one repository on one host. */
 export class RegistrySession {
-  /** As image names spell it. */
+  /** The host, as image names spell it. */
   readonly host: string;
   readonly repository: string;
   readonly transport: RegistryTransport;
@@ -40,7 +40,7 @@ export class RegistrySession {
       typeof path === "string" ? new URL(`/v2/${this.repository}/${path}`, this.transport.registry) : new URL(path);
     const used = await this.#login.authorization(scopes, signal);
     let response = await this.#send(url, request, used);
-    // Another host that asks for credentials gets none, and no token is fetched for it.
+    // Another host that requires credentials gets neither credentials nor a token.
     if (response.status === 401 && this.transport.isOwn(response.url)) {
       await this.#login.answer(response, used, scopes, signal);
       const renewed = await this.#login.authorization(scopes, signal);
@@ -48,12 +48,12 @@ export class RegistrySession {
     }
     if (expect.includes(response.status)) return response;
     const isPush = request.method !== "GET" && request.method !== "HEAD";
-    throw await registryFailure(this.transport, response, what, this.#login.refusal(), isPush);
+    throw await responseError(this.transport, response, what, this.#login.refusal(), isPush);
   }
 
   #send(url: URL, request: SessionRequest, authorization: string | undefined): Promise<TransportResponse> {
     const { method, headers, signal, body, expect } = request;
-    // What is written is never sent on to another place: the registry itself takes it or nobody.
+    // Writes never follow redirects: content is only for the registry itself.
     if ((method === "GET" || method === "HEAD") && !expect.some(isRedirect))
       return this.transport.follow(url, { method, headers, signal }, authorization);
     const credentials = this.transport.isOwn(url) && authorization !== undefined ? { authorization } : {};

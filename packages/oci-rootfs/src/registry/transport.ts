@@ -18,21 +18,21 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Dispatcher.ResponseData["body"];
-  /** Where redirects have led. */
+  /** The URL after redirects. */
   readonly url: URL;
 }
 
 const DEFAULT_STALL_MS = 30_000;
-/** Slower than any line that an image is worth pulling on: a drip must not hold a pull for ever. */
+/** A slower transfer counts as stalled, so that a slow drip cannot block a pull forever. */
 export const MIN_BYTES_PER_SECOND = 1024;
-/** As many as browsers of old and the distribution tools follow; honest registries need one or two. */
+/** Registries need one or two. */
 const MAX_REDIRECTS = 5;
-/** More would only share the same line, and registries turn clients away that open many. */
+/** More connections would share the same bandwidth, and registries limit connections per client. */
 const MAX_CONNECTIONS = 8;
 
 /**
- * HTTP with one registry, and with the hosts that it sends us to: who may be talked to, how long, and that authorization goes
- * to the registry itself and nowhere else.
+ * HTTP with one registry, and with the hosts that it redirects to. Enforces the address policy and timeouts, and sends
+ * authorization only to the registry itself.
  */
 export class RegistryTransport {
   /** Scheme, host and port. */
@@ -43,7 +43,7 @@ export class RegistryTransport {
   readonly #own: Agent;
   readonly #foreign: Agent;
 
-  /** @param host as image names spell it */
+  /** @param host the registry, as image names spell it */
   constructor(host: string, options: RegistryOptions) {
     const insecure = options.insecureRegistries ?? [];
     this.#insecure = new Set(insecure);
@@ -52,7 +52,7 @@ export class RegistryTransport {
     this.#policy = new AddressPolicy(insecure);
     const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
     const { certificateAuthorities = [] } = options;
-    // Naming any takes the place of the system's, and of NODE_EXTRA_CA_CERTS.
+    // The `ca` option replaces the system's authorities and NODE_EXTRA_CA_CERTS, so they are added here.
     const ca = certificateAuthorities.length === 0 ? [] : [...getCACertificates("default"), ...certificateAuthorities];
     const secure = { timeout: this.stallMs, ...(ca.length > 0 && { ca }) };
     const connect = buildConnector(secure);
@@ -83,20 +83,20 @@ export class RegistryTransport {
     return url.origin === this.registry.origin;
   }
 
-  /** One request; a redirect is an answer like others. */
+  /** Sends one request without following redirects. */
   async send(url: URL, request: TransportRequest): Promise<TransportResponse> {
     const agent = this.isOwn(url) ? this.#own : this.#foreign;
-    // Sending a body may take its time: whoever gives one watches it.
-    const patience = request.body === undefined || typeof request.body === "string" ? {} : { headersTimeout: 0 };
+    // A streamed body may take longer than the timeout; its sender has a watchdog.
+    const timeouts = request.body === undefined || typeof request.body === "string" ? {} : { headersTimeout: 0 };
     try {
       const { statusCode, headers, body } = await agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
-        ...patience,
+        ...timeouts,
         ...(request as Omit<TransportRequest, "body"> & { body?: string | Uint8Array }),
         headers: { "user-agent": "xfn", ...request.headers },
       });
-      // Someone must listen, or an error after a dump would be nobody's.
+      // Without a listener, an error after dump() would be an uncaught exception.
       body.on("error", () => {});
       return { status: statusCode, headers, body, url };
     } catch (error) {
@@ -104,7 +104,7 @@ export class RegistryTransport {
     }
   }
 
-  /** GET or HEAD, wherever it leads. Authorization goes to the registry itself. */
+  /** Sends a GET or HEAD and follows redirects. Sends authorization only to the registry itself. */
   async follow(
     start: URL,
     request: Omit<TransportRequest, "body">,
@@ -126,7 +126,7 @@ export class RegistryTransport {
   #target(from: URL, location: string): URL {
     const to = URL.parse(location, from.href);
     if (to === null || (to.protocol !== "https:" && to.protocol !== "http:")) {
-      throw new ImageError("RegistryUnavailable", `${bare(from)} redirects to something that is no http URL`);
+      throw new ImageError("RegistryUnavailable", `${bare(from)} redirects to an invalid http URL`);
     }
     if (to.protocol === "http:" && from.protocol === "https:") {
       throw new ImageError("UnsafeAddress", `${bare(from)} redirects from https to http (${to.host})`);
@@ -134,20 +134,20 @@ export class RegistryTransport {
     if (to.protocol === "http:" && !this.isOwn(to) && !this.#insecure.has(to.host)) {
       throw new ImageError(
         "UnsafeAddress",
-        `${bare(from)} redirects to http://${to.host}, which is not named as an insecure registry`,
+        `${bare(from)} redirects to http://${to.host}, which is not configured as an insecure registry`,
       );
     }
     return withoutCredentials(to);
   }
 
-  /** Bytes as they come, as long as they come fast enough. */
+  /** Streams the body. Fails if it stalls. */
   async *stream({ body, url }: TransportResponse, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
     const least = (this.stallMs / 1000) * MIN_BYTES_PER_SECOND;
     let received = 0;
     let before = 0;
     const stalled = new ImageError(
       "RegistryUnavailable",
-      `${url.host} sends less than ${MIN_BYTES_PER_SECOND} bytes a second`,
+      `${url.host} sends fewer than ${MIN_BYTES_PER_SECOND} bytes a second`,
       { retryable: true },
     );
     const timer = setInterval(() => {
@@ -171,7 +171,7 @@ export class RegistryTransport {
     }
   }
 
-  /** A small document. @throws ImageError TooLarge */
+  /** Reads a small body. @throws ImageError TooLarge */
   async read(response: TransportResponse, limit: number, signal: AbortSignal, what: string): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
     let length = 0;
@@ -183,13 +183,13 @@ export class RegistryTransport {
     return Buffer.concat(chunks);
   }
 
-  /** Small documents have to be there after the time that any transfer may stall. */
+  /** Adds the stall timeout to a signal, as the total time for a small body. */
   timed(signal: AbortSignal | undefined): AbortSignal {
     const timeout = AbortSignal.timeout(this.stallMs);
     return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   }
 
-  /** Lets connections go. Transfers under way end by themselves. */
+  /** Closes connections once the transfers in progress have ended. */
   async close(): Promise<void> {
     await Promise.all([this.#own.close(), this.#foreign.close()]);
   }
@@ -199,7 +199,7 @@ export class RegistryTransport {
     if (signal.aborted) {
       const reason: unknown = signal.reason;
       if (!(reason instanceof Error && reason.name === "TimeoutError")) return abortError(signal);
-      return new ImageError("RegistryUnavailable", `no answer from ${url.host} within ${this.stallMs} ms`, {
+      return new ImageError("RegistryUnavailable", `no response from ${url.host} within ${this.stallMs} ms`, {
         retryable: true,
       });
     }
@@ -208,13 +208,13 @@ export class RegistryTransport {
     const plain = code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER";
     const unknownHost = code === "ENOTFOUND";
     const hint = plain
-      ? ": it seems to speak http; name it as an insecure registry if that is right"
+      ? ": it seems to use http; configure it as an insecure registry if you trust it"
       : certificate
-        ? ": its certificate is not trusted; name its authority"
+        ? ": its certificate is not trusted; configure its authority"
         : "";
     return new ImageError(
       "RegistryUnavailable",
-      `cannot talk to ${url.host}: ${plain ? code : message || code}${hint}`,
+      `cannot connect to ${url.host}: ${plain ? code : message || code}${hint}`,
       { cause: error, retryable: !certificate && !plain && !unknownHost },
     );
   }
@@ -224,7 +224,7 @@ export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Names and passwords in a URL would be sent as credentials. */
+/** Removes name and password, which would be sent as credentials. */
 export function withoutCredentials(url: URL): URL {
   const clean = new URL(url);
   clean.username = "";
@@ -232,7 +232,7 @@ export function withoutCredentials(url: URL): URL {
   return clean;
 }
 
-/** A URL without its query, which may hold a signature. */
+/** A URL without its query, which may contain a signature. */
 export function bare(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }

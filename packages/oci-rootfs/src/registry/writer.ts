@@ -9,7 +9,7 @@ import { addToReferrers, subjectOf } from "./referrers-tag.ts";
 
 type ManifestDescriptor = Pick<Descriptor, "mediaType" | "digest" | "size">;
 
-/** Pushes to one repository (OCI distribution-spec 1.1, "Push"). To be closed after use. */
+/** Pushes to one repository (OCI distribution-spec 1.1, "Push"). Callers must close it. */
 export class RegistryWriter {
   readonly #client: RegistryClient;
   readonly #options: RegistryOptions;
@@ -17,7 +17,7 @@ export class RegistryWriter {
 
   constructor(reference: Pick<Reference, "registry" | "repository">, options: RegistryOptions = {}) {
     this.#options = options;
-    // What is there is asked of the registry itself, never of a mirror.
+    // A mirror's content says nothing about the registry's.
     this.#client = new RegistryClient(reference, { ...options, mirrors: undefined });
     this.#scopes = [pushScope(this.#client.session)];
   }
@@ -25,19 +25,19 @@ export class RegistryWriter {
   /** Whether the repository has the blob. */
   hasBlob(digest: string, signal: AbortSignal): Promise<boolean> {
     return retrying(this.#options.retry, signal, () =>
-      this.#has(`blobs/${parse(digest)}`, `blob ${digest}`, {}, signal),
+      this.#has(`blobs/${validated(digest)}`, `blob ${digest}`, {}, signal),
     );
   }
 
-  /** Whether the repository has the manifest, and so all that it is made of. */
+  /** Whether the repository has the manifest, and so everything that it references. */
   hasManifest(digest: string, mediaType: string, signal: AbortSignal): Promise<boolean> {
-    const path = `manifests/${parse(digest)}`;
+    const path = `manifests/${validated(digest)}`;
     const headers = { accept: mediaType };
     return retrying(this.#options.retry, signal, () => this.#has(path, `manifest ${digest}`, headers, signal));
   }
 
   /**
-   * Brings a blob into the repository, unless it is there.
+   * Pushes a blob unless the repository has it.
    *
    * @throws ImageError RegistryRefused, RegistryUnavailable, Unauthorized, UnsafeAddress, DigestMismatch, SizeMismatch
    */
@@ -45,18 +45,18 @@ export class RegistryWriter {
     const { descriptor, signal } = upload;
     const { retry } = this.#options;
     return retrying(retry, signal, async () => {
-      // Looked for in each attempt: the one before may have arrived and only its answer been lost.
-      const path = `blobs/${parse(descriptor.digest)}`;
+      // Checks in each attempt, because an earlier one may have succeeded although its response was lost.
+      const path = `blobs/${validated(descriptor.digest)}`;
       if (await this.#has(path, `blob ${descriptor.digest}`, {}, signal)) return "present";
       return uploadBlob(this.#client.session, upload, retry);
     });
   }
 
   /**
-   * Puts a manifest or index, whose content must be there already. One that refers to another (`subject`) is added to the
-   * list that clients keep where the registry has no referrers API.
+   * Pushes a manifest or index, whose content the repository must have. If it has a `subject` and the registry has no
+   * referrers API, it is added to the list of referrers.
    *
-   * @param tag default: none; it is found by its digest
+   * @param tag default: none, only the digest
    */
   async manifest(
     descriptor: ManifestDescriptor,
@@ -66,9 +66,9 @@ export class RegistryWriter {
   ): Promise<void> {
     const { session } = this.#client;
     const response = await retrying(this.#options.retry, signal, async () => {
-      const answer = await session.request({
+      const received = await session.request({
         method: "PUT",
-        path: `manifests/${tag ?? parse(descriptor.digest)}`,
+        path: `manifests/${tag ?? validated(descriptor.digest)}`,
         headers: { "content-type": descriptor.mediaType },
         body: () => bytes,
         expect: [200, 201, 202],
@@ -76,8 +76,8 @@ export class RegistryWriter {
         scopes: this.#scopes,
         signal: session.transport.timed(signal),
       });
-      await answer.body.dump();
-      return answer;
+      await received.body.dump();
+      return received;
     });
     checkDigest(response, descriptor.digest);
     const subject = subjectOf(bytes);
@@ -93,7 +93,7 @@ export class RegistryWriter {
 
   async #has(path: string, what: string, headers: Record<string, string>, signal: AbortSignal): Promise<boolean> {
     const { session } = this.#client;
-    // A redirect says where the content is, and so that it is; there is no need to go there.
+    // A redirect means that the content exists, so it is not followed.
     const expect = [200, 301, 302, 303, 307, 308, 404];
     const timed = session.transport.timed(signal);
     const request = { method: "HEAD", path, headers, expect, what, scopes: this.#scopes, signal: timed } as const;
@@ -103,8 +103,8 @@ export class RegistryWriter {
   }
 }
 
-/** A digest goes into a path. @throws ImageError Unsupported */
-function parse(digest: string): string {
+/** Validates a digest that becomes part of a path. @throws ImageError Unsupported */
+function validated(digest: string): string {
   parseDigest(digest);
   return digest;
 }
