@@ -1,17 +1,17 @@
 import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 
-/** Informers of which a test plays the API server. */
+/** Informers for which a test plays the API server. */
 export interface FakeInformers extends Informers {
-  /** An object came or changed. */
+  /** Adds or replaces an object. */
   put(kind: ResourceKind, object: LiveObject): void;
-  /** An object went. */
+  /** Deletes an object. */
   remove(kind: ResourceKind, name: string, namespace?: string): void;
-  /** The first list of a kind is not there, until the function that is returned is called. */
-  hold(kind: ResourceKind): () => void;
-  /** Kinds that somebody watches, as `plural` or `plural?selector`, in alphabetical order. */
+  /** Delays the first list of a kind until the returned function is called. */
+  delay(kind: ResourceKind): () => void;
+  /** The watched kinds as `plural` or `plural?selector`, sorted. */
   readonly watched: readonly string[];
-  /** How often a watch was begun. */
-  readonly begun: number;
+  /** The number of watches that were started. */
+  readonly started: number;
 }
 
 interface Shared {
@@ -24,8 +24,8 @@ interface Shared {
 export function fakeInformers(): FakeInformers {
   const shared = new Map<string, Shared>();
   const stored = new Map<string, Map<string, LiveObject>>();
-  const held = new Map<string, PromiseWithResolvers<void>>();
-  let begun = 0;
+  const delayed = new Map<string, PromiseWithResolvers<void>>();
+  let started = 0;
   const objectsOf = ({ plural }: ResourceKind): Map<string, LiveObject> => {
     const objects = stored.get(plural) ?? new Map<string, LiveObject>();
     stored.set(plural, objects);
@@ -37,13 +37,13 @@ export function fakeInformers(): FakeInformers {
     get watched() {
       return [...shared.keys()].toSorted();
     },
-    get begun() {
-      return begun;
+    get started() {
+      return started;
     },
     acquire(kind, { labelSelector } = {}) {
       const key = labelSelector === undefined ? kind.plural : `${kind.plural}?${labelSelector}`;
-      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind), held);
-      if (one.users === 0) begun++;
+      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind), delayed);
+      if (one.users === 0) started++;
       one.users++;
       shared.set(key, one);
       let released = false;
@@ -57,12 +57,12 @@ export function fakeInformers(): FakeInformers {
         },
       };
     },
-    hold({ plural }) {
-      const hold = Promise.withResolvers<void>();
-      held.set(plural, hold);
+    delay({ plural }) {
+      const list = Promise.withResolvers<void>();
+      delayed.set(plural, list);
       return () => {
-        held.delete(plural);
-        hold.resolve();
+        delayed.delete(plural);
+        list.resolve();
       };
     },
     peek: (kind) => shared.get(kind.plural)?.informer.cache,
@@ -89,21 +89,21 @@ export function fakeInformers(): FakeInformers {
 function makeInformer(
   kind: ResourceKind,
   objects: Map<string, LiveObject>,
-  held: ReadonlyMap<string, PromiseWithResolvers<void>>,
+  delayed: ReadonlyMap<string, PromiseWithResolvers<void>>,
 ): Shared {
   const handlers = new Set<InformerHandlers>();
   const indexers = new Map<string, (object: LiveObject) => readonly string[]>();
   const informer: Informer = {
     kind,
     get synced() {
-      return !held.has(kind.plural);
+      return !delayed.has(kind.plural);
     },
     cache: {
       get: (name, namespace) => objects.get(keyOf(name, namespace)),
       list: () => [...objects.values()],
       byIndex: (index, key) => [...objects.values()].filter((object) => indexers.get(index)?.(object).includes(key)),
     },
-    whenSynced: () => held.get(kind.plural)?.promise ?? Promise.resolve(),
+    whenSynced: () => delayed.get(kind.plural)?.promise ?? Promise.resolve(),
     subscribe(given) {
       handlers.add(given);
       for (const object of objects.values()) given.added?.(object);

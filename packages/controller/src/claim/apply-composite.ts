@@ -10,8 +10,8 @@ import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.t
 import { yieldFields } from "./yield-fields.ts";
 
 /**
- * Creates the composite of a claim, or applies what has changed. Fields of other writers stay; fields that the claim no longer
- * has are removed.
+ * Creates the composite of a claim, or applies what has changed. Fields of other writers stay; fields that the claim
+ * no longer has are removed.
  *
  * @param existing the composite as last read; undefined if the server has none
  */
@@ -24,7 +24,8 @@ export async function applyComposite(
   const intent = compositeIntent(context, name, existing);
   const fieldManager = FIELD_MANAGERS.claim;
   if (existing === undefined) {
-    // Do not force ownership: if another writer creates the object concurrently, its claim reference above all must win.
+    // Do not force ownership: if another writer creates the object concurrently, its claim reference above all must
+    // win.
     const composite = await client.apply(intent, { fieldManager, force: false, signal });
     memory.writes.saw(composite);
     return { composite, created: true };

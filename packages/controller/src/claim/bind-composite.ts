@@ -8,8 +8,8 @@ import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts
 import { ClaimError } from "./claim-error.ts";
 
 /**
- * The name of the composite that the controller creates for a claim. The same claim always has the same name, so that a crash
- * creates no second composite. A new claim of the same name has another one.
+ * The name of the composite that the controller creates for a claim. The same claim always has the same name, so that
+ * a crash creates no second composite. A new claim of the same name has another one.
  */
 export function provisionedName({ metadata }: LiveObject): string {
   return composedName(`${metadata.name}-`, metadata.uid, "composite");
@@ -79,8 +79,8 @@ export function claimReference({ claim, claims }: ClaimContext): JsonObject {
 }
 
 /**
- * Records the binding in the claim before the composite is created: the finalizer, `resourceRef`, and the deletion policy of the
- * composite.
+ * Records the binding in the claim before the composite is created: the finalizer, `resourceRef`, and the deletion
+ * policy of the composite.
  */
 export async function recordBinding(context: ClaimContext, name: string): Promise<void> {
   const { claim, composites, definition } = context;

@@ -27,27 +27,27 @@ const completed = (one: LiveObject, of: LiveObject, definition: Definition = DEF
   completedSpec(one, of, definition);
 const composite = (spec: JsonObject): LiveObject => ({ ...claim(spec), kind: "XThing" });
 
-test("what was copied from the composite does not go back, what the author said does", () => {
+test("the composite gets the author's fields, not those that were copied from it", () => {
   const spec = { a: 1, b: 2, c: { d: 3, e: 4 } };
   expect(wanted(claim(spec, { "f:b": {}, "f:c": { "f:e": {} } }))).toEqual({ a: 1, c: { d: 3 } });
 });
 
-test("a field that the author has as well is the author's", () => {
+test("a field that the author owns too belongs to the author", () => {
   expect(wanted(claim({ a: 1 }, { "f:a": {} }, { "f:a": {} }))).toEqual({ a: 1 });
 });
 
-test("an object of which everything was copied is not left over empty", () => {
+test("an object with only copied fields is left out", () => {
   expect(wanted(claim({ c: { d: 1 } }, { "f:c": { ".": {}, "f:d": {} } }))).toEqual({});
 });
 
-test("lists are taken whole: who has which item is not told apart", () => {
+test("lists are copied as a whole, regardless of the owners of their items", () => {
   const list = [{ name: "x" }];
   expect(wanted(claim({ list }, { "f:list": { 'k:{"name":"x"}': { ".": {}, "f:name": {} } } }))).toEqual({});
   const theirs = { "f:list": { 'k:{"name":"x"}': {} } };
   expect(wanted(claim({ list }, theirs, theirs))).toEqual({ list });
 });
 
-test("fields of the machinery never cross, in either direction", () => {
+test("reserved fields are copied in neither direction", () => {
   const own = {
     claimRef: {},
     resourceRef: {},
@@ -62,7 +62,7 @@ test("fields of the machinery never cross, in either direction", () => {
   });
 });
 
-test("what the composite has is added, follows it, and goes with it; what the author said stays", () => {
+test("the claim follows the composite's fields and retains its author's", () => {
   const copied = { "f:b": {}, "f:c": { "f:e": {} } };
   const before = claim({ a: 1, b: 2, c: { d: 3, e: 4 } }, copied);
   expect(completed(before, composite({ a: 9, b: 9, c: { d: 9, e: 9, f: 9 }, g: 9 }))).toEqual({
@@ -74,7 +74,7 @@ test("what the composite has is added, follows it, and goes with it; what the au
   expect(completed(before, composite({}))).toEqual({ a: 1, c: { d: 3 } });
 });
 
-test("what is not for the claim to choose is shown only", () => {
+test("fields that the claim cannot choose are only copied back", () => {
   const asks = { compositionRef: { name: "a" }, compositionRevisionRef: { name: "a-1" } };
   const has = { compositionRef: { name: "b" }, compositionRevisionRef: { name: "b-1" } };
   const enforced = { spec: { enforcedCompositionRef: { name: "b" } } } as Definition;

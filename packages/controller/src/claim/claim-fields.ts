@@ -6,8 +6,8 @@ import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /**
- * Fields of a spec that are never copied between a claim and its composite, whatever their schemas allow (Crossplane v1.13). A
- * claim that could set `resourceRefs` of its composite could delete any object with it.
+ * Fields of a spec that are never copied between a claim and its composite, whatever their schemas allow (Crossplane
+ * v1.13). A claim that could set `resourceRefs` of its composite could delete any object with it.
  */
 const NEVER_COPIED: ReadonlySet<string> = new Set([
   "claimRef",
@@ -20,8 +20,9 @@ const NEVER_COPIED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and a Composition that the
- * definition enforces. If the claim could ask for another one, both controllers would overwrite each other forever.
+ * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and a Composition
+ * that the definition enforces. If the claim could ask for another one, both controllers would overwrite each other
+ * forever.
  */
 function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<string> {
   const isManual = textAt(claim, "spec", "compositionUpdatePolicy") === "Manual";

@@ -16,17 +16,17 @@ test.each([
   "kubectl.kubernetes.io/last-applied-configuration",
   "node-role.kubernetes.io/x",
   "x.k8s.io/y",
-])("%s stays with the claim", (key) => {
+])("%s is not copied to the composite", (key) => {
   expect(wantedLabels(object({ [key]: "x" }))).toEqual({});
   expect(wantedAnnotations(object({}, { [key]: "x" }), undefined)).toEqual({});
 });
 
-test.each(["team", "example.org/team", "notkubernetes.io/x", "my-k8s.io/x"])("%s goes to the composite", (key) => {
+test.each(["team", "example.org/team", "notkubernetes.io/x", "my-k8s.io/x"])("%s is copied to the composite", (key) => {
   expect(wantedLabels(object({ [key]: "x" }))).toMatchObject({ [key]: "x" });
   expect(wantedAnnotations(object({}, { [key]: "x" }), undefined)).toEqual({ [key]: "x" });
 });
 
-test("a claim cannot pass for another", () => {
+test("a claim cannot impersonate another", () => {
   const labels = { "crossplane.io/claim-name": "other", "crossplane.io/claim-namespace": "other" };
   expect(wantedLabels(object(labels))).toEqual({});
   expect(claimLabels(object(labels))).toEqual({

@@ -31,7 +31,8 @@ export function claimLabels({ metadata }: LiveObject): Record<string, string> {
 }
 
 /**
- * The annotations that are copied from a claim to its composite. The external name is copied only while the composite has none.
+ * The annotations that are copied from a claim to its composite. The external name is copied only while the composite
+ * has none.
  */
 export function wantedAnnotations(claim: LiveObject, composite: LiveObject | undefined): Record<string, string> {
   const annotations = carried(textsAt(claim, "metadata", "annotations"));

@@ -16,8 +16,8 @@ export async function setClaimConditions(context: ClaimContext, wanted: readonly
 }
 
 /**
- * Copies the composite's status to the claim, except conditions and the time when connection details were published. Removes
- * fields that the composite's status lacks.
+ * Copies the composite's status to the claim, except conditions and the time when connection details were published.
+ * Removes fields that the composite's status lacks.
  */
 export async function setClaimStatus(
   context: ClaimContext,

@@ -9,9 +9,9 @@ import type { ClaimContext } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 
 /**
- * Copies a composite's connection secret into the claim's namespace, under the claim's name for it. Copies only a Secret that the
- * composite controls: otherwise a reference could read any Secret. Writes only a Secret that the claim controls, or a connection
- * secret without a controller.
+ * Copies a composite's connection secret into the claim's namespace, under the claim's name for it. Copies only a
+ * Secret that the composite controls: otherwise a reference could read any Secret. Writes only a Secret that the
+ * claim controls, or a connection secret without a controller.
  *
  * @returns whether it wrote
  * @throws {ClaimError} `SecretNotFound`, `SecretOfAnother`, `SecretRefused`

@@ -11,11 +11,12 @@ import { ClaimError } from "./claim-error.ts";
 import { setClaimConditions } from "./claim-status.ts";
 
 /**
- * Deletes a claim's composite and its connection secret, and removes the claim's finalizer. With `compositeDeletePolicy`
- * Foreground it first waits until the composite and its composed resources are gone. A composite that is bound to another claim,
- * or was never bound to this one, stays.
+ * Deletes a claim's composite and its connection secret, and removes the claim's finalizer. With
+ * `compositeDeletePolicy` Foreground it first waits until the composite and its composed resources are gone. A
+ * composite that is bound to another claim, or was never bound to this one, stays.
  *
- * @throws {ClaimError} `CompositeOfAnother` for a composite that was created for this claim and has lost its `claimRef`
+ * @throws {ClaimError} `CompositeOfAnother` for a composite that was created for this claim and has lost its
+ *   `claimRef`
  */
 export async function deleteClaim(context: ClaimContext): Promise<Outcome | undefined> {
   const { claim, memory, events } = context;
@@ -78,7 +79,8 @@ async function deleteComposite(context: ClaimContext, composite: LiveObject, isF
   } catch (error) {
     if (isApiError(error, "NotFound")) return;
     if (!isApiError(error, "Conflict")) throw error;
-    // A composite of the name with another UID means that the bound one is gone. Otherwise the conflict has another reason.
+    // A composite of the name with another UID means that the bound one is gone. Otherwise the conflict has another
+    // reason.
     const current = await findCompositeLive(context, name);
     if (current?.metadata.uid === uid) throw error;
   }

@@ -20,7 +20,7 @@ const composite = (labels: Record<string, string>, composed: readonly string[]):
   };
 };
 
-test("a label that the Composition has set to something else is left to it, the others are the claim's", () => {
+test("a claim yields a label that the Composition has set to another value, and no other", () => {
   const known = composite({ team: "composed", stage: "dev", same: "x" }, ["team", "same"]);
   expect(yieldFields({ team: "a", stage: "prod", same: "x", new: "y" }, known, "metadata", "labels")).toEqual({
     own: { stage: "prod", same: "x", new: "y" },
@@ -28,6 +28,6 @@ test("a label that the Composition has set to something else is left to it, the 
   });
 });
 
-test("where there is no composite yet, nothing is left out", () => {
+test("a claim without a composite yields nothing", () => {
   expect(yieldFields({ team: "a" }, undefined, "metadata", "labels")).toEqual({ own: { team: "a" }, yielded: [] });
 });

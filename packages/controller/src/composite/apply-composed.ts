@@ -65,8 +65,8 @@ function warnOfFinalizers(
 }
 
 /**
- * Applies a composed resource if that changes it. A new one with a name chosen by its author is read live first, so that the
- * object of another controller is not overwritten.
+ * Applies a composed resource if that changes it. A new one with a name chosen by its author is read live first, so
+ * that the object of another controller is not overwritten.
  *
  * @returns the object after the apply
  * @throws {CompositeError} if the server refuses, or another owner controls the object

@@ -29,11 +29,13 @@ export interface ComposeResult {
 }
 
 /**
- * Composes an XR: selects a revision, observes, runs templates and functions, applies, deletes and publishes. The order makes a
- * crash at any point safe: the finalizer and the references are written before an object is created, so that every object is
- * found again, and nothing is deleted before everything else has succeeded.
+ * Composes an XR: selects a revision, observes, runs templates and functions, applies, deletes and publishes.
  *
- * @throws {CompositeError | PipelineError | SelectionError | ApiError} before anything was created, changed or deleted
+ * The order makes a crash at any point safe. The finalizer and the references are written before an object is created,
+ * so that every object is found again. Nothing is deleted before everything else has succeeded.
+ *
+ * @throws {CompositeError | PipelineError | SelectionError | ApiError} before anything was created, changed or
+ *   deleted
  */
 export async function composeResources(context: ReconcileContext): Promise<ComposeResult> {
   const { composition, changes } = await selectRevision(context, context.definition, context.xr, context.signal);

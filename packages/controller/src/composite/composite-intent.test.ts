@@ -42,7 +42,7 @@ function xr(fields: JsonObject, owned: JsonObject = {}, subresource = ""): LiveO
 const intent = (of: LiveObject, desired?: KubernetesObject, changes: JsonObject = {}, spec: JsonObject = {}) =>
   compositeIntent({ xr: of, composition: composition(spec), desired, changes, references: [] });
 
-test("a new XR gets our finalizer, the label of its tree and what was selected", () => {
+test("a new XR gets the finalizer, the label of its tree and the selected revision", () => {
   expect(intent(xr({ spec: { size: 1 } }), undefined, { compositionRef: { name: "c" } })).toEqual({
     apiVersion: "example.org/v1",
     kind: "XThing",
@@ -55,12 +55,12 @@ test("a new XR gets our finalizer, the label of its tree and what was selected",
   });
 });
 
-test("an XR that is part of a tree keeps the label of its root, which is not ours", () => {
+test("an XR within a tree keeps the label of its root", () => {
   const part = xr({ metadata: { labels: { "crossplane.io/composite": "root" } } });
   expect(intent(part).metadata?.labels).toBeUndefined();
 });
 
-test("what a function returns as it was given is not taken over; what it changes is", () => {
+test("the controller owns the fields that a function changes, not those that it returns unchanged", () => {
   const observed = { spec: { size: 1, nested: { a: 1, b: 2 }, list: [1] }, metadata: { labels: { team: "x" } } };
   const desired = { ...xr(observed), spec: { size: 1, nested: { a: 1, b: 3 }, list: [1] } };
   const { spec, metadata } = intent(xr(observed), desired);
@@ -68,13 +68,13 @@ test("what a function returns as it was given is not taken over; what it changes
   expect(metadata?.labels).toEqual({ "crossplane.io/composite": "xr" });
 });
 
-test("what a function says again is kept as ours, and what it says no longer goes", () => {
+test("a field stays while a function desires it, and is removed after that", () => {
   const owned = { "f:spec": { "f:region": {}, "f:zone": {} } };
   const { spec } = intent(xr({ spec: { region: "eu", zone: "a" } }, owned), { spec: { region: "eu" } });
   expect(spec).toEqual({ region: "eu" });
 });
 
-test("where nothing is desired of the XR it stays as functions have left it", () => {
+test("without a desired XR, the fields of the last reconcile stay", () => {
   const owned = {
     "f:metadata": { "f:labels": { "f:team": {}, "f:crossplane.io/composite": {} } },
     "f:spec": { "f:region": {}, "f:resourceRefs": {} },
@@ -87,7 +87,7 @@ test("where nothing is desired of the XR it stays as functions have left it", ()
   expect(metadata?.labels).toEqual({ team: "x", "crossplane.io/composite": "xr" });
 });
 
-test("a function cannot set what says whose the XR is, what it has composed, or who holds it", () => {
+test("a function cannot set the claim, the references, the owners or the finalizers of the XR", () => {
   const desired = {
     metadata: {
       name: "xr",
@@ -107,14 +107,14 @@ test("a function cannot set what says whose the XR is, what it has composed, or 
   });
 });
 
-test("what was selected stays ours until somebody else writes it", () => {
+test("the controller owns the selected revision until another writer sets it", () => {
   const owned = { "f:spec": { "f:compositionRef": { "f:name": {} }, "f:compositionUpdatePolicy": {} } };
   const spec = { compositionRef: { name: "c" }, compositionUpdatePolicy: "Automatic" };
   expect(intent(xr({ spec }, owned), { spec: {} })["spec"]).toEqual(spec);
   expect(intent(xr({ spec }), { spec: {} })["spec"]).toBeUndefined();
 });
 
-test("an XR without a place for its connection secret has one in the namespace that the Composition names", () => {
+test("an XR without a connection secret gets one in the Composition's namespace for them", () => {
   const namespaced = { writeConnectionSecretsToNamespace: "secrets" };
   const place = { name: "uid", namespace: "secrets" };
   expect(intent(xr({}), undefined, {}, namespaced)["spec"]).toEqual({ writeConnectionSecretToRef: place });
@@ -125,7 +125,7 @@ test("an XR without a place for its connection secret has one in the namespace t
   expect(intent(users, undefined, {}, namespaced)["spec"]).toBeUndefined();
 });
 
-test("of the status a function sets all but conditions and the time of publishing", () => {
+test("a function sets the status, except conditions and the time of publishing", () => {
   const desired = { status: { endpoint: "e", conditions: [], connectionDetails: { lastPublishedTime: "never" } } };
   expect(statusIntent(xr({}), desired)).toEqual({ endpoint: "e" });
   const owned = { "f:status": { "f:endpoint": {}, "f:conditions": {} } };

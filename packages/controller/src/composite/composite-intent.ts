@@ -26,8 +26,9 @@ export interface CompositeIntentInput {
 }
 
 /**
- * The intent that the controller applies to an XR, without its status: the finalizer, the label of the tree, the selected
- * revision, the references, and the desired spec, labels and annotations. Other metadata of a function is left out.
+ * The intent that the controller applies to an XR, without its status: the finalizer, the label of the tree, the
+ * selected revision, the references, and the desired spec, labels and annotations. Other metadata of a function is
+ * left out.
  */
 export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   const { xr, desired, changes } = input;
@@ -68,8 +69,8 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
 }
 
 /**
- * The intent for an XR's status, without its conditions: what functions desire. Without a desired XR, as after a failed run,
- * the fields of the last reconcile stay.
+ * The intent for an XR's status, without its conditions: what functions desire. Without a desired XR, as after a
+ * failed run, the fields of the last reconcile stay.
  */
 export function statusIntent(xr: LiveObject, desired: KubernetesObject | undefined): JsonObject {
   const owned = appliedFields(xr, FIELD_MANAGERS.composite, "status");
@@ -89,7 +90,9 @@ function record({ xr, references }: CompositeIntentInput): JsonObject {
   return resourceRefs.length > 0 || objectAt(xr, "spec")["resourceRefs"] !== undefined ? { resourceRefs } : {};
 }
 
-/** The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets. */
+/**
+ * The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets.
+ */
 function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonObject | undefined): JsonObject {
   const field = "writeConnectionSecretToRef";
   const existing = objectAt(xr, "spec")[field];
@@ -99,8 +102,8 @@ function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonO
 }
 
 /**
- * The desired fields that differ from the live object, or that the controller owns already. Functions tend to return their whole
- * input: if the controller owned all of it, no user could ever remove a field.
+ * The desired fields that differ from the live object, or that the controller owns already. Functions tend to return
+ * their whole input: if the controller owned all of it, no user could ever remove a field.
  */
 function changed(desired: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
   const result = Object.create(null) as JsonObject;

@@ -1,7 +1,10 @@
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 
-/** What the process retains of one XR between reconciles. It only saves requests and events: losing it changes no result. */
+/**
+ * What the process retains of one XR between reconciles. It only saves requests and events: losing it changes no
+ * result.
+ */
 export interface CompositeMemory {
   readonly uid: string;
   readonly writes: OwnWrites;

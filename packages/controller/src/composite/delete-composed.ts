@@ -10,8 +10,9 @@ export type Deletion = "deleting" | "deleted" | "retained";
 type PropagationPolicy = "Background" | "Foreground";
 
 /**
- * Deletes an object that the XR controls. Its UID and resource version are preconditions, so that the deleted object is the one
- * that was checked. After a conflict it is read live and checked once more: it may have another controller by now.
+ * Deletes an object that the XR controls. Its UID and resource version are preconditions, so that the deleted object
+ * is the one that was checked. After a conflict it is read live and checked once more: it may have another controller
+ * by now.
  *
  * @throws {CompositeError} if the server refuses
  * @throws {ApiError} `Conflict` if it changed again

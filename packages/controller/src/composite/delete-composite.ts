@@ -16,13 +16,14 @@ import { readRecorded } from "./read-recorded.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 
 /**
- * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the deletion
- * policy Foreground it waits until everything is deleted; with Background it does not wait; with Orphan it deletes nothing.
+ * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
+ * deletion policy Foreground it waits until everything is deleted; with Background it does not wait; with Orphan it
+ * deletes nothing.
  *
  * The garbage collector does the same, but not after the XR's own kind is gone, as when its definition is deleted.
  *
- * @throws {CompositeError} if the server refuses a deletion, or does not list a kind that it serves. All other deletions have
- *   begun by then, and the XR remains
+ * @throws {CompositeError} if the server refuses a deletion, or does not list a kind that it serves. All other
+ *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 export async function deleteComposite(context: ReconcileContext): Promise<Outcome | undefined> {

@@ -13,16 +13,18 @@ import { emitEvent, type ReconcileContext } from "./reconcile-context.ts";
 export interface ObservedComposed {
   /** By entry name. The XR controls each of them, or it has no controller. */
   readonly entries: ReadonlyMap<string, LiveObject>;
-  /** References that stay recorded whatever is desired: those to all objects that exist and have no other controller. */
+  /**
+   * References that stay recorded whatever is desired: those to all objects that exist and have no other controller.
+   */
   readonly references: readonly ObjectReference[];
 }
 
 /**
- * Reads the objects that an XR has recorded. Reads an object live if no cache has it: an existing entry must never count as
- * missing, because a function might give its object another name now.
+ * Reads the objects that an XR has recorded. Reads an object live if no cache has it: an existing entry must never
+ * count as missing, because a function might give its object another name now.
  *
- * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such as after
- * a restore from a backup, and never deletes them.
+ * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such
+ * as after a restore from a backup, and never deletes them.
  *
  * @throws {ApiError} if a recorded object cannot be read
  */
@@ -78,7 +80,8 @@ async function readReferenced(
 }
 
 /**
- * The observed entries as functions see them, sorted by name, with the connection details that they published in their Secrets.
+ * The observed entries as functions see them, sorted by name, with the connection details that they published in
+ * their Secrets.
  *
  * @throws {ApiError} if a Secret cannot be read
  */
@@ -97,13 +100,18 @@ export async function observedEntries(
   return observed.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** An object as functions see it. Managed fields are left out: they only concern the server, and are longer than the object. */
+/**
+ * An object as functions see it. Managed fields are left out: they only concern the server, and are longer than the
+ * object.
+ */
 export function withoutManagedFields(object: LiveObject): KubernetesObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** The entries whose connection details the Composition uses: functions see all, templates only those that they name. */
+/**
+ * The entries whose connection details the Composition uses: functions see all, templates only those that they name.
+ */
 function detailsFilter({ spec }: Composition): (entry: string) => boolean {
   if (spec.functions.length > 0) return () => true;
   const named = spec.resources.filter(({ connectionDetails }) => (connectionDetails ?? []).length > 0);
@@ -112,8 +120,8 @@ function detailsFilter({ spec }: Composition): (entry: string) => boolean {
 }
 
 /**
- * Reads the Secret in which a composed resource publishes its details. Its name comes from the resource's author, so a Secret
- * of another controller is skipped: otherwise the author could read any Secret of the cluster.
+ * Reads the Secret in which a composed resource publishes its details. Its name comes from the resource's author, so
+ * a Secret of another controller is skipped: otherwise the author could read any Secret of the cluster.
  */
 async function readSecretOf(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
   const path = connectionSecretOf(object)?.split("/");

@@ -15,11 +15,11 @@ const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
 ]);
 
 /**
- * Finds the credentials for a step's image: first in the step's pull secrets, in their order, then in those of the controller's
- * service account. A missing secret is reported and skipped, as a kubelet does: the image may need none.
+ * Finds the credentials for a step's image: first in the step's pull secrets, in their order, then in those of the
+ * controller's service account. A missing secret is reported and skipped, as a kubelet does: the image may need none.
  *
- * @throws {CompositeError} `PullSecret` for a secret in a namespace that is not allowed. Otherwise the author of a Composition
- *   could send any Secret of the cluster to any registry
+ * @throws {CompositeError} `PullSecret` for a secret in a namespace that is not allowed. Otherwise the author of a
+ *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
   context: ReconcileContext,

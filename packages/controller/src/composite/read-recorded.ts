@@ -6,8 +6,9 @@ import { type ReconcileContext, readKnown } from "./reconcile-context.ts";
 /**
  * Reads an object that an XR has recorded; undefined if it does not exist.
  *
- * Other implementations record no namespace, and a kind may return with another scope. The kind's current scope decides: a
- * superfluous namespace is ignored, and without a required one, the XR's own object of that name is searched by its label.
+ * Other implementations record no namespace, and a kind may return with another scope. The kind's current scope
+ * decides: a superfluous namespace is ignored, and without a required one, the XR's own object of that name is
+ * searched by its label.
  *
  * @throws {ApiError} if it cannot be read
  */

@@ -31,9 +31,9 @@ const MAX_CONFLICT_MS = 5_000;
 /**
  * Reconciles the composite resources (XRs) of a definition. The key is `name`.
  *
- * `docs/controller.md` lists what is true at every moment: each entry has at most one object; an object is recorded before it is
- * created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a failed run; a reconcile
- * that changes nothing writes nothing.
+ * `docs/controller.md` lists what is true at every moment: each entry has at most one object; an object is recorded
+ * before it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a
+ * failed run; a reconcile that changes nothing writes nothing.
  */
 export function compositeReconciler(context: Context, definition: Definition): Reconcile {
   const reconciler = new CompositeReconciler(context, definition);

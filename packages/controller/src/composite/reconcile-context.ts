@@ -44,7 +44,10 @@ export async function readLive(context: ReconcileContext, reference: ObjectRefer
   return object;
 }
 
-/** Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither has it. */
+/**
+ * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither
+ * has it.
+ */
 export async function readKnown(
   context: ReconcileContext,
   kind: ResourceKind,

@@ -18,8 +18,8 @@ export interface RecordInput extends Omit<CompositeIntentInput, "xr" | "referenc
 /**
  * Writes the XR: its finalizer, its references, the selected revision, and what functions desire of it.
  *
- * @throws {ApiError} `Conflict` if the XR has changed since it was read. Otherwise two processes could remove each other's
- *   references, and leave objects that no reconcile finds
+ * @throws {ApiError} `Conflict` if the XR has changed since it was read. Otherwise two processes could remove each
+ *   other's references, and leave objects that no reconcile finds
  */
 export async function recordReferences(context: ReconcileContext, input: RecordInput): Promise<void> {
   const { observed, resources, undesired, ...rest } = input;
@@ -37,7 +37,7 @@ export async function recordReferences(context: ReconcileContext, input: RecordI
   if (deletes || resources.some((one) => one.observed === undefined)) await requireFresh(context);
 }
 
-/** Starts the watches before the objects exist, so that no event of theirs is missed. */
+/** Starts the watches before the objects exist, so that no event is missed. */
 async function watchKinds(
   { client, composed, memory }: ReconcileContext,
   references: readonly ObjectReference[],
@@ -52,7 +52,8 @@ async function watchKinds(
 }
 
 /**
- * A create needs its reference on the server, not only in a cached copy; a delete needs the current XR to lack the entry.
+ * A create needs its reference on the server, not only in a cached copy; a delete needs the current XR to lack the
+ * entry.
  *
  * @throws {ApiError} `Conflict`
  */

@@ -8,8 +8,8 @@ import { ANY_TEXT, CONDITIONS, INTEGER, object, type Rule } from "./schema-parts
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
 /**
- * The CustomResourceDefinitions of the kinds that have a controller here. What a schema and CEL can say of them the API server
- * checks when they are written; the rest their controllers do.
+ * The CustomResourceDefinitions of the kinds that have a controller here. What a schema and CEL can say of them the
+ * API server checks when they are written; the rest their controllers do.
  */
 export function controllerCrds(): KubernetesObject[] {
   return [

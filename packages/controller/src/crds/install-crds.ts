@@ -26,8 +26,8 @@ export class InstallError extends Error {
 }
 
 /**
- * Installs the CRDs of {@link controllerCrds}, and waits until the server serves them. Those that are as they should be are not
- * written; those of another program, such as Crossplane itself, are not taken over.
+ * Installs the CRDs of {@link controllerCrds}, and waits until the server serves them. Those that are as they should
+ * be are not written; those of another program, such as Crossplane itself, are not taken over.
  *
  * @throws {InstallError}
  * @throws {ApiError}

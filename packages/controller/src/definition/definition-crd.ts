@@ -26,8 +26,8 @@ export function findCrd(context: Context, name: string, signal: AbortSignal): Pr
 }
 
 /**
- * Applies the CRD of a definition if that changes it. Leaves a CRD of another owner, or of none, alone: it may have instances,
- * which a new schema would break.
+ * Applies the CRD of a definition if that changes it. Leaves a CRD of another owner, or of none, alone: it may have
+ * instances, which a new schema would break.
  */
 export async function ensureCrd(
   context: Context,
@@ -57,8 +57,9 @@ function withLabel(desired: KubernetesObject): KubernetesObject {
 }
 
 /**
- * Whether a definition controls a CRD or can adopt it. It can if an earlier definition of its name left the CRD: one that was
- * deleted with orphans, so that the CRD has no controller, or one that a restore brought back with another UID.
+ * Whether a definition controls a CRD or can adopt it. It can if an earlier definition of its name left the CRD: one
+ * that was deleted with orphans, so that the CRD has no controller, or one that a restore brought back with another
+ * UID.
  */
 function canControl(definition: LiveObject, crd: LiveObject): boolean {
   const owner = controllerOf(crd);

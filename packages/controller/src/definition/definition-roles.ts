@@ -17,9 +17,10 @@ const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
 /**
- * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get the claims, so that an editor of a
- * namespace can claim in it. Composites are cluster-scoped, so only Crossplane's roles get them. The controller's own roles
- * come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC Authorization").
+ * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get the claims, so that an
+ * editor of a namespace can claim in it. Composites are cluster-scoped, so only Crossplane's roles get them. The
+ * controller's own roles come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC
+ * Authorization").
  */
 export function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
   const { group, names, claimNames } = definition.spec;
@@ -52,8 +53,8 @@ export interface DefinitionMemory {
 }
 
 /**
- * Applies the roles of a definition. A role that cannot be applied is only reported by an event: the definition works for users
- * who have other roles.
+ * Applies the roles of a definition. A role that cannot be applied is only reported by an event: the definition works
+ * for users who have other roles.
  */
 export async function ensureRoles(
   context: Context,

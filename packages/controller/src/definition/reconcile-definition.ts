@@ -20,9 +20,9 @@ import { terminateDefinition } from "./terminate-definition.ts";
 /**
  * Reconciles the CustomResourceDefinitions of a CompositeResourceDefinition. The key is its name.
  *
- * Conditions and finalizers are those of Crossplane v1.13: `Established` means that its composites are served, `Offered` that
- * its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions. A deleted definition
- * deletes its claims, then its composites, then the CRDs.
+ * Conditions and finalizers are those of Crossplane v1.13: `Established` means that its composites are served,
+ * `Offered` that its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions.
+ * A deleted definition deletes its claims, then its composites, then the CRDs.
  */
 export function definitionReconciler(context: Context): Reconcile {
   const memories = new Map<string, DefinitionMemory>();

@@ -23,10 +23,12 @@ const DELETE_CONCURRENCY = 16;
 const TERMINATING = "TerminatingCompositeResource";
 
 /**
- * Deletes what a definition created: its claims, which delete their composites, then the other composites, then the CRDs. Then
- * removes the finalizers. Until then the controllers of its kinds run on, because instances need them to be deleted.
+ * Deletes what a definition created: its claims, which delete their composites, then the other composites, then the
+ * CRDs. Then removes the finalizers. Until then the controllers of its kinds run on, because instances need them to
+ * be deleted.
  *
- * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the foreground too.
+ * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the
+ * foreground too.
  */
 export async function terminateDefinition(
   context: Context,
@@ -139,8 +141,8 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
 }
 
 /**
- * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before its deleted
- * CRD is gone, and starts some time after a CRD is established.
+ * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before
+ * its deleted CRD is gone, and starts some time after a CRD is established.
  */
 async function listInstances(
   { client }: Context,

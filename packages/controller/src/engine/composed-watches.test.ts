@@ -17,7 +17,7 @@ const TOPICS: ResourceKind = {
   namespaced: false,
 };
 
-/** Informers of which a test plays the API server. */
+/** Informers for which a test plays the API server. */
 function stage(): {
   informers: Informers;
   handlers: Map<string, InformerHandlers>;
@@ -64,27 +64,27 @@ function bucket(...owners: { name: string; uid: string; controller?: boolean }[]
 const A = { name: "a", uid: "uid-a" };
 const B = { name: "b", uid: "uid-b" };
 
-test("a change of a resource tells the XR that controls it, and nobody else", () => {
+test("a change of a resource is reported for the XR that controls it", () => {
   const { informers, handlers, selectors } = stage();
-  const told: string[] = [];
-  const watches = new ComposedKindWatches(informers, ({ kind, name }) => told.push(`${kind}/${name}`));
+  const reported: string[] = [];
+  const watches = new ComposedKindWatches(informers, ({ kind, name }) => reported.push(`${kind}/${name}`));
   watches.watch("uid-a", [BUCKETS]);
   const { added, updated, deleted } = handlers.get("buckets") ?? {};
   added?.(bucket(A));
   added?.(bucket({ ...A, controller: false }));
   added?.(bucket());
-  expect(told.splice(0)).toEqual(["XApp/a"]);
+  expect(reported.splice(0)).toEqual(["XApp/a"]);
   updated?.(bucket(A), bucket(A));
   deleted?.(bucket(A));
-  expect(told.splice(0)).toEqual(["XApp/a", "XApp/a"]);
+  expect(reported.splice(0)).toEqual(["XApp/a", "XApp/a"]);
   updated?.(bucket(), bucket(A));
-  expect(told.splice(0)).toEqual(["XApp/a"]);
+  expect(reported.splice(0)).toEqual(["XApp/a"]);
   updated?.(bucket(B), bucket(A));
-  expect(told.toSorted()).toEqual(["XApp/a", "XApp/b"]);
+  expect(reported.toSorted()).toEqual(["XApp/a", "XApp/b"]);
   expect(selectors).toEqual(["crossplane.io/composite"]);
 });
 
-test("a kind is watched once, for as long as an XR needs it", () => {
+test("a kind has one watch while an XR needs it", () => {
   const { informers, handlers, selectors } = stage();
   const watches = new ComposedKindWatches(informers, () => undefined);
   watches.watch("uid-a", [BUCKETS, BUCKETS, TOPICS]);
@@ -101,7 +101,7 @@ test("a kind is watched once, for as long as an XR needs it", () => {
   expect(watches.cache(BUCKETS)).toBeUndefined();
 });
 
-test("what changes its version is watched in that version", () => {
+test("a kind is watched in the version that an XR needs", () => {
   const { informers, selectors } = stage();
   const watches = new ComposedKindWatches(informers, () => undefined);
   watches.watch("uid-a", [BUCKETS]);

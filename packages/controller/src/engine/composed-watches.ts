@@ -4,8 +4,8 @@ import { apiVersionOf } from "../objects/kinds.ts";
 import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 
 /**
- * Every composed resource has this label. Watching only those keeps an XR with one Secret from loading all Secrets of the
- * cluster into memory.
+ * Every composed resource has this label. Watching only those keeps an XR with one Secret from loading all Secrets of
+ * the cluster into memory.
  */
 const SELECTOR = { labelSelector: "crossplane.io/composite" } as const;
 

@@ -141,8 +141,8 @@ export class DefinitionControllers {
 const SERVED_TYPES = { Established: "compositeResourceType", Offered: "compositeResourceClaimType" } as const;
 
 /**
- * Whether instances of a definition may exist. They may while it is deleted and while the server refuses a change of it. A
- * definition that was always refused has none: those of its kind belong to another definition.
+ * Whether instances of a definition may exist. They may while it is deleted and while the server refuses a change of
+ * it. A definition that was always refused has none: those of its kind belong to another definition.
  */
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
   if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;

@@ -16,7 +16,7 @@ afterEach(async () => {
   await engine?.stop();
 });
 
-/** Starts an engine whose reconcilers only say what they were asked to do. */
+/** Starts an engine whose reconcilers only record their keys. */
 function start(
   reconciled: (what: string) => Promise<void> | void = () => undefined,
   informers: FakeInformers = fakeInformers(),
@@ -61,7 +61,7 @@ function start(
   return { informers, seen, composed: () => composed };
 }
 
-/** Lets everything happen that is not waiting for time. */
+/** Waits until only timers are pending. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -98,7 +98,7 @@ function definition(
 
 const xr = (name: string, spec: object = {}): LiveObject => object(APPS, name, { spec });
 
-test("instances are reconciled once their definition is established, claims once it is offered", async () => {
+test("instances are reconciled when their definition is established, claims when it is offered", async () => {
   const { informers, seen } = start();
   informers.put(APPS, xr("a"));
   informers.put(CLAIMS, object(CLAIMS, "c", {}, { namespace: "team" }));
@@ -113,9 +113,9 @@ test("instances are reconciled once their definition is established, claims once
   expect(seen.splice(0)).toEqual(["definition xapps.example.org", "App team/c"]);
 });
 
-test("no XR is looked at before revisions are known: it would be told that its composition has none", async () => {
+test("no XR is reconciled before revisions are listed: it would report that there is none", async () => {
   const informers = fakeInformers();
-  const release = informers.hold(REVISIONS);
+  const release = informers.delay(REVISIONS);
   const { seen } = start(undefined, informers);
   informers.put(DEFINITIONS, definition());
   informers.put(APPS, xr("a"));
@@ -126,9 +126,9 @@ test("no XR is looked at before revisions are known: it would be told that its c
   expect(seen).toContain("XApp a");
 });
 
-test("no claim is looked at before composites are known: it would make another one", async () => {
+test("no claim is reconciled before composites are listed: it would create another one", async () => {
   const { informers, seen } = start();
-  const release = informers.hold(APPS);
+  const release = informers.delay(APPS);
   informers.put(DEFINITIONS, definition());
   informers.put(CLAIMS, object(CLAIMS, "c", {}, { namespace: "team" }));
   await settle();
@@ -138,7 +138,7 @@ test("no claim is looked at before composites are known: it would make another o
   expect(seen).toContain("App team/c");
 });
 
-test("a definition that is being deleted has its controllers, also after a restart, until it is gone", async () => {
+test("a definition that is being deleted has controllers until it is gone, also after a restart", async () => {
   const { informers, seen } = start();
   const controllers = {
     compositeResourceType: { apiVersion: "example.org/v1", kind: "XApp" },
@@ -163,12 +163,12 @@ const bucketOf = (xrName: string): LiveObject => {
   return object(BUCKETS, `of-${xrName}`, {}, { ownerReferences: [owner] });
 };
 
-/** What a definition's status keeps of the composites that the server stores. */
+/** The stored version of composites in a definition's status. */
 const stores = (version: string): object => ({
   compositeResourceType: { apiVersion: `example.org/${version}`, kind: "XApp" },
 });
 
-test("a version that the server refuses to store ends no controller, and is followed once it is stored", async () => {
+test("a refused version ends no controller, and is used as soon as the server stores it", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition({ controllers: stores("v1") }));
   informers.put(APPS, xr("a"));
@@ -186,7 +186,7 @@ test("a version that the server refuses to store ends no controller, and is foll
   expect(seen).toContain("XApp! c");
 });
 
-test("a controller that starts while the server refuses a change goes on with what it serves", async () => {
+test("a controller that starts while the server refuses a change reconciles the served version", async () => {
   const { informers, seen } = start();
   informers.put(APPS, xr("a"));
   informers.put(DEFINITIONS, definition({ generation: 2, conditions: [], controllers: stores("v1") }));
@@ -194,7 +194,7 @@ test("a controller that starts while the server refuses a change goes on with wh
   expect(seen).toContain("XApp a");
 });
 
-test("a definition that was refused, and is deleted, takes no composites from the one that has its kind", async () => {
+test("deleting a refused definition leaves the composites of the kind's owner alone", async () => {
   const { informers, seen, composed } = start();
   informers.put(DEFINITIONS, definition());
   informers.put(APPS, xr("a"));
@@ -214,7 +214,7 @@ test("a definition that was refused, and is deleted, takes no composites from th
 });
 
 test.each(["xapps", "xother"])(
-  "of two definitions that have one kind for a moment the earlier has it, then the one that stays (%s goes)",
+  "of two definitions with one kind the earlier one has it, then the remaining one (%s is deleted)",
   async (goes) => {
     const { informers, seen, composed } = start();
     for (const plural of ["xapps", "xother"]) {
@@ -231,7 +231,7 @@ test.each(["xapps", "xother"])(
     await settle();
     const stays = goes === "xapps" ? "xother" : "xapps";
     const again = `XApp+${stays} of-${stays}`;
-    // Nobody told the other of changes, as long as the earlier had the kind.
+    // Changes were not reported to the other definition while the earlier one had the kind.
     expect(seen.splice(0).filter((what) => what.startsWith("XApp"))).toEqual(goes === "xapps" ? [again] : []);
     informers.put(BUCKETS, { ...bucketOf(`of-${stays}`), spec: {} });
     await settle();
@@ -239,23 +239,23 @@ test.each(["xapps", "xother"])(
   },
 );
 
-test("a definition whose spec changes reconciles its instances anew, and its status none", async () => {
+test("a change of a definition's spec reconciles its instances, a change of its status does not", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition());
   informers.put(APPS, xr("a"));
   await settle();
   seen.splice(0);
-  const { begun } = informers;
+  const { started } = informers;
   informers.put(DEFINITIONS, definition({ conditions: ["Established", "Offered", "Other"] }));
   await settle();
   expect(seen.splice(0)).toEqual(["definition xapps.example.org"]);
   informers.put(DEFINITIONS, definition({ keys: ["+keys"], generation: 2 }));
   await settle();
   expect(seen.toSorted()).toEqual(["XApp+keys a", "definition xapps.example.org"]);
-  expect(informers.begun).toBe(begun);
+  expect(informers.started).toBe(started);
 });
 
-test("a change of a composed resource reconciles its XR at once, for as long as the XR needs the kind", async () => {
+test("a change of a composed resource reconciles its XR while the XR needs the kind", async () => {
   const { informers, seen, composed } = start();
   informers.put(DEFINITIONS, definition());
   informers.put(APPS, xr("a"));
@@ -273,7 +273,7 @@ test("a change of a composed resource reconciles its XR at once, for as long as 
   expect(informers.watched).not.toContain("buckets?crossplane.io/composite");
 });
 
-test("what XRs have recorded is watched before the first of them is reconciled", async () => {
+test("recorded kinds are watched before the first XR is reconciled", async () => {
   let watched: readonly string[] = [];
   const { informers } = start((what) => {
     if (what === "XApp a") watched = informers.watched;
@@ -284,7 +284,7 @@ test("what XRs have recorded is watched before the first of them is reconciled",
   expect(watched).toContain("buckets?crossplane.io/composite");
 });
 
-test("a revision reconciles its composition, the XRs that use it, and those that have none yet", async () => {
+test("a revision reconciles its Composition, the XRs that use it, and those without one", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition());
   for (const name of ["one", "other"]) informers.put(APPS, xr(name, { compositionRef: { name } }));
@@ -299,7 +299,7 @@ test("a revision reconciles its composition, the XRs that use it, and those that
     controller: true,
   };
   const spec = { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" } };
-  // The second time somebody has numbered it.
+  // The second time, another writer has changed the number.
   for (const revision of [1, 2]) {
     const own = { spec: { ...spec, revision } };
     informers.put(REVISIONS, object(REVISIONS, "one-1234567", own, { ownerReferences: [owner] }));
@@ -314,7 +314,7 @@ test("a revision reconciles its composition, the XRs that use it, and those that
   expect(seen).toContain("composition one");
 });
 
-test("a CRD that somebody changes or deletes reconciles its definition", async () => {
+test("a CRD that another writer changes or deletes reconciles its definition", async () => {
   const { informers, seen } = start();
   const owner = (kind: string, uid: string): object => ({
     ownerReferences: [{ apiVersion: "apiextensions.crossplane.io/v1", kind, name: `of-${uid}`, uid, controller: true }],
@@ -344,12 +344,12 @@ test("a change of an XR reconciles its claim", async () => {
   expect(seen.toSorted()).toEqual(["App team/c", "XApp a"]);
 });
 
-test("a hundred XRs go on while others hang, whose kind and number do not matter", async () => {
+test("a hundred XRs are reconciled while others hang", async () => {
   const hanging = Promise.withResolvers<void>();
   let first = true;
   const { informers, seen } = start((what) => {
     if (!what.startsWith("XApp bad")) return undefined;
-    // Slow once, all of them; from then on they are known.
+    // The first reconcile ends, the later ones hang.
     return first ? undefined : hanging.promise;
   });
   informers.put(DEFINITIONS, definition());
@@ -362,7 +362,7 @@ test("a hundred XRs go on while others hang, whose kind and number do not matter
   hanging.resolve();
 });
 
-test("what fails is tried again, and others do not wait for it", async () => {
+test("a failed reconcile is retried, and others do not wait for it", async () => {
   let failures = 0;
   const { informers, seen } = start((what) => {
     if (what !== "XApp bad" || failures === 2) return;

@@ -139,8 +139,8 @@ class ControllerEngine implements Engine {
   }
 
   /**
-   * Follows revisions: a revision that another writer deleted or renumbered is restored, and the XRs of the Composition are
-   * reconciled.
+   * Follows revisions: a revision that another writer deleted or renumbered is restored, and the XRs of the
+   * Composition are reconciled.
    */
   #watchRevisions(): Informer {
     const changed = (revision: LiveObject): void => {
@@ -157,7 +157,10 @@ class ControllerEngine implements Engine {
     return informer;
   }
 
-  /** Reconciles a definition when its CRD is changed or deleted. New CRDs need no reconcile: their definitions created them. */
+  /**
+   * Reconciles a definition when its CRD is changed or deleted. New CRDs need no reconcile: their definitions created
+   * them.
+   */
   #watchCrds(): void {
     const changed = (crd: LiveObject): void => {
       const owner = controllerOf(crd);

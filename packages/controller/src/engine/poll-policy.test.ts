@@ -4,7 +4,7 @@ import { pollInMs } from "./poll-policy.ts";
 const INTERVAL_MS = 60_000;
 const SECOND_MS = 1_000;
 
-test("objects that were made in the same second are looked at within a fifth of the interval, a few times for all of them", () => {
+test("polls of objects of the same second are spread over a fifth of the interval, in groups", () => {
   const times = Array.from({ length: 2_000 }, (_, index) => {
     const now = 123_456.7 + (index / 2_000) * SECOND_MS;
     return now + pollInMs(INTERVAL_MS, now, ((index * 7_919) % 2_000) / 2_000);
@@ -18,7 +18,7 @@ test("objects that were made in the same second are looked at within a fifth of 
   expect(new Set(times.map(Math.round)).size).toBeLessThan(25);
 });
 
-test("the poll is never sooner than the interval allows", () => {
+test("a poll is at most a tenth early or late", () => {
   for (const now of [0, 1, 599.9, 600, 1e9]) {
     expect(pollInMs(INTERVAL_MS, now, 0)).toBeGreaterThanOrEqual(0.9 * INTERVAL_MS - 1e-6);
     expect(pollInMs(INTERVAL_MS, now, 1)).toBeLessThanOrEqual(1.11 * INTERVAL_MS);

@@ -6,8 +6,8 @@ const JITTER = 0.2;
 const GROUPING = 0.01;
 
 /**
- * The time until an unchanged object is reconciled again, in milliseconds: the interval, up to a tenth more or less, rounded up
- * so that several objects are due together.
+ * The time until an unchanged object is reconciled again, in milliseconds: the interval, up to a tenth more or less,
+ * rounded up so that several objects are due together.
  *
  * @param random from 0 to 1
  */

@@ -15,7 +15,7 @@ const object = (...managedFields: JsonObject[]): { apiVersion: string; metadata:
   metadata: { managedFields },
 });
 
-test("what a manager applied to an object is told apart from what others did, and what it did otherwise", () => {
+test("the fields of one manager's apply exclude those of other managers and of its updates", () => {
   const fields = { "f:spec": { "f:size": {} } };
   const mine = entry({ fieldsV1: fields });
   const others = [entry({ manager: "other" }), entry({ operation: "Update" }), entry({ subresource: "status" })];
@@ -25,7 +25,7 @@ test("what a manager applied to an object is told apart from what others did, an
   expect(appliedFields({ apiVersion: "example.org/v1", metadata: { managedFields: 5 } }, "me", "")).toBeUndefined();
 });
 
-test("an apply in another version is the same manager's", () => {
+test("an apply in another version belongs to the same manager", () => {
   const fields = { "f:spec": {} };
   expect(lastApplied(object(entry({ apiVersion: "example.org/v2" })), "me", "")).toEqual({
     apiVersion: "example.org/v2",
@@ -33,7 +33,7 @@ test("an apply in another version is the same manager's", () => {
   });
 });
 
-test("a projection has the fields that are named, whole where nothing is named within", () => {
+test("a projection has the named fields, and whole values of fields without inner fields", () => {
   const value = { a: { b: 1, c: { d: 2 } }, e: [1, 2], x: "other's" };
   expect(project(value, { "f:a": { ".": {}, "f:c": {} }, "f:e": {}, "f:none": {} })).toEqual({
     a: { c: { d: 2 } },
@@ -41,7 +41,7 @@ test("a projection has the fields that are named, whole where nothing is named w
   });
 });
 
-test("items of lists are found by their keys, their values and their places, in the list's order", () => {
+test("list items are matched by key, value and index, in the order of the list", () => {
   const ports = [{ port: 80, name: "other's" }, { port: 443 }, { port: 22, name: "mine" }];
   const fields = { 'k:{"port":22}': { ".": {}, "f:port": {}, "f:name": {} }, 'k:{"port":80}': { "f:port": {} } };
   expect(project(ports, fields)).toEqual([{ port: 80 }, { port: 22, name: "mine" }]);
@@ -50,20 +50,20 @@ test("items of lists are found by their keys, their values and their places, in 
   expect(project(["a"], { "v:{": {}, "x:a": {} })).toEqual([]);
 });
 
-test("an item that leaves out a key with a default is found, one without any key is not", () => {
+test("an item that lacks a key with a default matches, one without any key does not", () => {
   const fields = { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:port": {} } };
   expect(project([{ port: 80 }], fields)).toEqual([{ port: 80 }]);
   expect(project([{ port: 80, protocol: "UDP" }, { name: "x" }], fields)).toEqual([]);
 });
 
-test("a key named like a part of objects is data", () => {
+test("a key that is named like a property of Object is data", () => {
   const value = JSON.parse('{"__proto__":{"a":1}}') as JsonObject;
   const part = project(value, JSON.parse('{"f:__proto__":{"f:a":{}}}') as JsonObject) as JsonObject;
   expect(Object.keys(part)).toEqual(["__proto__"]);
   expect(project({}, { "f:constructor": {} })).toEqual({});
 });
 
-test("a path is owned where a field on it stands for all that is in it", () => {
+test("a path is owned if a field covers it", () => {
   const fields = { "f:spec": { "f:ref": { "f:name": {} } } };
   expect(owns(fields, ["spec", "ref", "name"])).toBe(true);
   expect(owns(fields, ["spec", "ref"])).toBe(true);
@@ -71,7 +71,7 @@ test("a path is owned where a field on it stands for all that is in it", () => {
   expect(owns(undefined, [])).toBe(false);
 });
 
-test("JSON values are the same whatever the order of keys, and not if a key is missing", () => {
+test("JSON values are equal whatever the order of keys, but not if a key is missing", () => {
   expect(sameJson({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1 })).toBe(true);
   expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
   expect(sameJson({ a: 1 }, { b: 1 })).toBe(false);

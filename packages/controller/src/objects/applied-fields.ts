@@ -11,8 +11,9 @@ export interface AppliedFields {
 }
 
 /**
- * The fields that a field manager has applied to an object and still owns (Kubernetes, "Server-Side Apply"). The server has one
- * entry for all applies of a manager, whatever their version: an apply removes the fields of the last one that it leaves out.
+ * The fields that a field manager has applied to an object and still owns (Kubernetes, "Server-Side Apply"). The
+ * server has one entry for all applies of a manager, whatever their version: an apply removes the fields of the last
+ * one that it leaves out.
  *
  * @param subresource "" for the object itself
  * @returns undefined if the manager has not applied
@@ -46,8 +47,8 @@ export function appliedFields(
 }
 
 /**
- * The part of a value that a set of fields names. A field without inner fields covers its whole value. Items of a list are
- * matched by their keys, and stay in the order of the list.
+ * The part of a value that a set of fields names. A field without inner fields covers its whole value. Items of a
+ * list are matched by their keys, and stay in the order of the list.
  */
 export function project(value: JsonValue, fields: JsonObject): JsonValue {
   const names = Object.keys(fields).filter((name) => name !== ".");

@@ -24,15 +24,15 @@ export interface ApplyResult {
 /**
  * Sends a server-side apply only if it changes something.
  *
- * The decision is safe because it uses `managedFields` of the observed object. An apply changes an object only if it sets a
- * field to another value, takes over a field, or gives one up. It changes nothing if the manager owns exactly the fields of
- * the intent, and they have its values. A writer that changes such a field changes its value; a writer that removes one
- * removes it from the manager's entry. Both are visible here. A stale cache shows an older object, and the event that updates
- * the cache reconciles again.
+ * The decision is safe because it uses `managedFields` of the observed object. An apply changes an object only if it
+ * sets a field to another value, takes over a field, or gives one up. It changes nothing if the manager owns exactly
+ * the fields of the intent, and they have its values. A writer that changes such a field changes its value; a writer
+ * that removes one removes it from the manager's entry. Both are visible here. A stale cache shows an older object,
+ * and the event that updates the cache reconciles again.
  *
- * A server may store a value in another form (the quantity "1000m" becomes "1"), or drop a field that the schema lacks. The
- * comparison then always fails. Therefore the last intent is recorded with the values that the server stored for it: the same
- * intent on the same stored values has the same result.
+ * A server may store a value in another form (the quantity "1000m" becomes "1"), or drop a field that the schema
+ * lacks. The comparison then always fails. Therefore the last intent is recorded with the values that the server
+ * stored for it: the same intent on the same stored values has the same result.
  */
 export class ApplyCache {
   readonly #sent: Map<string, { intent: string; owned: string }> = new Map();

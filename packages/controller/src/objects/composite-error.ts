@@ -22,7 +22,8 @@ export type CompositeErrorCode =
   | "ApiServer";
 
 /**
- * A composite resource that cannot be composed. The message contains no value of a Secret: conditions, events and logs show it.
+ * A composite resource that cannot be composed. The message contains no value of a Secret: conditions, events and
+ * logs show it.
  */
 export class CompositeError extends Error {
   override readonly name = "CompositeError";
@@ -50,7 +51,8 @@ export function combineFailures(failures: readonly CompositeError[]): CompositeE
  * Describes an error of the API server as a failure of one object. Other errors are thrown again.
  *
  * @param action what failed, such as `cannot apply composed resource "bucket" (Bucket a)`
- * @param isSecret the object contains secrets: the server may quote a refused value, so its message and the cause are left out
+ * @param isSecret the object contains secrets: the server may quote a refused value, so its message and the cause are
+ *   left out
  */
 export function asCompositeError(error: unknown, action: string, isSecret: boolean): CompositeError {
   if (error instanceof CompositeError) return error;

@@ -8,27 +8,27 @@ const CURRENT = [
   { type: "Synced", status: "True", reason: "ReconcileSuccess", lastTransitionTime: BEFORE },
 ];
 
-test("a condition that is new stands at the end with the time in whole seconds; those of others stay", () => {
+test("a new condition is appended, with the time in seconds", () => {
   expect(withConditions(CURRENT, [{ type: "Ready", status: "False", reason: "Creating" }], NOW)).toEqual([
     ...CURRENT,
     { type: "Ready", status: "False", reason: "Creating", lastTransitionTime: "2026-01-02T03:04:05Z" },
   ]);
 });
 
-test("the time changes with the status only", () => {
+test("the transition time changes only with the status", () => {
   const same = withConditions(CURRENT, [{ type: "Synced", status: "True", reason: "Again", message: "m" }], NOW);
   expect(same?.[1]).toMatchObject({ reason: "Again", message: "m", lastTransitionTime: BEFORE });
   const other = withConditions(CURRENT, [{ type: "Synced", status: "False", reason: "Again" }], NOW);
   expect(other?.[1]).toMatchObject({ lastTransitionTime: "2026-01-02T03:04:05Z" });
 });
 
-test("what is said already is no change", () => {
+test("an equal condition is no change", () => {
   expect(
     withConditions(CURRENT, [{ type: "Synced", status: "True", reason: "ReconcileSuccess" }], NOW),
   ).toBeUndefined();
 });
 
-test("a message has a bound, and what is no condition is none", () => {
+test("messages are shortened, and invalid conditions are dropped", () => {
   const [condition] =
     withConditions("x", [{ type: "Synced", status: "False", reason: "R", message: "m".repeat(10_000) }], NOW) ?? [];
   expect((condition as { message: string }).message.length).toBeLessThan(5000);

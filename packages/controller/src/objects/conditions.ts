@@ -14,8 +14,8 @@ export interface Condition {
 const MAX_MESSAGE_LENGTH = 4096;
 
 /**
- * Sets conditions of an object and leaves those of other types in their order. The transition time changes only with the status
- * (Kubernetes API conventions, "Typical status properties").
+ * Sets conditions of an object and leaves those of other types in their order. The transition time changes only with
+ * the status (Kubernetes API conventions, "Typical status properties").
  *
  * @param current `status.conditions` of the object
  * @param now milliseconds since the epoch

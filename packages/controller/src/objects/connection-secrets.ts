@@ -48,12 +48,12 @@ export function unsupportedPublishing({ spec }: LiveObject): string | undefined 
 }
 
 /**
- * Writes connection details to a Secret if they differ. Removes keys that were published before and are no longer desired;
- * keys of other writers stay.
+ * Writes connection details to a Secret if they differ. Removes keys that were published before and are no longer
+ * desired; keys of other writers stay.
  *
  * @returns whether it wrote
- * @throws {CompositeError} `NotControllable` for the Secret of another owner; `InvalidResource` for an invalid name. A refusal of
- *   the server is described without its message, which may quote a value
+ * @throws {CompositeError} `NotControllable` for the Secret of another owner; `InvalidResource` for an invalid name.
+ *   A refusal of the server is described without its message, which may quote a value
  * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */
 export async function publishConnectionSecret(client: Client, options: PublishOptions): Promise<boolean> {
@@ -99,8 +99,8 @@ function encodeDetails(details: PublishOptions["details"]): JsonObject {
 }
 
 /**
- * Deletes the connection secret of an owner that is being deleted. The garbage collector cannot do it once a definition has
- * removed the owner's kind, because it no longer finds the owner.
+ * Deletes the connection secret of an owner that is being deleted. The garbage collector cannot do it once a
+ * definition has removed the owner's kind, because it no longer finds the owner.
  *
  * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */

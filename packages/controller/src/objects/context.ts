@@ -27,8 +27,8 @@ export interface Context {
 /** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as one XR needs it. */
 export interface ComposedWatches {
   /**
-   * Sets the kinds of an XR's composed resources; an empty list forgets the XR. A change of a resource that the XR controls
-   * then reconciles the XR at once.
+   * Sets the kinds of an XR's composed resources; an empty list forgets the XR. A change of a resource that the XR
+   * controls then reconciles the XR at once.
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
   /** The cache of a kind that is watched and listed; undefined otherwise: read the object live. */

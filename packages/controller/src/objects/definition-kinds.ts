@@ -1,7 +1,10 @@
 import type { Definition, KindNames } from "@xfn/composition/definition";
 import type { ResourceKind } from "@xfn/kubernetes";
 
-/** The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores it. */
+/**
+ * The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores
+ * it.
+ */
 export function compositeKindOf(definition: Definition): ResourceKind {
   return kindOf(definition, definition.spec.names, false);
 }

@@ -1,6 +1,6 @@
 /**
- * The field managers of the controllers (Kubernetes, "Server-Side Apply"): one for each writer of an object. Crossplane v1.13
- * uses these names, so that its objects can be taken over without a conflict.
+ * The field managers of the controllers (Kubernetes, "Server-Side Apply"): one for each writer of an object.
+ * Crossplane v1.13 uses these names, so that its objects can be taken over without a conflict.
  */
 export const FIELD_MANAGERS = {
   /** Leases, events, and whatever names no other manager. */

@@ -3,8 +3,8 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt } from "./read-objects.ts";
 
 /**
- * The fields of an object that some field managers own, merged over all their entries of `metadata.managedFields`. FieldsV1
- * writes `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for items of a list.
+ * The fields of an object that some field managers own, merged over all their entries of `metadata.managedFields`.
+ * FieldsV1 writes `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for items of a list.
  */
 export function fieldsOf(object: LiveObject, isManager: (manager: string) => boolean): JsonObject {
   const entries = object.metadata["managedFields"];

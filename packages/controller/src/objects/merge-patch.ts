@@ -1,7 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { sameJson } from "./same-json.ts";
 
-/** The merge patch (RFC 7386) from one object to another; undefined if they are equal. A patch replaces lists as a whole. */
+/**
+ * The merge patch (RFC 7386) from one object to another; undefined if they are equal. A patch replaces lists as a
+ * whole.
+ */
 export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | undefined {
   const patch: JsonObject = Object.create(null) as JsonObject;
   for (const key of Object.keys(has)) if (!Object.hasOwn(wanted, key)) patch[key] = null;

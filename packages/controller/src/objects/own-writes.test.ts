@@ -9,22 +9,22 @@ const thing = (resourceVersion: string, uid = "u"): LiveObject => ({
   metadata: { name: "a", uid, resourceVersion },
 });
 
-test("a cache that lags behind our own write is not believed, one that has caught up is", () => {
+test("an own write wins over a stale cache until the cache has caught up", () => {
   const own = new OwnWrites(() => 0);
   own.saw(thing("10"));
   expect(own.newest(REFERENCE, thing("9"))?.metadata.resourceVersion).toBe("10");
   expect(own.newest(REFERENCE, thing("11"))?.metadata.resourceVersion).toBe("11");
-  // What was written is known to be old now.
+  // The newer cached version has replaced the recorded write.
   expect(own.newest(REFERENCE, thing("9"))?.metadata.resourceVersion).toBe("9");
 });
 
-test("resource versions that are no numbers say nothing: the cache is believed", () => {
+test("the cache wins if resource versions are not numbers", () => {
   const own = new OwnWrites(() => 0);
   own.saw(thing("b"));
   expect(own.newest(REFERENCE, thing("a"))?.metadata.resourceVersion).toBe("a");
 });
 
-test("what no cache has shown is believed for some seconds, and it has to be looked again", () => {
+test("an object that no cache shows counts as existing for some seconds, and requires a requeue", () => {
   let now = 0;
   const own = new OwnWrites(() => now);
   own.saw(thing("10"));
@@ -39,7 +39,7 @@ test("what no cache has shown is believed for some seconds, and it has to be loo
   expect(own.requeueAfterMs).toBeUndefined();
 });
 
-test("an object that is known to be gone is not there, whatever a cache says; another of its name is", () => {
+test("a deleted object is missing even if a cache shows it; another one of its name is not", () => {
   const own = new OwnWrites(() => 0);
   own.saw(thing("10"));
   own.sawGone("u");
@@ -48,7 +48,7 @@ test("an object that is known to be gone is not there, whatever a cache says; an
   expect(own.newest(REFERENCE, thing("12", "v"))?.metadata.uid).toBe("v");
 });
 
-test("what is gone is forgotten, some time after any cache could show it", () => {
+test("a deletion is forgotten when no cache can show the object any more", () => {
   let now = 0;
   const own = new OwnWrites(() => now);
   own.sawGone("u");
@@ -60,7 +60,7 @@ test("what is gone is forgotten, some time after any cache could show it", () =>
   expect(own.newest(REFERENCE, thing("10"))).toBeDefined();
 });
 
-test("an object is the same in whatever version it is named", () => {
+test("a write is found in every version of the kind", () => {
   const own = new OwnWrites(() => 0);
   own.saw(thing("10"));
   expect(own.newest({ ...REFERENCE, apiVersion: "example.org/v2" }, undefined)).toBeDefined();

@@ -8,8 +8,8 @@ const LAG_MS = 5_000;
 const GONE_MS = 10 * 60_000;
 
 /**
- * The server's answers to the controller's own writes, until the caches show them. Without them, a reconcile that follows at
- * once reads the state before the write, writes the same again, and gets a conflict.
+ * The server's answers to the controller's own writes, until the caches show them. Without them, a reconcile that
+ * follows at once reads the state before the write, writes the same again, and gets a conflict.
  */
 export class OwnWrites {
   readonly #now: () => number;
@@ -57,8 +57,8 @@ export class OwnWrites {
   }
 
   /**
-   * The time in milliseconds after which the next reconcile must run, because this one used an object that no cache shows:
-   * it may have been deleted since. Undefined if there was no such object.
+   * The time in milliseconds after which the next reconcile must run, because this one used an object that no cache
+   * shows: it may have been deleted since. Undefined if there was no such object.
    */
   get requeueAfterMs(): number | undefined {
     return this.#ahead ? LAG_MS : undefined;

@@ -4,7 +4,10 @@ import type { Context } from "./context.ts";
 import { referenceOf } from "./kinds.ts";
 import { selectorText } from "./labels.ts";
 
-/** Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise live. */
+/**
+ * Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise
+ * live.
+ */
 export async function listByLabels(
   context: Context,
   kind: ResourceKind,

@@ -1,6 +1,6 @@
 /**
- * When a reconciler looks again by itself, in milliseconds, for changes that no watch reports. Every other reconcile is due to
- * an event, to the back-off of the queue, or to the poll.
+ * When a reconciler looks again by itself, in milliseconds, for changes that no watch reports. Every other reconcile
+ * is due to an event, to the back-off of the queue, or to the poll.
  */
 export const REQUEUE_AFTER_MS = {
   /** A CRD was written: the API server establishes it within some tens of milliseconds. */

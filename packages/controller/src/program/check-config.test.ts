@@ -36,12 +36,12 @@ function problemsOf(...args: readonly string[]): string[] {
   return [...problems, ...checkConfig(config), ...runner];
 }
 
-test("every setting is in the help, once, with its variable", () => {
+test("every setting appears once in the help, with its variable", () => {
   expect(Object.values(START_GROUPS).flat().toSorted()).toEqual(Object.keys(START_SETTINGS).toSorted());
   expect(variableOf("xfn-controller", START_SETTINGS.pollInterval)).toBe("XFN_CONTROLLER_POLL_INTERVAL");
 });
 
-test("what is not said has its default, with which the controller can start", () => {
+test("the controller can start with the defaults", () => {
   expect(problemsOf()).toEqual([]);
   expect(read([]).config).toMatchObject({
     enableCompositionFunctions: false,
@@ -51,7 +51,7 @@ test("what is not said has its default, with which the controller can start", ()
   });
 });
 
-test("variables have what a manifest says", () => {
+test("settings are read from environment variables", () => {
   const { config, problems } = read([], {
     XFN_CONTROLLER_ENABLE_COMPOSITION_FUNCTIONS: "true",
     XFN_CONTROLLER_PULL_SECRET_NAMESPACES: "a, b",
@@ -61,7 +61,7 @@ test("variables have what a manifest says", () => {
   expect(config).toMatchObject({ enableCompositionFunctions: true, pullSecretNamespaces: ["a", "b"], concurrency: 5 });
 });
 
-test("all that is wrong is told at once, with the flag that it is about", () => {
+test("every problem is reported at once, with its flag", () => {
   const problems = problemsOf(
     "--poll-interval=10ms",
     "--lease-duration=1s",
@@ -76,7 +76,7 @@ test("all that is wrong is told at once, with the flag that it is about", () => 
   expect(problems).toHaveLength(flags.length);
 });
 
-test("a runner is reached as it was said, or the start refused", () => {
+test("an invalid runner setting fails the start", () => {
   const enabled = "--enable-composition-functions";
   expect(problemsOf("--runner-token-file", "x")).toEqual([expect.stringContaining(enabled)]);
   expect(problemsOf(enabled, "--runner", "nonsense")).toEqual([expect.stringContaining("--runner nonsense")]);

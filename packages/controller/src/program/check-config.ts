@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import type * as RunnerGrpc from "@xfn/runner-grpc";
 import type { StartConfig } from "./start-settings.ts";
 
-/** Holds settings against each other and against the files that they name. @returns what is wrong, a line each */
+/** Checks settings against each other and against the files that they name. @returns the problems, one line each */
 export function checkConfig(config: StartConfig): string[] {
   const problems: string[] = [];
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
-  if (config.apiBurst < config.apiRate) problems.push("--api-burst is less than --api-rate: give the same, or more");
+  if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");
   const given = [
     config.runnerTokenFile,
     config.runnerTlsCa,
@@ -17,13 +17,13 @@ export function checkConfig(config: StartConfig): string[] {
   ];
   if (!config.enableCompositionFunctions) {
     if (given.some((value) => value !== undefined))
-      problems.push("--runner-*: no functions are run without --enable-composition-functions");
+      problems.push("--runner-* settings require --enable-composition-functions");
   } else if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
-    problems.push("--runner-tls-cert and --runner-tls-key go together: give both, or none");
+    problems.push("--runner-tls-cert and --runner-tls-key must be set together");
   return problems;
 }
 
-/** How the runner of a configuration is reached. */
+/** The options of the runner client. */
 export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptions {
   const {
     runnerTlsCa: caFile,
@@ -45,16 +45,15 @@ export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptio
 }
 
 /**
- * Whether a runner can be reached as the settings say, as far as can be told without it: a client that is made and not used has read
- * its files and looked at its endpoint.
+ * Checks the runner's endpoint and files by creating a client, without calling the runner.
  *
- * @param grpc the package, which is loaded only where it is needed
+ * @param grpc the package, which is loaded only if functions are enabled
  */
 export function checkRunner(
   config: StartConfig,
   { createRunnerClient, RunnerSetupError }: Pick<typeof RunnerGrpc, "createRunnerClient" | "RunnerSetupError">,
 ): string[] {
-  // One without the other is told of already.
+  // checkConfig reports this problem.
   if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined)) return [];
   try {
     createRunnerClient(runnerOptions(config)).close();

@@ -6,8 +6,8 @@ import { tuneForLoading } from "@xfn/program/v8-tuning";
 // `start` grows the young generation to the size that it needs.
 tuneForLoading();
 
-// Node.js keeps the cache in `NODE_COMPILE_CACHE` or the system's temporary folder. It helps only modules that are imported
-// after this line: hence the dynamic import.
+// Node.js keeps the cache in `NODE_COMPILE_CACHE` or the system's temporary folder. It helps only modules that are
+// imported after this line: hence the dynamic import.
 enableCompileCache();
 process.on("uncaughtException", (error) => {
   process.stderr.write(`xfn-controller: internal error: ${error.stack ?? error.message}\n`);

@@ -8,7 +8,10 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const PREFIX = "xfn_controller_";
 
-/** The Prometheus metrics of the controller. Labels are kinds and codes, never names of objects, so that series are few. */
+/**
+ * The Prometheus metrics of the controller. Labels are kinds and codes, never names of objects, so that series are
+ * few.
+ */
 export class ControllerMetrics {
   readonly #registry: Registry = new Registry();
   readonly #registers: Registry[] = [this.#registry];

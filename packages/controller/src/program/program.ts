@@ -5,11 +5,10 @@ import { START_GROUPS, START_SETTINGS } from "./start-settings.ts";
 const PROGRAM = "xfn-controller";
 
 const START_HELP = `
-A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Durations are Go's
-(30s, 1m30s).
+A flag overrides its variable. Variables of repeatable flags have values separated by commas. Durations are Go's (30s, 1m30s).
 
-Logs go to stderr. On SIGTERM or SIGINT nothing new is begun; what is being worked on may end for the time of --shutdown-grace; a
-second signal ends it at once. Exit code 0; 1 when it cannot go on, or lost its lease; 2 for wrong settings.
+Logs go to stderr. After SIGTERM or SIGINT no reconcile starts, and running ones get the time of --shutdown-grace. A second
+signal exits at once. Exit codes: 0; 1 after an error or a lost lease; 2 for invalid settings.
 
 Examples:
   # Compositions of templates, with the current context of ~/.kube/config
@@ -23,7 +22,7 @@ Examples:
   $ xfn-controller start --leader-election --enable-composition-functions --metrics-address 0.0.0.0:9465`;
 
 const CRDS_HELP = `
-\`start\` installs them too, unless it is told --skip-crds. Exit code 0.
+\`start\` installs them too, unless it is given --skip-crds. Exit code 0.
 
 Example:
   $ xfn-controller crds | kubectl apply --server-side -f -`;

@@ -115,7 +115,9 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
   log.info({}, "ready");
 }
 
-/** Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator. */
+/**
+ * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
+ */
 async function installWithRetries(client: Client, log: Log, signal: AbortSignal): Promise<void> {
   for (let delay = FIRST_RETRY_MS; ; delay = Math.min(delay * 2, MAX_RETRY_MS)) {
     try {

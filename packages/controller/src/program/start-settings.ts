@@ -44,8 +44,8 @@ export interface StartConfig extends OperationSettings {
 /** The socket of the runner in the same pod (deploy/). A path socket needs no token. */
 export const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
 
-// Reconciles mostly wait for the API server and for functions. More of them finish no sooner on a small API server; fewer leave
-// it idle.
+// Reconciles mostly wait for the API server and for functions. More of them finish no sooner on a small API server;
+// fewer leave it idle.
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 1_000;
 
@@ -75,7 +75,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   apiRate: one(
     "api-rate",
     "<n>",
-    "requests to the API server in a second, over time",
+    "requests to the API server per second, on average",
     integer(1, MAX_RATE),
     DEFAULT_RATE_LIMIT.perSecond,
     String(DEFAULT_RATE_LIMIT.perSecond),
@@ -83,19 +83,19 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   apiBurst: one(
     "api-burst",
     "<n>",
-    "requests that may go at once after a pause",
+    "requests to the API server in a burst",
     integer(1, MAX_RATE),
     DEFAULT_RATE_LIMIT.burst,
     String(DEFAULT_RATE_LIMIT.burst),
   ),
   enableCompositionFunctions: toggle(
     "enable-composition-functions",
-    "run the functions of Compositions; without it, a Composition that has some is not composed",
+    "run the functions of Compositions; without it, Compositions with functions are not composed",
   ),
   runner: one(
     "runner",
     "<endpoint>",
-    "where functions are run: unix:/PATH, unix:///@NAME, HOST:PORT",
+    "endpoint of the runner: unix:/PATH, unix:///@NAME, HOST:PORT",
     anyText,
     SIDECAR_ENDPOINT,
     SIDECAR_ENDPOINT,
@@ -108,19 +108,19 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   namespace: optional(
     "namespace",
     "<name>",
-    "own namespace, of the lease and of pull secrets; default: the pod's, or the kubeconfig's, or crossplane-system",
+    "namespace of the lease and of pull secrets; default: the pod's, or the kubeconfig's, or crossplane-system",
     namespaceName,
   ),
   serviceAccount: optional(
     "service-account",
     "<name>",
-    "own service account in the own namespace, whose pull secrets count for every image",
+    "service account in that namespace, whose pull secrets apply to every image",
     objectName,
   ),
   pullSecretNamespaces: many(
     "pull-secret-namespaces",
     "<name>",
-    "namespaces whose pull secrets Compositions may name besides the own one",
+    "other namespaces from which Compositions may name pull secrets",
     namespaceName,
     [],
     "none",
@@ -128,7 +128,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   concurrency: one(
     "concurrency",
     "<n>",
-    "objects that are worked on at a time, over all kinds",
+    "concurrent reconciles, over all kinds",
     integer(1, MAX_CONCURRENCY),
     DEFAULT_CONCURRENCY,
     String(DEFAULT_CONCURRENCY),
@@ -136,20 +136,20 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   pollInterval: one(
     "poll-interval",
     "<duration>",
-    "how often an object to which nothing happened is looked at, give or take a tenth",
+    "how often an unchanged object is reconciled, give or take a tenth",
     durationWithin(duration, { least: MIN_POLL_MS }),
     DEFAULT_POLL_MS,
     "1m",
   ),
   skipCrds: toggle(
     "skip-crds",
-    "do not install the CRDs of Composition and others: they are there (xfn-controller crds)",
+    "do not install the CRDs of Composition and others, which exist already (xfn-controller crds)",
   ),
-  leaderElection: toggle("leader-election", "of several replicas one works; the others wait for its lease"),
+  leaderElection: toggle("leader-election", "only the replica with the lease reconciles; the others wait for it"),
   leaseDuration: one(
     "lease-duration",
     "<duration>",
-    "how long a leader that is silent is waited for",
+    "time after which a silent leader loses the lease",
     durationWithin(duration, { least: MIN_LEASE_MS }),
     DEFAULT_LEASE_MS,
     "15s",
@@ -157,7 +157,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   ...operationSettings({
     metricsAddress: "127.0.0.1:9465",
     graceSeconds: DEFAULT_GRACE_SECONDS,
-    grace: "how long reconciles may go on after SIGTERM",
+    grace: "how long running reconciles may take after SIGTERM",
   }),
 };
 

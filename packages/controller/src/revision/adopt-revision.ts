@@ -8,8 +8,8 @@ import { objectAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
 
 /**
- * Whether an earlier Composition of the name left this revision: deleted with orphans, or restored from a backup. XRs may be
- * pinned to it. Compares the content, because any writer can set a label.
+ * Whether an earlier Composition of the name left this revision: deleted with orphans, or restored from a backup. XRs
+ * may be pinned to it. Compares the content, because any writer can set a label.
  */
 export function isOrphan(existing: LiveObject, desired: KubernetesObject, composition: string): boolean {
   const owner = controllerOf(existing);

@@ -36,8 +36,8 @@ export function numberOf(revision: LiveObject): number {
 }
 
 /**
- * The newest of the revisions that a Composition controls. Two revisions briefly have one number if two controllers overlap.
- * Then the first name wins, so that all caches agree.
+ * The newest of the revisions that a Composition controls. Two revisions briefly have one number if two controllers
+ * overlap. Then the first name wins, so that all caches agree.
  */
 export function latestOf(composition: LiveObject, revisions: readonly LiveObject[]): LiveObject | undefined {
   let latest: LiveObject | undefined;

@@ -59,11 +59,11 @@ test.each([
   ["has a lower number than another", { before: 2, now: 1 }, { before: 2, now: 3 }],
   ["has no number", { now: 0 }, { now: 1 }],
   ["has the highest number", { before: 2, now: 3 }, { before: 2, now: 3 }],
-])("the revision of what the Composition is now becomes the newest where it %s", async (_, before, after) => {
+])("the revision of the current content becomes the newest if it %s", async (_, before, after) => {
   expect(await reconciled(before)).toEqual(after);
 });
 
-test("of two revisions with one number the same is the newest in whatever order they are known", () => {
+test("of two revisions with one number, the same is newest in any order", () => {
   const [a, b] = [revision("a", 2, "a"), revision("b", 2, "b")];
   expect(latestOf(COMPOSITION, [a, b])).toBe(latestOf(COMPOSITION, [b, a]));
   expect(latestOf(COMPOSITION, [a, b, revision("z", 3, "z")])?.metadata.name).toBe("z");

@@ -17,15 +17,17 @@ import { compositionLabel, contentHash, hashLabel, revisionName } from "./revisi
 const NAME_DIGITS = [7, 16, 40] as const;
 
 /**
- * Reconciles the revisions of Compositions (Crossplane v1.13, "Composition Revisions"). The key is the Composition's name.
+ * Reconciles the revisions of Compositions (Crossplane v1.13, "Composition Revisions"). The key is the Composition's
+ * name.
  *
- * Each content of spec and labels has one revision, of which only the number ever changes. The highest number belongs to the
- * current content, also if the Composition returns to an earlier one. A Composition with errors gets a condition and no new
- * revision, so that composites stay with the last valid one.
+ * Each content of spec and labels has one revision, of which only the number ever changes. The highest number belongs
+ * to the current content, also if the Composition returns to an earlier one. A Composition with errors gets a
+ * condition and no new revision, so that composites stay with the last valid one.
  */
 export function revisionReconciler(context: Context): Reconcile {
   return async (name, signal) => {
-    // Read live: a revision of a stale Composition would become the newest for a moment, and composites would follow it.
+    // Read live: a revision of a stale Composition would become the newest for a moment, and composites would follow
+    // it.
     const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
     if (composition === undefined || isBeingDeleted(composition)) return undefined;
     if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;

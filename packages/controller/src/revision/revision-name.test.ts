@@ -7,7 +7,7 @@ const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 
 const composition = (spec: JsonObject, metadata: JsonObject = {}): JsonObject => ({ metadata, spec });
 
-test("content is spec and labels, in whatever order, and nothing else", () => {
+test("the content of a revision is spec and labels, in any order of keys", () => {
   const hash = contentHash(composition({ a: 1, b: { c: [1, 2], d: null } }, { labels: { x: "1", y: "2" } }));
   expect(contentHash(composition({ b: { d: null, c: [1, 2] }, a: 1 }, { labels: { y: "2", x: "1" } }))).toBe(hash);
   expect(
@@ -19,7 +19,7 @@ test("content is spec and labels, in whatever order, and nothing else", () => {
   expect(contentHash(composition({ a: 1, b: { c: [1, 2], d: null } }, { labels: { x: "1", y: "3" } }))).not.toBe(hash);
 });
 
-test("integers beyond 2^53 that differ by one are different content", () => {
+test("integers beyond 2^53 that differ by one have different hashes", () => {
   const [a, b] = [9007199254740993n, 9007199254740992n].map((size) =>
     contentHash(composition({ size } as unknown as JsonObject)),
   );
@@ -32,7 +32,7 @@ test.each([
   `a${".b".repeat(60)}`,
   "x".repeat(253),
   `${"x".repeat(49)}-.-${"y".repeat(60)}`,
-])("the names of the revisions of %s are such that Kubernetes takes them", (name) => {
+])("the names and labels of the revisions of %s are valid", (name) => {
   const hash = contentHash(composition({ name }));
   expect(compositionLabel(name)).toMatch(LABEL_VALUE);
   expect(hashLabel(hash)).toMatch(LABEL_VALUE);

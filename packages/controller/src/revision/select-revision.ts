@@ -28,10 +28,15 @@ export interface SelectedRevision {
 /**
  * Selects the revision that a composite resource is composed with. Writes nothing.
  *
- * The Composition is the first of: the one that the definition enforces, the one that the composite names, the definition's
- * default, and the first one by name that has the composite's kind and the labels of `spec.compositionSelector`. With the
- * update policy Manual, the revision that the composite names stays selected. Otherwise it is the newest revision with the
- * labels of `spec.compositionRevisionSelector`.
+ * The Composition is the first of:
+ *
+ * 1. the Composition that the definition enforces
+ * 2. the Composition that the composite names
+ * 3. the definition's default
+ * 4. the first by name with the composite's kind and the labels of `spec.compositionSelector`
+ *
+ * With the update policy Manual, the revision that the composite names stays selected. Otherwise it is the newest
+ * revision with the labels of `spec.compositionRevisionSelector`.
  *
  * @throws {SelectionError} if there is none
  * @throws {ApiError} if an object that no cache has cannot be read
@@ -76,8 +81,8 @@ async function pinnedRevision(
 }
 
 /**
- * Refuses a revision of another Composition that a user or a claim chose: they would restore it after each write. A revision
- * that the controller selected itself is left from an earlier Composition and can be replaced.
+ * Refuses a revision of another Composition that a user or a claim chose: they would restore it after each write. A
+ * revision that the controller selected itself is left from an earlier Composition and can be replaced.
  */
 function refuseChosen(xr: LiveObject, revision: LiveObject, composition: string): void {
   const others = fieldsOf(xr, (manager) => manager !== FIELD_MANAGERS.composite);
