@@ -31,7 +31,7 @@ const CONFIG_MAP: ResourceKind = {
   plural: "configmaps",
   namespaced: true,
 };
-// More than the server takes to come back on a busy machine.
+// Longer than a restart of the server takes on a busy machine.
 const LONG = { timeout: 30_000 };
 
 const CRD: KubernetesObject = {
@@ -91,7 +91,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Starts an example of the README as it is, in a folder of its own. */
+  /** Starts an unchanged example of the README in a separate folder. */
   const runExample = (name: string): { child: ChildProcess; output: () => string } => {
     const readme = readFileSync(join(CHECKOUT, "packages/kubernetes/README.md"), "utf8");
     writeFileSync(join(folder, name), fencedBlocks(readme).find(({ rest }) => rest === name)?.text ?? "");
@@ -113,7 +113,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     spec,
   });
 
-  test("a kind is served as soon as its definition is, and a client that asked before finds it", async () => {
+  test("a client finds a new kind, even if it asked before the CRD was created", async () => {
     await expect(client.kind(GADGET.apiVersion, GADGET.kind)).rejects.toMatchObject({ code: "KindNotServed" });
     await client.apply(CRD);
     await expect
@@ -121,7 +121,7 @@ describe("a client of a real API server", needs("api-server"), () => {
       .toEqual({ group: "test.example.org", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true });
   });
 
-  test("an object comes back as it was written: unknown fields and integers of 64 bits", async () => {
+  test("an object keeps unknown fields and 64-bit integers", async () => {
     const spec = { size: 9007199254740993n, unknown: { deep: [1, "two", null, { three: 3.5 }] } };
     const created = await client.create(gadget("exact", spec));
     expect(created["spec"]).toEqual(spec);
@@ -131,7 +131,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect(updated["status"]).toEqual(status);
   });
 
-  test("what is no longer applied goes, and what another manager has stays", async () => {
+  test("an apply removes fields that it no longer contains, and keeps those of other managers", async () => {
     await client.apply(gadget("applied", { a: 1, b: 2 }), { fieldManager: "one" });
     await client.apply(gadget("applied", { c: 3 }), { fieldManager: "two" });
     const after = await client.apply(gadget("applied", { a: 1 }), { fieldManager: "one" });
@@ -146,7 +146,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect((await client.get(reference))["spec"]).toEqual({ a: 1 });
   });
 
-  test("errors are what they are called", async () => {
+  test("errors have the documented codes", async () => {
     const reference = { ...GADGET, name: "errors", namespace: "default" };
     const live = await client.create(gadget("errors", {}));
     const changed = await client.update({ ...live, spec: { a: 1 } });
@@ -158,38 +158,38 @@ describe("a client of a real API server", needs("api-server"), () => {
       "NotFound",
     );
     expect(await codeOf(client.create(gadget("errors-2", { size: "no number" })))).toBe("Invalid");
-    // A field that the schema of a built-in kind does not have.
+    // An unknown field of a built-in kind.
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x", namespace: "default" }, dota: {} };
     expect(await codeOf(client.apply(map))).toBe("Invalid");
     expect(await codeOf(client.get({ apiVersion: "v1", kind: "Nothing", name: "x" }))).toBe("KindNotServed");
     const nobody = await clientOf("nobody");
     expect(await codeOf(nobody.list(CONFIG_MAP))).toBe("Forbidden");
     const access = await loadKubeconfig({ path: server.admin.kubeconfig });
-    const stranger = await clientOf("admin", {
+    const unauthorized = await clientOf("admin", {
       access: { ...access, headers: () => ({ authorization: "Bearer wrong" }) },
     });
-    expect(await codeOf(stranger.list(CONFIG_MAP))).toBe("Unauthorized");
+    expect(await codeOf(unauthorized.list(CONFIG_MAP))).toBe("Unauthorized");
     const { uid, resourceVersion } = changed.metadata;
     expect(await client.delete(reference, { preconditions: { uid, resourceVersion } })).toBeUndefined();
   });
 
-  test("a field that the schema does not have is dropped, or refused where that is asked for, and always in an apply", async () => {
+  test("an unknown field is dropped, or rejected with Strict and in each apply", async () => {
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "unknown", namespace: "default" }, other: 1 };
     expect(await codeOf(client.create(map, { fieldValidation: "Strict" }))).toBe("Invalid");
     expect(await codeOf(client.apply(map))).toBe("Invalid");
     expect(await client.create(map)).not.toHaveProperty("other");
   });
 
-  test("an object with a finalizer is told as still there after its deletion", async () => {
-    await client.create(gadget("held", {}, { finalizers: ["example.org/hold"] }));
-    const reference = { ...GADGET, name: "held", namespace: "default" };
-    const held = await client.delete(reference);
-    expect(held?.metadata["deletionTimestamp"]).toEqual(expect.any(String));
+  test("deleting an object with a finalizer returns the object", async () => {
+    await client.create(gadget("finalized", {}, { finalizers: ["example.org/test"] }));
+    const reference = { ...GADGET, name: "finalized", namespace: "default" };
+    const remaining = await client.delete(reference);
+    expect(remaining?.metadata["deletionTimestamp"]).toEqual(expect.any(String));
     await client.patch(reference, "merge", { metadata: { finalizers: null } });
     await expect(client.get(reference)).rejects.toMatchObject({ code: "NotFound" });
   });
 
-  test("a list has all pages and what its selector says", async () => {
+  test("a list contains all pages of the selected objects", async () => {
     const names = Array.from({ length: 25 }, (_, at) => `listed-${String(at).padStart(2, "0")}`);
     const labels = { list: "yes" };
     await Promise.all(names.map((name) => client.apply(gadget(name, {}, { labels }))));
@@ -200,7 +200,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect(Number(resourceVersion)).toBeGreaterThan(0);
   });
 
-  test("through kubectl proxy it speaks HTTP/1.1 without TLS, watches too", async () => {
+  test("requests and watches work over HTTP/1.1 without TLS, through kubectl proxy", async () => {
     const proxy = spawn(server.binaries.kubectl, ["--kubeconfig", server.admin.kubeconfig, "proxy", "--port=0"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -228,13 +228,13 @@ describe("a client of a real API server", needs("api-server"), () => {
     }
   });
 
-  test("of two who stand, the second leads when the first lets go", async () => {
-    const stand = (identity: string) =>
+  test("the second candidate leads when the first leader releases the lease", async () => {
+    const candidate = (identity: string) =>
       electLeader({ client, namespace: "default", name: "election", identity, leaseMs: 3_000 });
-    const first = await stand("first");
-    const second = stand("second");
+    const first = await candidate("first");
+    const second = candidate("second");
     const reference = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "default", name: "election" };
-    // Renewed at least once.
+    // Wait for a renewal.
     await expect
       .poll(async () => Number((await client.get(reference)).metadata["resourceVersion"]), LONG)
       .toBeGreaterThan(Number((await client.get(reference)).metadata["resourceVersion"]));
@@ -256,13 +256,13 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect(text).toMatch(/Warning\s+Tried\s.*\(x4 over .*\)\s+e2e-recorder\s+it was tried/);
   });
 
-  test("the README's client runs as it is written", async () => {
+  test("the README's client runs unchanged", async () => {
     const { child, output } = runExample("apply.ts");
     await once(child, "close");
     expect(output()).toBe("greeting [Object: null prototype] { text: 'hello' }\ngone\n");
   });
 
-  test("the README's controller works, and stops when it is told to", async () => {
+  test("the README's controller works, and stops on SIGTERM", async () => {
     const { child, output } = runExample("controller.ts");
     const closed = once(child, "close");
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "original", namespace: "default" } };
@@ -279,7 +279,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     expect(lease["spec"]).toMatchObject({ holderIdentity: "" });
   });
 
-  test("requests and informers go on through a crash of the server, and informers neither lose nor repeat anything", async () => {
+  test("after a crash of the server, requests succeed, and informers neither lose nor repeat events", async () => {
     const kind = await client.kind(GADGET.apiVersion, GADGET.kind);
     const informers = startInformers(client);
     const { informer } = informers.acquire(kind, { labelSelector: "crash=yes" });
@@ -298,7 +298,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     await server.kill();
     const restart = server.restart();
     const before = { ...GADGET, name: "before", namespace: "default" };
-    // One that is asked while there is no server is answered when there is, or says that there is none.
+    // A request during the restart waits for the server, or fails as unreachable.
     const answer = client.get(before).then(
       ({ metadata }) => metadata.name,
       (error: unknown) => (isApiError(error) ? error.code : String(error)),
@@ -306,7 +306,7 @@ describe("a client of a real API server", needs("api-server"), () => {
     await restart;
     expect(["before", "Unreachable", "Busy"]).toContain(await answer);
     expect((await client.get(before)).metadata.name).toBe("before");
-    // The new server knows of nothing that was before it.
+    // The watch cache of the new server starts after this version.
     const watch = async (): Promise<void> => {
       for await (const _ of client.watch(CONFIG_MAP, { resourceVersion, signal: AbortSignal.timeout(20_000) }));
     };
