@@ -1,9 +1,10 @@
-// @xfn/runner-grpc: the runner contract (design section 3.2), both ends of it. Nothing here knows what the bytes mean.
+// @xfn/runner-grpc: the runner contract over gRPC, client and server. It does not interpret the bytes of a call.
 
 export type { RegistryAuth, RunnerPhase, RunOptions } from "@xfn/runner-contract";
 export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+export type { RunnerClientOptions } from "./client/channel.ts";
 export { checkHealth, type HealthState } from "./client/check-health.ts";
-export type { RunnerClient, RunnerClientOptions } from "./client/client.ts";
+export type { RunnerClient } from "./client/client.ts";
 export { createRunnerClient } from "./client/client.ts";
 export type { CertificateFiles } from "./setup/certificate-files.ts";
 export type { Endpoint } from "./setup/endpoint.ts";
@@ -21,8 +22,9 @@ export { RunnerGrpcError, statusOf } from "./wire/runner-grpc-error.ts";
 // --- for programs that serve the contract ---
 
 export type { AdmissionCounts } from "./server/admission.ts";
-export type { RunnerServer, RunnerServerOptions } from "./server/create-server.ts";
+export type { RunnerServer } from "./server/create-server.ts";
 export { createRunnerServer } from "./server/create-server.ts";
 export type { Authentication } from "./server/listener-policy.ts";
+export type { RunnerServerOptions } from "./server/options.ts";
 export type { Caller, CallOutcome, ServedRunOptions } from "./server/run-call.ts";
 export { SERVICE_NAME } from "./wire/service-definition.ts";

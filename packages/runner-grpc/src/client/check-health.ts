@@ -1,23 +1,23 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { Client, status } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
-import { channelCredentials, channelOptions, type RunnerClientOptions } from "./client.ts";
+import { openChannel, type RunnerClientOptions } from "./channel.ts";
 
-/** What a server says of itself (grpc.health.v1.HealthCheckResponse.ServingStatus). */
+/** A server's state (grpc.health.v1.HealthCheckResponse.ServingStatus). */
 export type HealthState = "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
 
 const STATES: readonly HealthState[] = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
 /**
- * Asks a runner's health service, once. Needs no token.
+ * Queries a runner's health service once. Needs no token.
  *
- * @throws RunnerGrpcError `Unavailable` if nobody answers in time, `Unimplemented` if the server has no health service
+ * @throws RunnerGrpcError `Unavailable` if no server answers in time, `Unimplemented` if the server has no health service
  * @throws RunnerSetupError
  */
 export async function checkHealth(options: RunnerClientOptions, timeoutMs: number): Promise<HealthState> {
   const endpoint = parseEndpoint(options.endpoint);
-  const client = new Client(endpoint.target, channelCredentials(endpoint, options), channelOptions(endpoint, options));
+  const client = openChannel(endpoint, options);
   try {
     return await new Promise((resolve, reject) => {
       client.makeUnaryRequest(
@@ -38,7 +38,7 @@ export async function checkHealth(options: RunnerClientOptions, timeoutMs: numbe
   }
 }
 
-// HealthCheckResponse { ServingStatus status = 1; }, which is left out where it is 0.
+// HealthCheckResponse { ServingStatus status = 1; }. The field is omitted if it is 0.
 function readState(message: Buffer): HealthState {
   const reader = new BinaryReader(message);
   while (reader.pos < reader.len) {

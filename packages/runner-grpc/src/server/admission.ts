@@ -1,39 +1,39 @@
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 
-/** A call's place in the house: given when its headers are there, so that no message is read for a call that is turned away. */
+/** An admitted call. Calls are admitted by their headers, so that no message is read for a rejected call. */
 export interface Ticket {
   /**
-   * Waits for a run to end, first come, first served.
+   * Acquires a slot for a run, in the order of requests.
    *
-   * @returns what to call when this one has ended
+   * @returns releases the slot
    * @throws the signal's reason
    */
   slot(signal: AbortSignal): Promise<() => void>;
-  /** Gives the place back. A slot that is still held stays held: an aborted run is not over before its container is gone. */
+  /** Ends the admission. An acquired slot stays acquired: an aborted run lasts until its container is gone. */
   leave(): void;
 }
 
-/** How many calls there are. */
+/** Numbers of admitted calls. */
 export interface AdmissionCounts {
   running: number;
   waiting: number;
 }
 
-// For the hint before any run has ended.
+// Duration of a run in the retry hint before the first run has ended.
 const FIRST_GUESS_MS = 1_000;
 const MIN_HINT_MS = 100;
 const MAX_HINT_MS = 30_000;
 
-// How much the latest run counts in the average.
+// Weight of the latest run in the moving average.
 const WEIGHT = 0.2;
 
-/** Bounds the runs at a time, and the calls that wait for one. */
+/** Bounds concurrent runs and waiting calls. */
 export class Admission {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
   readonly #waiting = new Set<() => void>();
   readonly #onLeave: () => void;
-  #inside = 0;
+  #admitted = 0;
   #running = 0;
   #averageMs = FIRST_GUESS_MS;
   #closed: RunnerGrpcError | undefined;
@@ -44,32 +44,32 @@ export class Admission {
     this.#onLeave = onLeave;
   }
 
-  /** Whether no call is in the house, not even one whose message is on its way. */
+  /** Whether no call is admitted, not even one whose message is still arriving. */
   get empty(): boolean {
-    return this.#inside === 0;
+    return this.#admitted === 0;
   }
 
   get counts(): AdmissionCounts {
     return { running: this.#running, waiting: this.#waiting.size };
   }
 
-  /** Turns away all calls from now on. */
+  /** Rejects all further calls. */
   close(reason: RunnerGrpcError): void {
     this.#closed = reason;
   }
 
-  /** Lets a call in. @throws RunnerGrpcError `QueueFull`, or the reason that `close` was given */
+  /** Admits a call. @throws RunnerGrpcError `QueueFull`, or the reason given to `close` */
   admit(): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
-    if (this.#inside >= this.#maxConcurrent + this.#maxQueued) throw this.#full();
-    this.#inside++;
+    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) throw this.#full();
+    this.#admitted++;
     let left = false;
     return {
       slot: (signal) => this.#slot(signal),
       leave: () => {
         if (left) return;
         left = true;
-        this.#inside--;
+        this.#admitted--;
         this.#onLeave();
       },
     };
@@ -87,7 +87,7 @@ export class Admission {
       signal.addEventListener("abort", abort, { once: true });
       await promise;
       signal.removeEventListener("abort", abort);
-      // The slot has been handed over: #running counts it already.
+      // The slot was handed over, so #running already counts it.
     } else {
       this.#running++;
     }
@@ -115,7 +115,7 @@ export class Admission {
     const expected = (this.#averageMs * (this.#waiting.size + 1)) / this.#maxConcurrent;
     const retryAfterMs = Math.round(Math.min(Math.max(expected, MIN_HINT_MS), MAX_HINT_MS));
     const limits = `${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`;
-    const message = `the runner is full: it takes ${limits}; try again in ${retryAfterMs} ms, or use another runner`;
+    const message = `the runner is full: it accepts ${limits}; try again in ${retryAfterMs} ms, or use another runner`;
     return new RunnerGrpcError("QueueFull", message, { retryAfterMs });
   }
 }

@@ -15,38 +15,38 @@ import type { Admission, Ticket } from "./admission.ts";
 import { failureOf } from "./failure.ts";
 import { streamOf } from "./grpc-js-internals.ts";
 
-/** What a call must have to get past the gate of its listener. */
-export interface GateOptions {
+/** What a listener requires of its calls. */
+export interface CallInterceptorOptions {
   readonly admission: Admission;
-  /** Asked of every call but health checks. */
+  /** Required of every call except health checks. */
   readonly token: TokenFile | undefined;
-  /** How long a caller may take to send its message, and to take its answer, in milliseconds. */
+  /** How long a caller may take to send its message, and to receive its answer, in milliseconds. */
   readonly messageTimeoutMs: number;
-  /** Told of each call that was turned away. */
+  /** Called for each rejected call. */
   readonly onRefused: (error: RunnerGrpcError) => void;
 }
 
-// Probes of Kubernetes cannot send a token, and the answer says no more than whether anybody is there.
+// Kubernetes probes cannot send a token, and the answer reveals only whether a server listens.
 const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check"]);
 
-/** Why the signal of a call is aborted that has its answer. */
+/** Abort reason of an answered call. */
 const ANSWERED = "the call is over";
 
-/** A call that is past the gate. */
+/** An admitted call. */
 export interface Admitted {
   readonly ticket: Ticket;
   /**
-   * Aborted when the caller cancels, when its deadline has passed, when its connection is lost - and when the call is over. The
-   * handler's own `cancelled` event is not emitted where that happens before the handler is called.
+   * Aborted when the caller cancels, when its deadline passes, when its connection is lost, and when the call is over. The
+   * handler's own `cancelled` event is not emitted if that happens before the handler is called.
    */
   readonly aborter: AbortController;
 }
 
-/** Calls that are past the gate, by the metadata object that the handler is given as well. */
+/** Admitted calls, by the metadata object that the handler receives too. */
 export type AdmittedCalls = WeakMap<Metadata, Admitted>;
 
-/** Turns callers away by their headers alone: before a byte of a message, which may be 100 MiB, is taken in. */
-export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInterceptor {
+/** Authenticates and admits calls by their headers, before it reads a byte of a message, which may be 100 MiB. */
+export function callInterceptor(options: CallInterceptorOptions, admitted: AdmittedCalls): ServerInterceptor {
   return (method, call) => {
     const isRun = method.path === RUN_FUNCTION.path;
     const aborter = new AbortController();
@@ -75,16 +75,16 @@ export function gate(options: GateOptions, admitted: AdmittedCalls): ServerInter
         }
         next(metadata);
       })
-      // The handler waits for this, not only for the message.
+      // The handler waits for the half-close, not only for the message.
       .withOnReceiveHalfClose((next) => {
         clearTimeout(timer);
         next();
       })
-      // Comes at the end of every call, however it ended.
+      // Called at the end of every call, however it ended.
       .withOnCancel(() => {
         clearTimeout(timer);
         if (ticket === undefined) return;
-        // An error is dear to make, and nobody waits for this one.
+        // Making an error is expensive, and no run of an answered call would see it.
         aborter.abort(answering ? ANSWERED : gone(call));
         ticket.leave();
       })
@@ -110,13 +110,13 @@ function authenticate(metadata: Metadata, token: TokenFile): void {
   if (given === undefined || others.length > 0) {
     throw new RunnerGrpcError(
       "Unauthenticated",
-      'this runner wants a token: send the header "authorization: Bearer TOKEN"',
+      'this runner requires a token: send the header "authorization: Bearer TOKEN"',
     );
   }
-  if (!token.accepts(given)) throw new RunnerGrpcError("Unauthenticated", "this runner does not know the token");
+  if (!token.accepts(given)) throw new RunnerGrpcError("Unauthenticated", "the token is not valid for this runner");
 }
 
-// Whoever holds a place without sending what is to be run keeps others out of it.
+// A caller that sends no message must not occupy its admission.
 function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS.Timeout {
   return setTimeout(() => {
     const message = `the request did not arrive within ${ms} ms of its headers`;
@@ -124,7 +124,7 @@ function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS
   }, ms);
 }
 
-// Whoever does not take its answer, which may have 100 MiB, would keep it and its place for as long as it stays connected.
+// A caller that does not receive its answer, of up to 100 MiB, must not occupy memory and its admission.
 function endAfter(stream: ServerHttp2Stream | undefined, ms: number): void {
   if (stream === undefined || stream.closed) return;
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ms);
@@ -139,6 +139,6 @@ function gone(call: ServerInterceptingCallInterface): RunnerGrpcError {
 
 function asError(thrown: unknown): RunnerGrpcError {
   if (thrown instanceof RunnerGrpcError) return thrown;
-  // The token file cannot be read now: nobody is let in. Its path is the operator's business.
+  // The token file is unreadable: reject all callers, but do not reveal its path.
   return new RunnerGrpcError("Unavailable", "this runner cannot check tokens at the moment", { cause: thrown });
 }

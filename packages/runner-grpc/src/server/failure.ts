@@ -13,7 +13,7 @@ export interface Failure {
   metadata: Metadata;
 }
 
-/** An error as the status and details that it travels as. */
+/** Converts an error to a status with details. */
 export function failureOf(error: RunnerGrpcError): Failure & Partial<ServerErrorResponse> {
   const metadata = new Metadata();
   metadata.set(STATUS_DETAILS_KEY, encodeStatusDetails(error));
@@ -27,8 +27,8 @@ export function failureOf(error: RunnerGrpcError): Failure & Partial<ServerError
 }
 
 /**
- * What `run` threw as an error of the contract. Errors with a `code` that the contract knows keep it, with what else they have.
- * Of any other error the caller learns nothing: its text may have anything in it, and is the operator's to read.
+ * Converts what `run` threw to an error of the contract. Errors with a `code` of the contract keep it and their details. Any
+ * other error becomes `Internal`: its text may contain secrets, and only the operator may read it.
  */
 export function errorOfRun(thrown: unknown, image: string, step: string | undefined, reported = ""): RunnerGrpcError {
   if (thrown instanceof RunnerGrpcError) return thrown;
@@ -47,6 +47,6 @@ export function errorOfRun(thrown: unknown, image: string, step: string | undefi
 }
 
 function unknown(known: RunnerGrpcErrorDetails): RunnerGrpcError {
-  const message = `${known.image}: the runner failed in a way that it did not expect; its log says how`;
+  const message = `${known.image}: the runner failed unexpectedly; its log has the reason`;
   return new RunnerGrpcError("Internal", message, known);
 }

@@ -1,18 +1,18 @@
 import { chmod, lstat, mkdtemp, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 
-/** The file of a socket that is listened on. */
+/** The file of a listening socket. */
 export interface SocketFile {
-  /** Removes the file, unless another one has taken its place. */
+  /** Removes the file, unless another process has replaced it. */
   remove(): Promise<void>;
 }
 
 /**
- * Listens on a socket that only its owner can open (mode 0600), from its first moment: it is bound in a folder that nobody else may
- * enter, given its mode there, and then moved to its place. A file that a killed process left is replaced.
+ * Listens on a socket that only its owner can open (mode 0600), from its first moment. The socket is bound in a private directory,
+ * gets its mode there, and is then moved to its path. Replaces the file of a process that was killed.
  *
  * @param listen binds a gRPC target
  * @throws RunnerSetupError `AddressInUse`, `ListenFailed`
@@ -21,11 +21,11 @@ export async function listenOnPath(path: string, listen: (target: string) => Pro
   await checkFree(path);
   let folder: string;
   try {
-    // In the same folder, thus in the same filesystem; mkdtemp makes it 0700.
+    // In the same directory, so on the same file system. mkdtemp makes it 0700.
     folder = await mkdtemp(join(dirname(path), ".xfn"));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new RunnerSetupError("ListenFailed", `no socket can be made in ${dirname(path)}: ${why}`, cause);
+    throw new RunnerSetupError("ListenFailed", `cannot make a socket in ${dirname(path)}: ${why}`, { cause });
   }
   try {
     const temporary = join(folder, "s");
@@ -42,7 +42,7 @@ export async function listenOnPath(path: string, listen: (target: string) => Pro
   } catch (cause) {
     if (cause instanceof RunnerSetupError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new RunnerSetupError("ListenFailed", `the socket ${path} cannot be made: ${why}`, cause);
+    throw new RunnerSetupError("ListenFailed", `cannot make the socket ${path}: ${why}`, { cause });
   } finally {
     await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
   }
@@ -52,17 +52,17 @@ async function checkFree(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there === undefined) return;
   if (!there.isSocket()) {
-    throw new RunnerSetupError("ListenFailed", `${path} exists and is no socket: remove it, or choose another path`);
+    throw new RunnerSetupError("ListenFailed", `${path} exists and is not a socket: remove it, or choose another path`);
   }
   if (await answers(path)) {
     throw new RunnerSetupError(
       "AddressInUse",
-      `something listens on ${path} already: is another ${basename(path)} running?`,
+      `another process listens on ${path} already: stop it, or choose another path`,
     );
   }
 }
 
-// The file of a dead process refuses connections. Anything else, a full backlog too, is alive.
+// The file of a dead process refuses connections. Any other answer, such as a full backlog, comes from a live one.
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -10,127 +10,143 @@ import type { Admitted } from "./call-interceptor.ts";
 import { errorOfRun, failureOf } from "./failure.ts";
 import type { Authentication } from "./listener-policy.ts";
 
-/** Who calls: through which kind of socket, and by which proof. */
+/** The caller: its kind of socket and its authentication. */
 export interface Caller {
   readonly socket: Endpoint["kind"];
   readonly authentication: Authentication;
-  /** The address that was listened on, as the operator wrote it. */
+  /** The address of the listener, as the operator wrote it. */
   readonly address: string;
 }
 
-/** What a served `run` is given besides image and input. `signal`, `onPhase` and `onStderr` are always there. */
+/** Options of a served `run`. `signal`, `onPhase` and `onStderr` are always set. */
 export interface ServedRunOptions extends RunOptions {
   signal: AbortSignal;
   onPhase: NonNullable<RunOptions["onPhase"]>;
   onStderr: NonNullable<RunOptions["onStderr"]>;
-  /** For rules of the operator's that depend on it: `oci:DIR` images only from path sockets. */
+  /** For the operator's rules, such as `oci:DIR` images only from path sockets. */
   caller: Caller;
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 export interface CallOutcome {
-  /** Empty where the request could not be read. */
+  /** Empty if the request could not be decoded. */
   readonly image: string;
   readonly step: string | undefined;
   readonly caller: Caller;
-  /** Undefined if there is an output. */
+  /** Undefined if the call succeeded. */
   readonly error: RunnerGrpcError | undefined;
   /** Milliseconds in the queue. */
   readonly queuedMs: number;
-  /** Milliseconds from request to answer, those in the queue included. */
+  /** Milliseconds from request to answer, including the queue. */
   readonly totalMs: number;
   /** Milliseconds of each phase that `run` reported. */
   readonly phases: ReadonlyMap<RunPhase, number>;
-  /** 0 where the request could not be read. */
+  /** 0 if the request could not be decoded. */
   readonly inputBytes: number;
-  /** 0 where there is none. */
+  /** 0 if the call failed. */
   readonly outputBytes: number;
-  /** What `run` was given, by which a program finds what it knows of the call; undefined where it was not called. */
+  /** The options that `run` received; identifies the call. Undefined if `run` was not called. */
   readonly options: ServedRunOptions | undefined;
   /** The caller's trace, in the headers `traceparent` and `tracestate` (W3C Trace Context), unchecked. */
   readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
 }
 
-/** What calls of one listener have in common. */
+/** What all calls of a listener share. */
 export interface CallContext {
   readonly run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
   readonly caller: Caller;
-  /** Whether functions may have the runner's network: not if such a function could call the runner. */
+  /** Whether functions may have the runner's network. False if such a function could call the runner. */
   readonly networkAllowed: boolean;
-  /** Calls that are under way, to end them. */
+  /** Running calls, to end them. */
   readonly active: Set<AbortController>;
   readonly onCall: ((outcome: CallOutcome) => void) | undefined;
+}
+
+/** What is known of a call so far. */
+interface CallRecord {
+  readonly report: CallReport;
+  request?: RequestedRun;
+  step?: string | undefined;
+  options?: ServedRunOptions;
+  queuedMs: number;
+  outputBytes: number;
 }
 
 /** Serves one call. */
 export async function serveCall(
   call: ServerUnaryCall<Uint8Array, Uint8Array>,
-  { ticket, aborter }: Admitted,
+  admitted: Admitted,
   context: CallContext,
   answer: sendUnaryData<Uint8Array>,
 ): Promise<void> {
   const started = performance.now();
-  const report: CallReport = { phases: new Map(), stderr: "" };
-  let request: RequestedRun | undefined;
-  let step: string | undefined;
-  let queuedMs = 0;
+  const { signal } = admitted.aborter;
+  const record: CallRecord = { report: { phases: new Map(), stderr: "" }, queuedMs: 0, outputBytes: 0 };
   let error: RunnerGrpcError | undefined;
-  let options: ServedRunOptions | undefined;
-  let outputBytes = 0;
-  context.active.add(aborter);
+  context.active.add(admitted.aborter);
   try {
-    aborter.signal.throwIfAborted();
-    request = decodeRequest(call.request);
-    step = stepOf(call.metadata);
-    checkNetwork(request, context);
-    const free = await ticket.slot(aborter.signal);
-    queuedMs = performance.now() - started;
-    let output: Uint8Array;
-    try {
-      // The caller may have gone while the slot was on its way: a signal that is aborted already tells a run nothing.
-      aborter.signal.throwIfAborted();
-      options = served(request, step, report, aborter.signal, context.caller);
-      output = await context.run(request.image, request.input, options);
-    } finally {
-      free();
-    }
-    // A run that pays no heed to the signal may still be right, but nobody waits for it.
-    aborter.signal.throwIfAborted();
-    checkOutput(output, request.image, step);
-    outputBytes = output.length;
+    const output = await runCall(call, admitted, context, record);
     const trailers = new Metadata();
-    writeReport(report, trailers);
+    writeReport(record.report, trailers);
     answer(null, encodeResponse(output), trailers);
   } catch (thrown) {
-    const cause: unknown = aborter.signal.aborted ? aborter.signal.reason : thrown;
-    error = errorOfRun(cause, request?.image ?? "", step, report.stderr);
+    const cause: unknown = signal.aborted ? signal.reason : thrown;
+    error = errorOfRun(cause, record.request?.image ?? "", record.step, record.report.stderr);
     const failure = failureOf(error);
-    // The end of stderr is in the details already.
-    writeReport({ ...report, stderr: "" }, failure.metadata);
+    // The end of stderr is already in the status details.
+    writeReport({ ...record.report, stderr: "" }, failure.metadata);
     answer(failure);
   } finally {
-    context.active.delete(aborter);
-    const totalMs = performance.now() - started;
+    context.active.delete(admitted.aborter);
     context.onCall?.({
-      image: request?.image ?? "",
-      step,
+      image: record.request?.image ?? "",
+      step: record.step,
       caller: context.caller,
       error,
-      queuedMs,
-      totalMs,
-      phases: report.phases,
-      inputBytes: request?.input.length ?? 0,
-      outputBytes,
-      options,
+      queuedMs: record.queuedMs,
+      totalMs: performance.now() - started,
+      phases: record.report.phases,
+      inputBytes: record.request?.input.length ?? 0,
+      outputBytes: record.outputBytes,
+      options: record.options,
       trace: traceOf(call.metadata),
     });
   }
 }
 
-function served(
+async function runCall(
+  call: ServerUnaryCall<Uint8Array, Uint8Array>,
+  { ticket, aborter: { signal } }: Admitted,
+  context: CallContext,
+  record: CallRecord,
+): Promise<Uint8Array> {
+  signal.throwIfAborted();
+  const request = decodeRequest(call.request);
+  record.request = request;
+  record.step = stepOf(call.metadata);
+  checkNetwork(request, context);
+  const queued = performance.now();
+  const release = await ticket.slot(signal);
+  record.queuedMs = performance.now() - queued;
+  let output: Uint8Array;
+  try {
+    // The caller may have gone before the slot was free. A signal that is aborted already emits no event.
+    signal.throwIfAborted();
+    record.options = servedOptions(request, record, signal, context.caller);
+    output = await context.run(request.image, request.input, record.options);
+  } finally {
+    release();
+  }
+  // A run that ignored the signal may have an output, but its caller is gone.
+  signal.throwIfAborted();
+  checkOutput(output, request.image, record.step);
+  record.outputBytes = output.length;
+  return output;
+}
+
+function servedOptions(
   { options }: RequestedRun,
-  step: string | undefined,
-  report: CallReport,
+  { step, report }: CallRecord,
   signal: AbortSignal,
   caller: Caller,
 ): ServedRunOptions {
@@ -149,7 +165,7 @@ function served(
 function stepOf(metadata: Metadata): string | undefined {
   const [value] = metadata.get(STEP_KEY);
   if (!Buffer.isBuffer(value) || value.length === 0) return undefined;
-  // It goes into messages and logs, where a line break would forge a line.
+  // The step appears in messages and logs, where a line break would forge a line.
   return value
     .subarray(0, MAX_STEP_BYTES)
     .toString("utf8")
@@ -167,15 +183,15 @@ function traceOf(metadata: Metadata): CallOutcome["trace"] {
 
 function checkNetwork({ image, options }: RequestedRun, { networkAllowed }: CallContext): void {
   if (options.network !== "Accessible" || networkAllowed) return;
-  const why = "a function in its network could call it, because it listens without authentication";
-  throw new RunnerGrpcError("PermissionDenied", `${image}: this runner gives no function its network: ${why}`, {
+  const why = "it listens without authentication, so a function in its network could call it";
+  throw new RunnerGrpcError("PermissionDenied", `${image}: this runner shares its network with no function: ${why}`, {
     image,
   });
 }
 
 function checkOutput(output: Uint8Array, image: string, step: string | undefined): void {
   if (output.length <= MAX_PAYLOAD_BYTES) return;
-  const message = `${image}: the output has ${output.length} bytes, and may have ${MAX_PAYLOAD_BYTES}`;
+  const message = `${image}: the output has ${output.length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
   const details = { phase: "output" as const, image, ...(step === undefined ? {} : { step }) };
   throw new RunnerGrpcError("OutputTooLarge", message, details);
 }

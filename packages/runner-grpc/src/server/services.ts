@@ -3,13 +3,13 @@ import type { Server } from "@grpc/grpc-js";
 import { FILE_DESCRIPTOR_SET } from "../generated/descriptors.ts";
 import { SERVICE_NAME } from "../wire/service-definition.ts";
 
-/** The standard health service (grpc.health.v1) of the whole server and of the contract's service. */
+/** The standard health service (grpc.health.v1) for the whole server and for the contract's service. */
 export interface Health {
   set(serving: boolean): void;
   addTo(server: Server): void;
 }
 
-/** Loads the health service: what is not asked for costs no time at the start. */
+/** Loads the health service lazily, to keep the start fast. */
 export async function loadHealth(serving: boolean): Promise<Health> {
   const { HealthImplementation } = await import("grpc-health-check");
   const state = (yes: boolean): "SERVING" | "NOT_SERVING" => (yes ? "SERVING" : "NOT_SERVING");
@@ -22,10 +22,10 @@ export async function loadHealth(serving: boolean): Promise<Health> {
   };
 }
 
-/** Loads the reflection service, which tells tools such as grpcurl what the contract is. */
+/** Loads the reflection service, which describes the contract to tools such as grpcurl. */
 export async function loadReflection(): Promise<{ addTo(server: Server): void }> {
   const { ReflectionService } = await import("@grpc/reflection");
-  // It takes what @grpc/proto-loader makes of .proto files, and reads nothing but the descriptors of it.
+  // The service expects a package definition of @grpc/proto-loader, but reads only its file descriptors.
   const definition = { [SERVICE_NAME]: { fileDescriptorProtos: filesOf(Buffer.from(FILE_DESCRIPTOR_SET, "base64")) } };
   const reflection = new ReflectionService(definition as unknown as ConstructorParameters<typeof ReflectionService>[0]);
   return { addTo: (server) => reflection.addToServer(server) };

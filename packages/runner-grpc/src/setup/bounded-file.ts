@@ -1,12 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /**
- * Reads a small regular file that somebody else may replace at any time.
+ * Reads a small regular file that another process may replace at any time.
  *
- * @throws an error of node:fs, or one that says why the file is not read
+ * @throws an error of node:fs, or one with the reason why the file is rejected
  */
 export function readBoundedFile(path: string, maxBytes: number): Buffer {
-  // A pipe would wait for its writer; with O_NONBLOCK it opens, and is refused below.
+  // Without O_NONBLOCK opening a pipe would wait for its writer. Pipes are rejected below.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!fstatSync(fd).isFile()) throw new Error(`${path} is not a regular file`);

@@ -4,19 +4,19 @@ import type { experimental } from "@grpc/grpc-js";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RunnerSetupError } from "./setup-error.ts";
 
-// A bundle of a few hundred CA certificates has half of that.
+// Twice the size of a bundle of a few hundred CA certificates.
 const MAX_PEM_BYTES = 1024 * 1024;
 
-// A certificate that has been replaced is used within this time.
+// A replaced certificate is in use within this time.
 const DEFAULT_REFRESH_MS = 10_000;
 
-/** PEM files. They are read again every few seconds: connections made after a change use the new ones. */
+/** PEM files. They are read again every few seconds, and new connections use the new content. */
 export interface CertificateFiles {
-  /** Certificates of the authorities that the other side's certificate must come from. */
+  /** Certificates of the authorities that must have issued the other side's certificate. */
   caFile?: string;
-  /** The own certificate, followed by intermediate ones. */
+  /** This side's certificate, followed by intermediate ones. */
   certFile?: string;
-  /** The own private key. */
+  /** This side's private key. */
   keyFile?: string;
 }
 
@@ -24,9 +24,9 @@ type CaListener = experimental.CaCertificateUpdateListener;
 type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
- * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. A half-written or ill-fitting set (a new
- * certificate beside the old key) is passed over: the last good one stays in use until the files fit again. That is said once for
- * each thing that is wrong: what stays in use expires, or comes from an authority that was to be trusted no more.
+ * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. While the files do not match, such as a new
+ * certificate beside the old key, the last good set stays in use. Each such problem is reported once: the set in use may expire,
+ * or come from an authority that must no longer be trusted.
  *
  * @throws RunnerSetupError `CertificateUnusable` if the files are not usable at the start
  */
@@ -42,10 +42,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
 
   constructor(files: CertificateFiles, refreshMs: number = DEFAULT_REFRESH_MS, onProblem?: (message: string) => void) {
     if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
-      throw new RunnerSetupError(
-        "CertificateUnusable",
-        "a certificate needs its key, and a key its certificate: give both files",
-      );
+      throw new RunnerSetupError("CertificateUnusable", "certFile and keyFile belong together: set both, or neither");
     }
     this.#files = files;
     this.#refreshMs = refreshMs;
@@ -53,26 +50,26 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     this.#pems = readPems(files);
   }
 
-  /** Reads the files again, now. */
+  /** Reads the files again now. */
   refresh(): void {
     let pems: Pems;
     try {
       pems = readPems(this.#files);
     } catch (error) {
-      this.#tellProblem(error instanceof Error ? error.message : String(error));
+      this.#reportProblem(error instanceof Error ? error.message : String(error));
       return;
     }
     this.#problem = undefined;
     if (samePems(pems, this.#pems)) return;
     this.#pems = pems;
-    for (const listener of this.#identityListeners) this.#tellIdentity(listener);
-    for (const listener of this.#caListeners) this.#tellCa(listener);
+    for (const listener of this.#identityListeners) this.#sendIdentity(listener);
+    for (const listener of this.#caListeners) this.#sendCa(listener);
   }
 
-  // grpc-js forgets what it is told while it adds a listener: the first news come a tick later.
+  // grpc-js drops updates while it adds a listener, so the first update comes a tick later.
   addCaCertificateListener(listener: CaListener): void {
     this.#caListeners.add(listener);
-    process.nextTick(() => this.#tellCa(listener));
+    process.nextTick(() => this.#sendCa(listener));
     this.#watch();
   }
 
@@ -83,7 +80,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
 
   addIdentityCertificateListener(listener: IdentityListener): void {
     this.#identityListeners.add(listener);
-    process.nextTick(() => this.#tellIdentity(listener));
+    process.nextTick(() => this.#sendIdentity(listener));
     this.#watch();
   }
 
@@ -92,19 +89,19 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     this.#watch();
   }
 
-  #tellCa(listener: CaListener): void {
+  #sendCa(listener: CaListener): void {
     listener(this.#pems.ca === undefined ? null : { caCertificate: this.#pems.ca });
   }
 
-  #tellIdentity(listener: IdentityListener): void {
+  #sendIdentity(listener: IdentityListener): void {
     const { cert, key } = this.#pems;
     listener(cert === undefined || key === undefined ? null : { certificate: cert, privateKey: key });
   }
 
-  #tellProblem(why: string): void {
+  #reportProblem(why: string): void {
     if (why === this.#problem) return;
     this.#problem = why;
-    this.#onProblem?.(`${why}; what they were before stays in use until they fit again`);
+    this.#onProblem?.(`${why}; their previous content stays in use until they match again`);
   }
 
   #watch(): void {
@@ -130,14 +127,14 @@ function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems {
     const [ca, cert, key] = [caFile, certFile, keyFile].map((file) =>
       file === undefined ? undefined : readBoundedFile(file, MAX_PEM_BYTES),
     );
-    // Throws where the key is not that of the certificate, or something is no PEM.
+    // Throws if the key does not match the certificate, or a file is not PEM.
     createSecureContext({ ca, cert, key });
     if (ca !== undefined && !ca.includes("-----BEGIN")) throw new Error(`${caFile} has no certificate`);
     return { ca, cert, key };
   } catch (cause) {
     const names = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(", ");
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new RunnerSetupError("CertificateUnusable", `the files ${names} are not usable together: ${why}`, cause);
+    throw new RunnerSetupError("CertificateUnusable", `the files ${names} are not usable together: ${why}`, { cause });
   }
 }
 

@@ -2,10 +2,10 @@ import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
 import { RunnerSetupError } from "./setup-error.ts";
 
-/** Where Crossplane's core expects a runner (design section 3.2): an abstract socket, which has no file. */
+/** The abstract socket on which Crossplane v1.11 to v1.13 expects a runner. */
 export const DEFAULT_ENDPOINT = "unix:///@crossplane/fn/default.sock";
 
-/** A place to dial or to listen on. `text` is how a person wrote it; `target` is what @grpc/grpc-js understands. */
+/** An address to dial or to listen on. `text` is the original spelling, `target` the one that @grpc/grpc-js understands. */
 export type Endpoint =
   | { readonly kind: "path"; readonly text: string; readonly target: string; readonly path: string }
   | { readonly kind: "abstract"; readonly text: string; readonly target: string; readonly socket: string }
@@ -15,19 +15,19 @@ export type Endpoint =
       readonly target: string;
       readonly host: string;
       readonly port: number;
-      /** Whether what is sent stays on this machine. */
+      /** Whether traffic stays on this machine. */
       readonly loopback: boolean;
     };
 
-// sun_path has 108 bytes (unix(7)), one of which is the NUL that ends a path or begins an abstract name.
+// sun_path has 108 bytes (unix(7)). One is the NUL that ends a path or begins an abstract name.
 const MAX_SOCKET_NAME_BYTES = 107;
 
-// A host name of DNS (RFC 1123) or an IPv4 address; longer than any of them, so that the text is bounded first.
+// A DNS host name (RFC 1123) or an IPv4 address. The length bounds the text before it is parsed.
 const HOST = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})$/;
 const MAX_PORT = 65_535;
 
 /**
- * Reads an endpoint in any of the spellings that gRPC's implementations and Crossplane have:
+ * Parses an endpoint in any spelling of gRPC's implementations and Crossplane:
  *
  * | spelling | means |
  * |---|---|
@@ -35,13 +35,13 @@ const MAX_PORT = 65_535;
  * | `unix:///run/x.sock`, `unix:/run/x.sock`, `unix:x.sock` (below the working directory) | a socket with a path |
  * | `dns:///HOST:PORT`, `dns:HOST:PORT`, `HOST:PORT`, `[::1]:PORT`, `ipv4:1.2.3.4:PORT`, `ipv6:[::1]:PORT` | TCP |
  *
- * The same endpoint in two spellings has the same `target`.
+ * Two spellings of the same endpoint have the same `target`.
  *
  * @throws RunnerSetupError `InvalidEndpoint`
  */
 export function parseEndpoint(text: string): Endpoint {
-  // grpc-js reads targets with a regexp in which "." is any character of a line; a NUL would begin an abstract name.
-  if (/\p{Cc}/u.test(text)) throw invalid(text, "it has control characters");
+  // grpc-js parses targets with a regexp in which "." excludes line breaks, and a NUL would begin an abstract name.
+  if (/\p{Cc}/u.test(text)) throw invalid(text, "it contains control characters");
   const [, scheme, rest = ""] = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/.exec(text) ?? [undefined, undefined, text];
   if (text.startsWith("@")) return abstractSocket(text, text.slice(1));
   switch (scheme) {
@@ -67,7 +67,7 @@ function unixSocket(text: string, rest: string): Endpoint {
   if (path === "" || path.endsWith("/")) throw invalid(text, "it names no file");
   const absolute = resolve(path);
   if (Buffer.byteLength(absolute) > MAX_SOCKET_NAME_BYTES) {
-    throw invalid(text, `${absolute} has more than ${MAX_SOCKET_NAME_BYTES} bytes, all that a socket's path may have`);
+    throw invalid(text, `${absolute} has more than ${MAX_SOCKET_NAME_BYTES} bytes, the maximum for a socket's path`);
   }
   return { kind: "path", text, target: `unix:${absolute}`, path: absolute };
 }
@@ -75,16 +75,16 @@ function unixSocket(text: string, rest: string): Endpoint {
 function abstractSocket(text: string, name: string): Endpoint {
   if (name === "") throw invalid(text, "it has no name");
   if (Buffer.byteLength(name) > MAX_SOCKET_NAME_BYTES) {
-    throw invalid(text, `its name has more than ${MAX_SOCKET_NAME_BYTES} bytes, all that a socket's name may have`);
+    throw invalid(text, `its name has more than ${MAX_SOCKET_NAME_BYTES} bytes, the maximum for a socket's name`);
   }
-  // Node and grpc-js know abstract sockets by a leading NUL only: neither "@" nor "unix-abstract:".
+  // Node and grpc-js know abstract sockets only by a leading NUL, not by "@" or "unix-abstract:".
   return { kind: "abstract", text, target: `unix:\0${name}`, socket: name };
 }
 
 function ipAddress(text: string, scheme: "ipv4" | "ipv6", rest: string): Endpoint {
   const endpoint = tcp(text, rest);
   const family = scheme === "ipv4" ? isIPv4 : isIPv6;
-  if (endpoint.kind !== "tcp" || !family(endpoint.host)) throw invalid(text, `it is not one address of ${scheme}`);
+  if (endpoint.kind !== "tcp" || !family(endpoint.host)) throw invalid(text, `it is not an address of ${scheme}`);
   return endpoint;
 }
 
@@ -104,10 +104,10 @@ function tcp(text: string, address: string): Endpoint {
   return { kind: "tcp", text, target: `dns:///${host}:${port}`, host, port, loopback: host === "localhost" };
 }
 
-// "//AUTHORITY/REST" -> REST. No resolver that we have uses an authority, and one that is ignored is a mistake unseen.
+// "//AUTHORITY/REST" -> REST. No resolver here uses an authority, and ignoring one would hide a mistake.
 function withoutEmptyAuthority(text: string, rest: string, keep = ""): string {
   if (!rest.startsWith("//")) return rest;
-  if (!rest.startsWith("///")) throw invalid(text, "nothing may stand between the first two slashes and the third");
+  if (!rest.startsWith("///")) throw invalid(text, "an authority is not supported: write three slashes in a row");
   return keep + rest.slice(3);
 }
 

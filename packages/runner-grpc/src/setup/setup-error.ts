@@ -1,31 +1,31 @@
-/** Why a client or a server cannot be set up as its options say. */
+/** Why the options of a client or a server cannot work. */
 export type RunnerSetupErrorCode =
-  /** An endpoint has a spelling that is not understood. */
+  /** An endpoint has an unknown spelling. */
   | "InvalidEndpoint"
-  /** An option is out of its range, or goes with another that it cannot go with. */
+  /** An option is out of range, or excludes another one. */
   | "InvalidOption"
-  /** Somebody listens there already. */
+  /** Another process listens there already. */
   | "AddressInUse"
-  /** The address cannot be listened on. */
+  /** Listening on the address failed. */
   | "ListenFailed"
-  /** Callers on this address could not be told from a function that was given the runner's network. */
+  /** Callers on this address could not be distinguished from a function in the runner's network. */
   | "AuthenticationRequired"
   /** A token would cross a network in the clear. */
   | "PlaintextRefused"
   /** A token file is missing, too large, or has no usable token. */
   | "TokenUnusable"
-  /** A certificate, key or CA file is missing, too large, or does not fit the others. */
+  /** A certificate, key or CA file is missing, too large, or does not match the others. */
   | "CertificateUnusable";
 
-/** A client or a server that cannot be set up. The message names the option or the address, and the way out. */
+/** The options of a client or a server cannot work. The message names the option or the address, and the way out. */
 export class RunnerSetupError extends Error {
   override readonly name = "RunnerSetupError";
   readonly code: RunnerSetupErrorCode;
-  /** Whether the same may succeed later, without a change of the options. */
+  /** Whether the same options may work later. */
   readonly retryable: boolean;
 
-  constructor(code: RunnerSetupErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(code: RunnerSetupErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
     this.retryable = code === "AddressInUse" || code === "TokenUnusable" || code === "CertificateUnusable";
   }

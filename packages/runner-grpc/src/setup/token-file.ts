@@ -2,28 +2,29 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RunnerSetupError } from "./setup-error.ts";
 
-// A few tokens of usual length.
+// Room for hundreds of tokens.
 const MAX_TOKEN_FILE_BYTES = 16 * 1024;
 
-// What 16 characters of base64 hold, 96 bits, cannot be guessed through a socket.
+// 16 characters of base64 encode 96 bits, which cannot be guessed through a socket.
 const MIN_TOKEN_LENGTH = 16;
 
 // RFC 6750, section 2.1.
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** The tokens of a file. It is read each time, so that a new token counts at once. */
+/** The tokens of a file. The file is read for each call, so that a new token is valid at once. */
 export interface TokenFile {
-  /** The first token of the file, which a client sends. @throws RunnerSetupError `TokenUnusable` */
+  /** The first token, which a client sends. @throws RunnerSetupError `TokenUnusable` */
   current(): string;
   /**
-   * Whether a token is one of the file's, in a time that says nothing about them. A server takes any: to change a token, put
-   * the new one above the old one, and remove the old one when all clients have the new one.
+   * Whether the file contains a token, compared in constant time. A server accepts any of them. To rotate a token, put the new
+   * one above the old one, and remove the old one when all clients have the new one.
+   *
    * @throws RunnerSetupError `TokenUnusable`
    */
   accepts(token: string): boolean;
 }
 
-/** Opens a file of tokens, one a line, and reads it once to see that it is usable. @throws RunnerSetupError `TokenUnusable` */
+/** Opens a file of tokens, one a line, and reads it once to check it. @throws RunnerSetupError `TokenUnusable` */
 export function openTokenFile(path: string): TokenFile {
   readTokens(path);
   return {
@@ -31,7 +32,7 @@ export function openTokenFile(path: string): TokenFile {
     accepts: (token) => {
       const given = digest(token);
       let found = false;
-      // All are compared, whichever matches. Digests have one length, which timingSafeEqual asks for.
+      // Compare all tokens, even after a match. timingSafeEqual requires equal lengths, which digests have.
       for (const known of readTokens(path)) found = timingSafeEqual(given, digest(known)) || found;
       return found;
     },
@@ -64,6 +65,6 @@ function digest(token: string): Buffer {
 }
 
 function unusable(path: string, why: string, cause?: unknown): RunnerSetupError {
-  const way = "it is to have one token a line, as `openssl rand -hex 32` makes them";
-  return new RunnerSetupError("TokenUnusable", `the token file ${path} is not usable: ${why}; ${way}`, cause);
+  const way = "it must have one token a line, such as the output of `openssl rand -hex 32`";
+  return new RunnerSetupError("TokenUnusable", `the token file ${path} is not usable: ${why}; ${way}`, { cause });
 }
