@@ -31,7 +31,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "function-build": ["functionio", "oci-rootfs", "input"],
   "dev-cluster": ["functionio", "runner"],
   cli: [
-    "units",
     "functionio",
     "composition",
     "pipeline",

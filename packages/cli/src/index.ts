@@ -1,3 +1,4 @@
 // @xfn/cli: what the commands do, for programs that embed them.
-export { CliError, type CliErrorCode, ExitCode } from "./errors/cli-error.ts";
+export { ExitCode } from "@xfn/program/exit-code";
+export { CliError, type CliErrorCode } from "./errors/cli-error.ts";
 export { main } from "./program.ts";

@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
+import { ExitCode } from "@xfn/program/exit-code";
+import { exposeGc } from "@xfn/program/v8-tuning";
 import { compiledCodeDir } from "@xfn/runner/cache-dir";
 
 const debug = (process.env["XFN_DEBUG"] ?? "") !== "";
 
+exposeGc();
 // Compiled code is kept between runs: it halves the start-up of the larger commands. Only what is imported after this
 // line profits, hence the dynamic import.
 try {
@@ -14,7 +17,7 @@ try {
 }
 process.on("uncaughtException", (error) => {
   process.stderr.write(`xfn: internal error: ${debug ? error.stack : `${error.message} (XFN_DEBUG=1 tells more)`}\n`);
-  process.exit(1);
+  process.exit(ExitCode.failed);
 });
 
 try {
@@ -25,5 +28,5 @@ try {
   process.stderr.write(
     `xfn: cannot start: ${error instanceof Error ? (debug ? error.stack : error.message) : String(error)}\n`,
   );
-  process.exitCode = 1;
+  process.exitCode = ExitCode.failed;
 }

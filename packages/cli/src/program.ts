@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
@@ -13,7 +14,6 @@ import { addRun } from "./commands/run.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addXpkg } from "./commands/xpkg.ts";
-import { ExitCode } from "./errors/cli-error.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import type { Output } from "./terminal/output.ts";
 import { processOutput } from "./terminal/output.ts";

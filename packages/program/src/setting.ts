@@ -106,6 +106,9 @@ export const anyText: Reader<string> = (text) => {
 /** Milliseconds, above zero. */
 export const duration: Reader<number> = (text) => positive(text, durationOrNone(text));
 
+/** Milliseconds of an age, above zero. Ages are not limited by timers. */
+export const age: Reader<number> = (text) => positive(text, parseDuration(text));
+
 /** Milliseconds, zero included. */
 export const durationOrNone: Reader<number> = (text) => {
   const ms = parseDuration(text);

@@ -3,6 +3,7 @@
 export { declareSettings, givenFlags, type HelpGroups } from "./declare-settings.ts";
 export { type GivenFlags, readSettings, type SettingsOf } from "./read-settings.ts";
 export {
+  age,
   anyText,
   choice,
   choiceAnyCase,

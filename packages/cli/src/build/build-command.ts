@@ -1,8 +1,9 @@
 import { buildFunction, type FunctionTarget } from "@xfn/function-build";
 import { ImageError } from "@xfn/oci-rootfs";
 import { layoutPath, parseReference } from "@xfn/oci-rootfs/image-name";
+import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { keyValues, platformList } from "../flags/flag-values.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
@@ -21,7 +22,7 @@ export interface BuildFlags extends RegistryFlags {
   readonly annotation?: readonly string[];
   readonly sbom?: boolean;
   readonly entrypoint?: string;
-  readonly check: boolean;
+  readonly noCheck?: boolean;
   readonly pull?: "IfNotPresent" | "Always" | "Never";
   readonly registry?: string;
   readonly cacheDir?: string;
@@ -56,7 +57,7 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
       store,
       signal,
       targets,
-      check: flags.check,
+      check: flags.noCheck !== true,
       labels,
       annotations,
       sbom: flags.sbom === true,

@@ -1,6 +1,53 @@
+import {
+  anyText,
+  declareSettings,
+  many,
+  optional,
+  pullPolicy,
+  required,
+  type SettingsOf,
+  STORE_SETTINGS,
+  toggle,
+} from "@xfn/program/settings";
 import type { BuildFlags } from "../build/build-command.ts";
-import { type CommandContext, repeated } from "./command-context.ts";
-import { addRegistryOptions, pullOption } from "./shared-options.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { REGISTRY_SETTINGS } from "./shared-settings.ts";
+
+const SETTINGS: SettingsOf<BuildFlags> = {
+  tag: required("tag", "<name>", "name of the image", "t"),
+  output: optional(
+    "output",
+    "<layout>",
+    "write an OCI layout, oci:DIR or oci:DIR:TAG, instead of the local store",
+    anyText,
+    { short: "o" },
+  ),
+  base: optional(
+    "base",
+    "<image>",
+    "stand on this image: a name in the store, a registry reference, or oci:DIR",
+    anyText,
+  ),
+  platform: many(
+    "platform",
+    "<list>",
+    "OS/ARCHITECTURE, or several: an index of one image each",
+    anyText,
+    [],
+    "this machine's",
+  ),
+  label: many("label", "<key=value>", "add a label", anyText, []),
+  annotation: many("annotation", "<key=value>", "add an annotation to the manifest and the index", anyText, []),
+  sbom: toggle("sbom", "add a list of the packages in the bundle: /sbom.spdx.json, from package-lock.json"),
+  entrypoint: optional("entrypoint", "<file>", "the file to run or to bundle, relative to DIR", anyText),
+  noCheck: toggle("no-check", "do not check TypeScript types"),
+  pull: optional("pull", "<policy>", "when the base is pulled: IfNotPresent, Always or Never", pullPolicy, {
+    shown: "IfNotPresent",
+  }),
+  registry: STORE_SETTINGS.registry,
+  cacheDir: STORE_SETTINGS.cacheDir,
+  ...REGISTRY_SETTINGS,
+};
 
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
@@ -24,28 +71,11 @@ export function addBuild({ program, output, finish }: CommandContext): void {
   const command = program
     .command("build")
     .description("make the image of a function, without Docker")
-    .argument("[dir]", "the function's folder, or its file", ".")
-    .requiredOption("-t, --tag <name>", "name of the image")
-    .option("-o, --output <layout>", "write an OCI layout, oci:DIR or oci:DIR:TAG, instead of the local store")
-    .option("--base <image>", "stand on this image: a name in the store, a registry reference, or oci:DIR")
-    .option(
-      "--platform <list>",
-      "OS/ARCHITECTURE, or several: an index of one image each (default: this machine's)",
-      repeated,
-    )
-    .option("--label <key=value>", "add a label (repeatable)", repeated)
-    .option("--annotation <key=value>", "add an annotation to the manifest and the index (repeatable)", repeated)
-    .option("--sbom", "add a list of the packages in the bundle: /sbom.spdx.json, from package-lock.json")
-    .option("--entrypoint <file>", "the file to run or to bundle, relative to DIR")
-    .option("--no-check", "do not check TypeScript types")
-    .addOption(
-      pullOption("--pull <policy>", "when the base is pulled: IfNotPresent, Always or Never (default: IfNotPresent)"),
-    )
-    .option("--registry <host>", "registry for a base without one (default: docker.io)")
-    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)");
-  addRegistryOptions(command)
+    .argument("[dir]", "the function's folder, or its file", ".");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (dir: string, flags: BuildFlags) => {
+    .action(async (dir: string) => {
+      const flags = readFlags(command, SETTINGS);
       const { runBuild } = await import("../build/build-command.ts");
       finish(await runBuild(dir, flags, output));
     });

@@ -1,9 +1,11 @@
+import { givenFlags, readSettings, type SettingsOf } from "@xfn/program/settings";
 import type { Command } from "commander";
+import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 
 /**
- * What a command needs to declare itself. Declarations hold arguments, flags and help only; they import the command's
- * logic when it runs, so that `xfn --help` and every other command start without it.
+ * What a command needs to declare itself. Declarations contain arguments, settings and help only. They import the
+ * command's logic when it runs, so that `xfn --help` and every other command start without it.
  */
 export interface CommandContext {
   readonly program: Command;
@@ -12,7 +14,19 @@ export interface CommandContext {
   finish(exitCode: number): void;
 }
 
-/** For options that can be given several times. */
-export function repeated(value: string, earlier: readonly string[] | undefined): readonly string[] {
-  return [...(earlier ?? []), value];
+/**
+ * Reads the flags of a command. Flags that were not given and have no default are absent.
+ *
+ * @throws CliError `Usage` with all problems
+ */
+export function readFlags<T extends object>(command: Command, settings: SettingsOf<T>): T {
+  const given = givenFlags(command);
+  const { config, problems } = readSettings(settings, given);
+  const [first, ...others] = problems;
+  if (first !== undefined) throw usageError(first, others);
+  const isSet = ([key, value]: [string, unknown]): boolean => {
+    const { name, shown, required } = settings[key as keyof T];
+    return value !== undefined && (given[name] !== undefined || shown !== undefined || required === true);
+  };
+  return Object.fromEntries(Object.entries(config).filter(isSet)) as T;
 }

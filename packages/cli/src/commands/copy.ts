@@ -1,7 +1,26 @@
-import type { Command } from "commander";
+import { anyText, declareSettings, memory, optional, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
 import type { CopyFlags } from "../images/copy-command.ts";
-import type { CommandContext } from "./command-context.ts";
-import { addRegistryOptions } from "./shared-options.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
+
+/** Settings of commands that copy images. */
+export const COPY_SETTINGS: SettingsOf<CopyFlags> = {
+  platform: platformSetting("copy one platform of an image for several platforms", "all"),
+  mountFrom: optional(
+    "mount-from",
+    "<repository>",
+    "a repository of the same registry that may have some of the layers",
+    anyText,
+  ),
+  chunkSize: optional(
+    "chunk-size",
+    "<quantity>",
+    "send pieces of this size, such as 64Mi, to registries that take no more at once",
+    memory,
+  ),
+  ...REGISTRY_SETTINGS,
+  cacheDir: STORE_SETTINGS.cacheDir,
+};
 
 const HELP = `
 SRC and DST are each a registry reference (with its registry), oci:DIR[:TAG] for an OCI layout, or a name in the local store;
@@ -13,29 +32,17 @@ Example:
   $ xfn copy ghcr.io/org/my-function:v1 registry.example:5000/mirror/my-function:v1
   registry.example:5000/mirror/my-function:v1@sha256:...`;
 
-/** The options of what copies to other places. */
-export function addCopyOptions(command: Command): Command {
-  return addRegistryOptions(
-    command
-      .option("--platform <os/arch>", "of an image for several platforms this one only (default: all)")
-      .option("--mount-from <repository>", "a repository of the same registry that may have some of the layers")
-      .option(
-        "--chunk-size <quantity>",
-        "send pieces of this size, such as 64Mi, to registries that take no more at once",
-      ),
-  ).option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)");
-}
-
 /** Declares `xfn copy`. */
 export function addCopy({ program, output, finish }: CommandContext): void {
   const command = program
     .command("copy")
     .description("copy an image between registries, layouts and the local store")
-    .argument("<src>", "where it is")
-    .argument("<dst>", "where it is to be");
-  addCopyOptions(command)
+    .argument("<src>", "the image to copy")
+    .argument("<dst>", "the name of the copy");
+  declareSettings(command, COPY_SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (from: string, to: string, flags: CopyFlags) => {
+    .action(async (from: string, to: string) => {
+      const flags = readFlags(command, COPY_SETTINGS);
       const { runCopy } = await import("../images/copy-command.ts");
       finish(await runCopy(from, to, flags, output));
     });

@@ -1,5 +1,18 @@
+import { anyText, declareSettings, optional, type SettingsOf } from "@xfn/program/settings";
 import type { ClusterFlags } from "../dev/cluster-command.ts";
-import type { CommandContext } from "./command-context.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+
+const SETTINGS: SettingsOf<ClusterFlags> = {
+  dataDir: optional("data-dir", "<dir>", "keep its state here between starts", anyText, {
+    shown: "a temporary folder",
+  }),
+  users: optional(
+    "users",
+    "<names>",
+    "make users besides admin, separated by commas, each with its own kubeconfig",
+    (text): readonly string[] => text.split(",").filter((name) => name !== ""),
+  ),
+};
 
 const HELP = `
 etcd, kube-apiserver and kube-controller-manager run on loopback until Ctrl-C. There are no nodes: pods are accepted and never
@@ -17,18 +30,12 @@ Example:
 /** Declares `xfn dev`. */
 export function addDev({ program, output, finish }: CommandContext): void {
   const dev = program.command("dev").description("what helps to try things out: dev cluster");
-  dev
-    .command("cluster")
-    .description("run a Kubernetes API server on this machine until Ctrl-C")
-    .option("--data-dir <dir>", "keep its state here between starts (default: a temporary folder)")
-    .option("--users <names>", "make users besides admin, separated by commas, each with a kubeconfig of its own", list)
+  const command = dev.command("cluster").description("run a Kubernetes API server on this machine until Ctrl-C");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (flags: ClusterFlags) => {
+    .action(async () => {
+      const flags = readFlags(command, SETTINGS);
       const { runCluster } = await import("../dev/cluster-command.ts");
       finish(await runCluster(flags, output));
     });
-}
-
-function list(value: string): readonly string[] {
-  return value.split(",").filter((name) => name !== "");
 }

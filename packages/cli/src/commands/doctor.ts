@@ -1,5 +1,11 @@
+import { declareSettings, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
 import type { DoctorOptions } from "../doctor/doctor.ts";
-import type { CommandContext } from "./command-context.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+
+const SETTINGS: SettingsOf<DoctorOptions> = {
+  json: toggle("json", "print the report as JSON"),
+  cacheDir: STORE_SETTINGS.cacheDir,
+};
 
 const HELP = `
 Exit code 0 when function containers can run here, else 1. Nothing is changed.
@@ -12,14 +18,14 @@ Example:
 
 /** Declares `xfn doctor`. */
 export function addDoctor({ program, output, finish }: CommandContext): void {
-  program
+  const command = program
     .command("doctor")
-    .description("what rootless containers need on this host, what is missing and how to mend it")
-    .option("--json", "print the report as JSON")
-    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)")
+    .description("what rootless containers need on this host, what is missing and how to fix it");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (options: DoctorOptions) => {
+    .action(async () => {
+      const flags = readFlags(command, SETTINGS);
       const { doctor } = await import("../doctor/doctor.ts");
-      finish(await doctor(options, output));
+      finish(await doctor(flags, output));
     });
 }

@@ -1,7 +1,36 @@
+import {
+  age,
+  choice,
+  declareSettings,
+  memory,
+  one,
+  optional,
+  type SettingsOf,
+  STORE_SETTINGS,
+  toggle,
+} from "@xfn/program/settings";
 import type { ListFlags, PruneFlags, RemoveFlags } from "../images/images-command.ts";
-import type { CommandContext } from "./command-context.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
 
-const CACHE_DIR = ["--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)"] as const;
+const LIST_SETTINGS: SettingsOf<ListFlags> = {
+  output: one("output", "<format>", "table or json", choice("table", "json"), "table", "table", { short: "o" }),
+  cacheDir: STORE_SETTINGS.cacheDir,
+};
+
+const REMOVE_SETTINGS: SettingsOf<RemoveFlags> = { cacheDir: STORE_SETTINGS.cacheDir };
+
+const PRUNE_SETTINGS: SettingsOf<PruneFlags> = {
+  olderThan: optional("older-than", "<duration>", "remove images that were not used for this time, such as 720h", age),
+  maxSize: optional(
+    "max-size",
+    "<quantity>",
+    "remove the least recently used images until the rest fit into this size, such as 10Gi",
+    memory,
+  ),
+  built: toggle("built", "also remove images that were built here"),
+  dryRun: toggle("dry-run", "only say what would be removed"),
+  cacheDir: STORE_SETTINGS.cacheDir,
+};
 
 const HELP = `
 SIZE is that of an image's blobs and unpacked files, those included that it shares with others. Images without a name, shown by their digest, are left by names that stand for something newer; xfn images prune
@@ -27,37 +56,31 @@ Example:
 
 /** Declares `xfn images`. */
 export function addImages({ program, output, finish }: CommandContext): void {
-  const images = program
-    .command("images")
-    .description("list the images of the local store; rm and prune remove some")
-    .option("-o, --output <format>", "table or json (default: table)")
-    .option(...CACHE_DIR)
+  const images = program.command("images").description("list the images of the local store; rm and prune remove some");
+  declareSettings(images, LIST_SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (flags: ListFlags) => {
+    .action(async () => {
+      const flags = readFlags(images, LIST_SETTINGS);
       const { listImages } = await import("../images/images-command.ts");
       finish(await listImages(flags, output));
     });
-  images
+  const rm = images
     .command("rm")
     .description("remove images from the local store")
-    .argument("<name...>", "names as xfn images shows them")
-    .option(...CACHE_DIR)
+    .argument("<name...>", "names as xfn images shows them");
+  declareSettings(rm, REMOVE_SETTINGS)
     .addHelpText("after", REMOVE_HELP)
-    .action(async (names: readonly string[], _flags: RemoveFlags, command: { optsWithGlobals(): RemoveFlags }) => {
+    .action(async (names: readonly string[]) => {
+      const flags = readFlags(rm, REMOVE_SETTINGS);
       const { removeImages } = await import("../images/images-command.ts");
-      finish(await removeImages(names, command.optsWithGlobals(), output));
+      finish(await removeImages(names, flags, output));
     });
-  images
-    .command("prune")
-    .description("remove images by last use and size")
-    .option("--older-than <duration>", "those that were not used for so long, such as 720h")
-    .option("--max-size <quantity>", "those that were used longest ago, until all take no more than this, such as 10Gi")
-    .option("--built", "also those that were built here")
-    .option("--dry-run", "only say what would be removed")
-    .option(...CACHE_DIR)
+  const prune = images.command("prune").description("remove images by last use and size");
+  declareSettings(prune, PRUNE_SETTINGS)
     .addHelpText("after", PRUNE_HELP)
-    .action(async (_flags: PruneFlags, command: { optsWithGlobals(): PruneFlags }) => {
+    .action(async () => {
+      const flags = readFlags(prune, PRUNE_SETTINGS);
       const { pruneImages } = await import("../images/images-command.ts");
-      finish(await pruneImages(command.optsWithGlobals(), output));
+      finish(await pruneImages(flags, output));
     });
 }

@@ -1,6 +1,14 @@
+import { declareSettings, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
 import type { PullFlags } from "../images/pull-command.ts";
-import type { CommandContext } from "./command-context.ts";
-import { addRegistryOptions } from "./shared-options.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
+
+const SETTINGS: SettingsOf<PullFlags> = {
+  platform: platformSetting("the platform of an image for several platforms", "this machine's"),
+  registry: STORE_SETTINGS.registry,
+  ...REGISTRY_SETTINGS,
+  cacheDir: STORE_SETTINGS.cacheDir,
+};
 
 const HELP = `
 IMAGE is a registry reference; without a registry it is one of --registry. What is in the store already is not fetched again. The
@@ -16,13 +24,11 @@ export function addPull({ program, output, finish }: CommandContext): void {
   const command = program
     .command("pull")
     .description("bring an image from its registry into the local store")
-    .argument("<image>", "a registry reference")
-    .option("--platform <os/arch>", "of an image for several platforms this one (default: this machine's)")
-    .option("--registry <host>", "registry for an image name without one (default: docker.io)");
-  addRegistryOptions(command)
-    .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)")
+    .argument("<image>", "a registry reference");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (image: string, flags: PullFlags) => {
+    .action(async (image: string) => {
+      const flags = readFlags(command, SETTINGS);
       const { runPull } = await import("../images/pull-command.ts");
       finish(await runPull(image, flags, output));
     });

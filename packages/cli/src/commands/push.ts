@@ -1,6 +1,6 @@
-import type { CopyFlags } from "../images/copy-command.ts";
-import type { CommandContext } from "./command-context.ts";
-import { addCopyOptions } from "./copy.ts";
+import { declareSettings } from "@xfn/program/settings";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { COPY_SETTINGS } from "./copy.ts";
 
 const HELP = `
 NAME is an image of the local store, such as \`xfn build\` makes, or an oci:DIR layout; REF is where it goes, and may be left out where
@@ -19,9 +19,10 @@ export function addPush({ program, output, finish }: CommandContext): void {
     .description("send an image to a registry")
     .argument("<name>", "a name in the local store, or oci:DIR[:TAG]")
     .argument("[ref]", "a registry reference");
-  addCopyOptions(command)
+  declareSettings(command, COPY_SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (name: string, reference: string | undefined, flags: CopyFlags) => {
+    .action(async (name: string, reference: string | undefined) => {
+      const flags = readFlags(command, COPY_SETTINGS);
       const { runPush } = await import("../images/copy-command.ts");
       finish(await runPush(name, reference, flags, output));
     });

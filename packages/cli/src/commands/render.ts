@@ -1,8 +1,119 @@
-import { Option } from "commander";
+import {
+  anyText,
+  choice,
+  declareSettings,
+  duration,
+  many,
+  one,
+  optional,
+  pullPolicy,
+  type Setting,
+  type SettingsOf,
+  tlsClientSettings,
+  toggle,
+} from "@xfn/program/settings";
 import { usageError } from "../errors/cli-error.ts";
 import type { RenderOptions } from "../render/render-options.ts";
-import { type CommandContext, repeated } from "./command-context.ts";
-import { addRunnerOptions, pullOption } from "./shared-options.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { RUNNER_SETTINGS } from "./shared-settings.ts";
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+type TraceForm = NonNullable<RenderOptions["trace"]>;
+const TRACE_FORMS: readonly TraceForm[] = ["text", "json", "html"];
+
+const RUNNER_TLS = tlsClientSettings("runner");
+
+/** Flags that xfn accepts for scripts that were written for `crossplane render`. */
+interface PeerFlags {
+  readonly maxConcurrency?: string;
+  readonly requiredResources?: undefined;
+  readonly extraResources?: undefined;
+  readonly requiredSchemas?: undefined;
+  readonly functionCredentials?: undefined;
+  readonly contextFiles?: undefined;
+  readonly contextValues?: undefined;
+  readonly includeContext?: undefined;
+}
+
+const PEER_SETTINGS: SettingsOf<PeerFlags> = {
+  // Ignored: functions run one after the other.
+  maxConcurrency: optional("max-concurrency", "<n>", "", anyText, { hidden: true }),
+  requiredResources: unavailable(
+    "required-resources",
+    "<path>",
+    "a FunctionIO function cannot ask for further resources",
+    "e",
+  ),
+  extraResources: unavailable("extra-resources", "<path>", "a FunctionIO function cannot ask for further resources"),
+  requiredSchemas: unavailable("required-schemas", "<dir>", "a FunctionIO function cannot ask for schemas", "s"),
+  functionCredentials: unavailable("function-credentials", "<path>", "FunctionIO carries no credentials"),
+  contextFiles: unavailable("context-files", "<pairs>", "FunctionIO has no context; give a step its config instead"),
+  contextValues: unavailable("context-values", "<pairs>", "FunctionIO has no context; give a step its config instead"),
+  includeContext: unavailable("include-context", undefined, "FunctionIO has no context", "c"),
+};
+
+const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
+  observedResources: optional(
+    "observed-resources",
+    "<path>",
+    "composed resources that exist: a YAML file or a folder of them",
+    anyText,
+    { short: "o" },
+  ),
+  xrd: optional("xrd", "<path>", "the XR's definition: its defaults are applied first (a file or folder)", anyText),
+  environment: many(
+    "environment",
+    "<path>",
+    "EnvironmentConfigs for the composition to select from: a file or folder",
+    anyText,
+    [],
+  ),
+  includeFunctionResults: toggle("include-function-results", "print the functions' results as documents", {
+    short: "r",
+  }),
+  includeFullXr: toggle("include-full-xr", "print the XR with its spec and metadata, not its name and status alone", {
+    short: "x",
+  }),
+  functionAnnotations: many(
+    "function-annotations",
+    "<key=value>",
+    "put an annotation on every Function of FUNCTIONS",
+    anyText,
+    [],
+    undefined,
+    { short: "a" },
+  ),
+  trace: optional(
+    "trace",
+    "[form]",
+    "report what each step did and which step set which field: --trace, --trace=json, --trace=html",
+    choice(...TRACE_FORMS),
+  ),
+  traceFile: optional(
+    "trace-file",
+    "<file>",
+    "write the trace there instead of to stderr; .json and .html choose the form",
+    anyText,
+  ),
+  timeout: one("timeout", "<duration>", "stop the whole run after this time", duration, DEFAULT_TIMEOUT_MS, "1m"),
+  pull: optional("pull", "<policy>", "IfNotPresent, Always or Never, for all steps", pullPolicy, {
+    shown: "as the Composition says",
+  }),
+  ...PEER_SETTINGS,
+  ...RUNNER_SETTINGS,
+  runner: optional(
+    "runner",
+    "<endpoint>",
+    "functions are run by the runner there (see xfn-runner), such as unix:/run/xfn.sock; composition: by the endpoints that the Composition names",
+    anyText,
+  ),
+  runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner", anyText),
+  runnerCa: RUNNER_TLS.ca,
+  runnerCert: RUNNER_TLS.cert,
+  runnerKey: RUNNER_TLS.key,
+  runnerServerName: RUNNER_TLS.serverName,
+};
 
 const HELP = `
 XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may hold other documents too.
@@ -19,24 +130,6 @@ Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 Example:
   $ xfn render xr.yaml composition.yaml -o observed/ -r`;
 
-// FunctionIO (apiextensions.crossplane.io/v1alpha1) has no place for these: a function could not see them.
-const UNAVAILABLE: readonly (readonly [flags: string, attribute: string, why: string])[] = [
-  ["-e, --required-resources <path>", "requiredResources", "a FunctionIO function cannot ask for further resources"],
-  ["--extra-resources <path>", "extraResources", "a FunctionIO function cannot ask for further resources"],
-  ["-s, --required-schemas <dir>", "requiredSchemas", "a FunctionIO function cannot ask for schemas"],
-  ["--function-credentials <path>", "functionCredentials", "FunctionIO carries no credentials"],
-  ["--context-files <pairs>", "contextFiles", "FunctionIO has no context; give a step its config instead"],
-  ["--context-values <pairs>", "contextValues", "FunctionIO has no context; give a step its config instead"],
-  ["-c, --include-context", "includeContext", "FunctionIO has no context"],
-];
-
-type TraceForm = NonNullable<RenderOptions["trace"]>;
-const TRACE_FORMS: readonly TraceForm[] = ["text", "json", "html"];
-
-interface RawOptions extends Omit<RenderOptions, "timeout"> {
-  readonly timeout: string;
-}
-
 /** Declares `xfn render`. */
 export function addRender({ program, output, finish }: CommandContext): void {
   const command = program
@@ -44,64 +137,29 @@ export function addRender({ program, output, finish }: CommandContext): void {
     .description("show what a composition makes of a composite resource (XR), its functions run in containers")
     .argument("<xr>", "the composite resource: a file, or - for stdin")
     .argument("<composition>", "the Composition: a file, or - for stdin")
-    .argument("[functions]", "Function documents that replace images: a file or folder")
-    .option("-o, --observed-resources <path>", "composed resources that exist: a YAML file or a folder of them")
-    .option("--xrd <path>", "the XR's definition: its defaults are applied first (a file or folder)")
-    .option(
-      "--environment <path>",
-      "EnvironmentConfigs for the composition to select from: a file or folder (repeatable)",
-      repeated,
-    )
-    .option("-r, --include-function-results", "print the functions' results as documents")
-    .option("-x, --include-full-xr", "print the XR with its spec and metadata, not its name and status alone")
-    .option(
-      "-a, --function-annotations <key=value>",
-      "put an annotation on every Function of FUNCTIONS (repeatable)",
-      repeated,
-    )
-    .addOption(
-      new Option(
-        "--trace [form]",
-        "tell what each step did and who set which field: --trace, --trace=json, --trace=html",
-      )
-        .choices(TRACE_FORMS)
-        .preset("text"),
-    )
-    .option("--trace-file <file>", "write the trace there instead of to stderr; .json and .html choose the form")
-    .option("--timeout <duration>", "stop the whole run after this time", "1m")
-    .addOption(
-      pullOption("--pull <policy>", "IfNotPresent, Always or Never, for all steps (default: as the Composition says)"),
-    )
-    // For scripts that were written for the peer: functions here run one after the other.
-    .addOption(new Option("--max-concurrency <n>").hideHelp());
-  addRunnerOptions(command)
-    .option(
-      "--runner <endpoint>",
-      "functions are run by the runner there (see xfn-runner), such as unix:/run/xfn.sock; composition: by the endpoints that the Composition names",
-    )
-    .option("--runner-token-file <file>", "token for the runner")
-    .option("--runner-ca <file>", "CA of the runner's certificate: TLS")
-    .option("--runner-cert <file>", "own certificate for the runner: mTLS")
-    .option("--runner-key <file>", "its private key")
-    .option("--runner-server-name <name>", "name in the runner's certificate, where it is not the endpoint's host")
-    .addHelpText("after", HELP);
-  for (const [flags] of UNAVAILABLE) command.addOption(new Option(flags).hideHelp());
-  command.action(async (xr: string, composition: string, functions: string | undefined, raw: RawOptions) => {
-    for (const [flags, attribute, why] of UNAVAILABLE) {
-      if (Object.hasOwn(raw, attribute)) throw usageError(`${flags.replace(/ <.*/, "")} cannot be used: ${why}`);
-    }
-    checkRunnerFlags(raw);
-    const [{ runRender }, { durationOption }] = await Promise.all([
-      import("../render/render.ts"),
-      import("../flags/parse-value.ts"),
-    ]);
-    const options = { ...raw, ...traceOptions(raw), timeout: durationOption("--timeout", raw.timeout) };
-    finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
-  });
+    .argument("[functions]", "Function documents that replace images: a file or folder");
+  declareSettings(command, SETTINGS)
+    .addHelpText("after", HELP)
+    .action(async (xr: string, composition: string, functions: string | undefined) => {
+      const flags = readFlags(command, SETTINGS);
+      checkRunnerFlags(flags);
+      const options = { ...flags, ...traceOptions(flags) };
+      const { runRender } = await import("../render/render.ts");
+      finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
+    });
 }
 
-// What would be passed over in silence is a mistake.
-function checkRunnerFlags(raw: RawOptions): void {
+/** A flag of the peer that FunctionIO (apiextensions.crossplane.io/v1alpha1) has no field for. */
+function unavailable(name: string, value: string | undefined, why: string, short?: string): Setting<undefined> {
+  const read = (): never => {
+    throw new Error(`cannot be used: ${why}`);
+  };
+  const row = { name, value, many: false, help: "", hidden: true, standard: undefined, shown: undefined, read };
+  return short === undefined ? row : { ...row, short };
+}
+
+// A flag without an effect is a mistake of the user.
+function checkRunnerFlags(raw: RenderOptions): void {
   const given = (names: readonly (readonly [flag: string, value: unknown])[]): string | undefined =>
     names.find(([, value]) => value !== undefined)?.[0];
   if (raw.runner === undefined) {
@@ -125,8 +183,8 @@ function checkRunnerFlags(raw: RawOptions): void {
     throw usageError(`${flag} is for functions that run here; with --runner it is the runner's setting`);
 }
 
-/** A file alone asks for a trace as well, in the form of its name. */
-function traceOptions({ trace, traceFile }: RawOptions): Pick<RenderOptions, "trace"> {
+/** A file without `--trace` requests a trace too, in the form of its name. */
+function traceOptions({ trace, traceFile }: RenderOptions): Pick<RenderOptions, "trace"> {
   if (traceFile === "-")
     throw usageError("--trace-file requires the name of a file: stdout is for the rendered objects");
   if (trace !== undefined || traceFile === undefined) return {};

@@ -1,4 +1,9 @@
-import type { CommandContext } from "./command-context.ts";
+import { anyText, declareSettings, optional, type SettingsOf } from "@xfn/program/settings";
+import { type CommandContext, readFlags } from "./command-context.ts";
+
+const SETTINGS: SettingsOf<{ output?: string }> = {
+  output: optional("output", "<file>", "write to this file instead of stdout", anyText, { short: "o" }),
+};
 
 const HELP = `
 CRD is a YAML or JSON file, or a folder of them, with CustomResourceDefinitions or CompositeResourceDefinitions; - is stdin. Each
@@ -9,14 +14,15 @@ Example:
 
 /** Declares `xfn types`. */
 export function addTypes({ program, output, finish }: CommandContext): void {
-  program
+  const command = program
     .command("types")
     .description("write TypeScript interfaces for the kinds of definitions")
-    .argument("<crd...>", "definitions: files or folders, or - for stdin")
-    .option("-o, --output <file>", "write to this file instead of stdout")
+    .argument("<crd...>", "definitions: files or folders, or - for stdin");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (paths: readonly string[], { output: file }: { output?: string }) => {
+    .action(async (paths: readonly string[]) => {
+      const flags = readFlags(command, SETTINGS);
       const { writeTypes } = await import("../types/write-types.ts");
-      finish(await writeTypes(paths, file, output));
+      finish(await writeTypes(paths, flags.output, output));
     });
 }

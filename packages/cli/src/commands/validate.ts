@@ -1,6 +1,25 @@
-import { Option } from "commander";
+import { choice, declareSettings, one, type SettingsOf, toggle } from "@xfn/program/settings";
 import type { ValidateOptions } from "../validate/validate.ts";
-import type { CommandContext } from "./command-context.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+
+const SETTINGS: SettingsOf<ValidateOptions> = {
+  output: one(
+    "output",
+    "<format>",
+    "form of the report: text, json, yaml",
+    choice("text", "json", "yaml"),
+    "text",
+    "text",
+    {
+      short: "o",
+    },
+  ),
+  errorOnMissingSchemas: toggle(
+    "error-on-missing-schemas",
+    "exit with 1 when a resource's kind is not among the extensions",
+  ),
+  skipSuccessResults: toggle("skip-success-results", "do not print valid resources"),
+};
 
 const HELP = `
 EXTENSIONS and RESOURCES are files, folders (with their subfolders) or comma-separated lists of them, in YAML or JSON; - is
@@ -18,18 +37,15 @@ Example:
 
 /** Declares `xfn validate`. */
 export function addValidate({ program, output, finish }: CommandContext): void {
-  program
+  const command = program
     .command("validate")
     .description("check resources, claims and compositions against definitions")
     .argument("<extensions>", "definitions and CRDs: files, folders or a comma-separated list; - for stdin")
-    .argument("<resources>", "what to check: files, folders or a comma-separated list; - for stdin")
-    .addOption(
-      new Option("-o, --output <format>", "form of the report").choices(["text", "json", "yaml"]).default("text"),
-    )
-    .option("--error-on-missing-schemas", "exit with 1 when a resource's kind is not among the extensions")
-    .option("--skip-success-results", "do not print valid resources")
+    .argument("<resources>", "what to check: files, folders or a comma-separated list; - for stdin");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (extensions: string, resources: string, options: ValidateOptions) => {
+    .action(async (extensions: string, resources: string) => {
+      const options = readFlags(command, SETTINGS);
       const { validate } = await import("../validate/validate.ts");
       finish(await validate(extensions, resources, options, output));
     });

@@ -1,8 +1,70 @@
+import {
+  anyText,
+  declareSettings,
+  many,
+  one,
+  optional,
+  type SettingsOf,
+  STORE_SETTINGS,
+  toggle,
+} from "@xfn/program/settings";
 import type { XpkgBuildFlags } from "../xpkg/build-command.ts";
 import type { XpkgExtractFlags } from "../xpkg/extract-command.ts";
 import type { XpkgPushFlags } from "../xpkg/push-command.ts";
-import { type CommandContext, repeated } from "./command-context.ts";
-import { addRegistryOptions } from "./shared-options.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
+
+const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
+  packageRoot: one("package-root", "<dir>", "the folder with crossplane.yaml", anyText, ".", ".", { short: "f" }),
+  examplesRoot: one(
+    "examples-root",
+    "<dir>",
+    "a folder with examples to include",
+    anyText,
+    "./examples",
+    "./examples",
+    { short: "e" },
+  ),
+  ignore: many("ignore", "<patterns>", "files to leave out, relative to the folder: ./test/*,kind.yaml", anyText, []),
+  embedRuntimeImage: optional(
+    "embed-runtime-image",
+    "<image>",
+    "what runs the package: a name in the store, a reference, or oci:DIR",
+    anyText,
+  ),
+  embedRuntimeImageTarball: optional(
+    "embed-runtime-image-tarball",
+    "<file>",
+    "the same, as a file of `docker save`",
+    anyText,
+  ),
+  platform: platformSetting("which image of a runtime for several platforms", "this machine's"),
+  packageFile: optional("package-file", "<file>", "the file to write", anyText, {
+    short: "o",
+    shown: "NAME-HASH.xpkg in the folder",
+  }),
+  registry: STORE_SETTINGS.registry,
+  cacheDir: STORE_SETTINGS.cacheDir,
+  ...REGISTRY_SETTINGS,
+};
+
+const PUSH_SETTINGS: SettingsOf<XpkgPushFlags> = {
+  packageFiles: many("package-files", "<files>", "the files, with commas between them", anyText, [], undefined, {
+    short: "f",
+  }),
+  ociAnnotation: many("oci-annotation", "<key=value>", "add an annotation to the manifest", anyText, [], undefined, {
+    short: "a",
+  }),
+  ...REGISTRY_SETTINGS,
+};
+
+const EXTRACT_SETTINGS: SettingsOf<XpkgExtractFlags> = {
+  fromXpkg: toggle("from-xpkg", "PACKAGE is a file"),
+  fromDaemon: toggle("from-daemon", "not supported: xfn has no daemon"),
+  output: one("output", "<file>", "the file to write", anyText, "out.gz", "out.gz", { short: "o" }),
+  cacheDir: STORE_SETTINGS.cacheDir,
+  ...REGISTRY_SETTINGS,
+};
 
 const EXIT_CODES = "Exit code 0; 1 when it cannot be done; 2 for wrong usage or a folder or file that is no package.";
 
@@ -43,50 +105,46 @@ Example:
 /** Declares `xfn xpkg` and its commands. */
 export function addXpkg({ program, output, finish }: CommandContext): void {
   const xpkg = program.command("xpkg").description("make, push and look into packages for Crossplane");
-  addRegistryOptions(
-    xpkg
-      .command("build")
-      .description("make a package's file of a folder")
-      .option("-f, --package-root <dir>", "the folder with crossplane.yaml", ".")
-      .option("-e, --examples-root <dir>", "a folder with examples to include", "./examples")
-      .option("--ignore <patterns>", "files to leave out, relative to the folder: ./test/*,kind.yaml", repeated)
-      .option("--embed-runtime-image <image>", "what runs the package: a name in the store, a reference, or oci:DIR")
-      .option("--embed-runtime-image-tarball <file>", "the same, as a file of `docker save`")
-      .option("--platform <os/arch>", "which image of a runtime for several platforms (default: this machine's)")
-      .option("-o, --package-file <file>", "the file to write (default: NAME-HASH.xpkg in the folder)")
-      .option("--registry <host>", "registry for a runtime image without one (default: docker.io)")
-      .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)"),
-  )
+  const context = { program: xpkg, output, finish };
+  addXpkgBuild(context);
+  addXpkgPush(context);
+  addXpkgExtract(context);
+}
+
+function addXpkgBuild({ program: xpkg, output, finish }: CommandContext): void {
+  const command = xpkg.command("build").description("make a package's file of a folder");
+  declareSettings(command, BUILD_SETTINGS)
     .addHelpText("after", BUILD_HELP)
-    .action(async (flags: XpkgBuildFlags) => {
+    .action(async () => {
+      const flags = readFlags(command, BUILD_SETTINGS);
       const { runXpkgBuild } = await import("../xpkg/build-command.ts");
       finish(await runXpkgBuild(flags, output));
     });
-  addRegistryOptions(
-    xpkg
-      .command("push")
-      .description("send a package to a registry")
-      .argument("<ref>", "REGISTRY/REPOSITORY:TAG")
-      .option("-f, --package-files <files>", "the files, with commas between them", repeated)
-      .option("-a, --oci-annotation <key=value>", "add an annotation to the manifest (repeatable)", repeated),
-  )
+}
+
+function addXpkgPush({ program: xpkg, output, finish }: CommandContext): void {
+  const command = xpkg
+    .command("push")
+    .description("send a package to a registry")
+    .argument("<ref>", "REGISTRY/REPOSITORY:TAG");
+  declareSettings(command, PUSH_SETTINGS)
     .addHelpText("after", PUSH_HELP)
-    .action(async (reference: string, flags: XpkgPushFlags) => {
+    .action(async (reference: string) => {
+      const flags = readFlags(command, PUSH_SETTINGS);
       const { runXpkgPush } = await import("../xpkg/push-command.ts");
       finish(await runXpkgPush(reference, flags, output));
     });
-  addRegistryOptions(
-    xpkg
-      .command("extract")
-      .description("get the objects of a package")
-      .argument("[package]", "a name at a registry, oci:DIR, or a file")
-      .option("--from-xpkg", "PACKAGE is a file")
-      .option("--from-daemon", "not supported: xfn has no daemon")
-      .option("-o, --output <file>", "the file to write", "out.gz")
-      .option("--cache-dir <dir>", "folder for images (default: xfn in the user's cache folder)"),
-  )
+}
+
+function addXpkgExtract({ program: xpkg, output, finish }: CommandContext): void {
+  const command = xpkg
+    .command("extract")
+    .description("get the objects of a package")
+    .argument("[package]", "a name at a registry, oci:DIR, or a file");
+  declareSettings(command, EXTRACT_SETTINGS)
     .addHelpText("after", EXTRACT_HELP)
-    .action(async (name: string | undefined, flags: XpkgExtractFlags) => {
+    .action(async (name: string | undefined) => {
+      const flags = readFlags(command, EXTRACT_SETTINGS);
       const { runXpkgExtract } = await import("../xpkg/extract-command.ts");
       finish(await runXpkgExtract(name, flags, output));
     });

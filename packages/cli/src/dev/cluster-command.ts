@@ -13,7 +13,8 @@ import {
   startApiServer,
   writeEnvironment,
 } from "@xfn/dev-cluster";
-import { CliError, ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { CliError, usageError } from "../errors/cli-error.ts";
 import { Interrupted, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 

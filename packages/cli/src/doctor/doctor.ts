@@ -1,6 +1,6 @@
+import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { cacheDir } from "@xfn/runner/cache-dir";
-import { ExitCode } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Check, CheckStatus, DoctorReport } from "./check.ts";

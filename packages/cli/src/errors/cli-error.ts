@@ -1,11 +1,4 @@
-/** Exit codes of every command. They are part of the command line's contract: scripts test for them. */
-export const ExitCode = {
-  ok: 0,
-  /** A function reported a fatal result, or the run failed. */
-  failed: 1,
-  /** The arguments or the files they name are wrong; running again without a change cannot help. */
-  usage: 2,
-} as const;
+import { ExitCode } from "@xfn/program/exit-code";
 
 /** What a {@link CliError} is about: the command line itself, or the run. */
 export type CliErrorCode = "Usage" | "Failed";

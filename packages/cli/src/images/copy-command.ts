@@ -1,8 +1,8 @@
 import { hasLocationPrefix, parseReference } from "@xfn/oci-rootfs/image-name";
 import type { CopiedImage } from "@xfn/oci-rootfs/registry";
+import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
-import { memoryOption } from "../flags/parse-value.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
@@ -15,8 +15,8 @@ export interface CopyFlags extends RegistryFlags {
   readonly platform?: string;
   /** A repository. */
   readonly mountFrom?: string;
-  /** A quantity. */
-  readonly chunkSize?: string;
+  /** Bytes. */
+  readonly chunkSize?: number;
   readonly cacheDir?: string;
 }
 
@@ -30,7 +30,7 @@ export async function runCopy(
 ): Promise<number> {
   const registries = registryOptions(flags);
   const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
-  const chunkBytes = flags.chunkSize === undefined ? undefined : memoryOption("--chunk-size", flags.chunkSize);
+  const chunkBytes = flags.chunkSize;
   return interruptible(async (signal) => {
     const { copyImage } = await import("@xfn/oci-rootfs/registry");
     try {

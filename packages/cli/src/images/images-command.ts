@@ -1,14 +1,13 @@
 import type { PruneResult, StoredImage } from "@xfn/oci-rootfs";
+import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
-import { durationOption, memoryOption } from "../flags/parse-value.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn images`, as the declaration parsed them. */
 export interface ListFlags {
-  readonly output?: string;
+  readonly output: "table" | "json";
   readonly cacheDir?: string;
 }
 
@@ -19,8 +18,10 @@ export interface RemoveFlags {
 
 /** Flags of `xfn images prune`. */
 export interface PruneFlags {
-  readonly olderThan?: string;
-  readonly maxSize?: string;
+  /** Milliseconds. */
+  readonly olderThan?: number;
+  /** Bytes. */
+  readonly maxSize?: number;
   readonly built?: boolean;
   readonly dryRun?: boolean;
   readonly cacheDir?: string;
@@ -28,9 +29,7 @@ export interface PruneFlags {
 
 /** `xfn images`: a table, or JSON with one entry for each name. */
 export async function listImages(flags: ListFlags, output: Output): Promise<number> {
-  const { output: format = "table" } = flags;
-  if (format !== "table" && format !== "json")
-    throw usageError(`--output must be table or json, not ${JSON.stringify(format)}`);
+  const { output: format } = flags;
   const images = await explained(async () => (await openImageStore(flags.cacheDir)).images());
   await output.product(format === "json" ? `${JSON.stringify(images, undefined, 2)}\n` : table(images));
   if (format === "table" && images.length > 0) output.note(`${images.length} images`);
@@ -52,9 +51,7 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
 
 /** `xfn images prune`: what went, one a line. */
 export async function pruneImages(flags: PruneFlags, output: Output): Promise<number> {
-  const { olderThan, maxSize, built, dryRun = false } = flags;
-  const olderThanMs = olderThan === undefined ? undefined : durationOption("--older-than", olderThan);
-  const maxBytes = maxSize === undefined ? undefined : memoryOption("--max-size", maxSize);
+  const { olderThan: olderThanMs, maxSize: maxBytes, built, dryRun = false } = flags;
   const result = await explained(async (): Promise<PruneResult> => {
     const store = await openImageStore(flags.cacheDir);
     return store.prune({ olderThanMs, maxBytes, built, dryRun });

@@ -1,5 +1,5 @@
 import { parseReference } from "@xfn/oci-rootfs/image-name";
-import { ExitCode } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";

@@ -3,7 +3,7 @@ import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 import type { TraceForm } from "./write-trace.ts";
 
-/** Arguments and flags of `xfn render`, as commander parsed them. */
+/** Flags of `xfn render`. */
 export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions {
   readonly observedResources?: string;
   readonly includeFunctionResults?: boolean;

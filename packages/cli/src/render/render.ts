@@ -1,5 +1,5 @@
 import type { Composition } from "@xfn/composition";
-import { ExitCode } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
 import { type ClosableRunner, LazyRunner } from "../runner/lazy-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";

@@ -1,5 +1,5 @@
+import { ExitCode } from "@xfn/program/exit-code";
 import type { RunOptions } from "@xfn/runner-contract";
-import { ExitCode } from "../errors/cli-error.ts";
 import { type RunnerFlags, withRunner } from "../runner/with-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";

@@ -1,6 +1,7 @@
 import { isInputError } from "@xfn/input/input-error";
+import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
-import { CliError, ExitCode } from "../errors/cli-error.ts";
+import { CliError } from "../errors/cli-error.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { Interrupted } from "./interrupt.ts";
 

@@ -1,4 +1,4 @@
-import { constants } from "node:os";
+import { signalExitCode } from "@xfn/program/exit-code";
 
 const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -17,7 +17,7 @@ export class Interrupted extends Error {
   constructor(signalName: NodeJS.Signals) {
     super(`stopped by ${signalName}`);
     this.signalName = signalName;
-    this.exitCode = 128 + constants.signals[signalName];
+    this.exitCode = signalExitCode(signalName);
   }
 }
 

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { generateTypes } from "@xfn/functionio/types";
 import { asInputError, documentsOfAll, sourceName } from "@xfn/input";
-import { CliError, ExitCode } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { CliError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** `xfn types`: TypeScript interfaces for the kinds of definitions, to stdout or a file. */

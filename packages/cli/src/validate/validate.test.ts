@@ -266,7 +266,7 @@ describe("bad input", () => {
   test.each([
     ["both from stdin", ["-", "-"], /stdin/],
     ["no such file", ["nowhere.yaml", "x.yaml"], /no such file/],
-    ["an unknown format", ["a", "b", "-o", "xml"], /Allowed choices/],
+    ["an unknown format", ["a", "b", "-o", "xml"], /must be one of text, json, yaml/],
   ])("%s is exit code 2", async (_, args, message) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

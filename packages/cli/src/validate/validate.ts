@@ -1,5 +1,6 @@
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
 import { isKind, resultOf } from "./documents.ts";

@@ -1,6 +1,7 @@
 import { archivePlatform, buildPackage, readPackageArchive } from "@xfn/function-build";
 import type { Image } from "@xfn/oci-rootfs";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { usageError } from "../errors/cli-error.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { openImageStore } from "../store/open-store.ts";
 import { interruptible } from "../terminal/interrupt.ts";

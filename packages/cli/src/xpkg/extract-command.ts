@@ -13,7 +13,8 @@ import {
   type RegistryOptions,
   type Store,
 } from "@xfn/oci-rootfs";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { usageError } from "../errors/cli-error.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { openImageStore } from "../store/open-store.ts";
 import { interruptible } from "../terminal/interrupt.ts";

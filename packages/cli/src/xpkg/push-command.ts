@@ -1,6 +1,7 @@
 import { readPackageArchive } from "@xfn/function-build";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
-import { ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { usageError } from "../errors/cli-error.ts";
 import { keyValues } from "../flags/flag-values.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { interruptible } from "../terminal/interrupt.ts";
