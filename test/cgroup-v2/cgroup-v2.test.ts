@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { Workspace } from "../harness/workspace.ts";
-import type { Kind } from "./stories.ts";
-import { stories } from "./stories.ts";
+import type { Kind } from "./checks.ts";
+import { stories } from "./checks.ts";
 import type { Report } from "./vm.ts";
 import { tellInVm, VM_MS } from "./vm.ts";
 

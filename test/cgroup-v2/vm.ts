@@ -11,7 +11,7 @@ import { build } from "esbuild";
 import { CHECKOUT, ORDINARY_UID } from "../harness/places.ts";
 import { which } from "../harness/which.ts";
 import { KERNEL_DIRECTORY } from "./kernel.ts";
-import type { Kind } from "./stories.ts";
+import type { Kind } from "./checks.ts";
 
 /** How one story went. */
 export interface Told {
@@ -123,7 +123,7 @@ async function bundleStories(folder: string): Promise<string> {
   const built = (path: string): string => `${CHECKOUT}/packages/${path}`;
   await build({
     entryPoints: {
-      stories: fileURLToPath(new URL("run-stories.ts", import.meta.url)),
+      stories: fileURLToPath(new URL("run-checks.ts", import.meta.url)),
       "unpack-worker": built("oci-rootfs/dist/unpack-worker.js"),
       "host/main": built("runner/dist/host/main.js"),
       "host/flatten-worker": built("runner/dist/host/flatten-worker.js"),

@@ -1,8 +1,8 @@
 // Tells the stories of one kind of user, inside of the virtual machine: stories.js KIND MODE IMAGE. A line for each: "@@xfn "
 // and JSON. MODE `killed` is a runner that is killed in the middle of a call, `all` the one after it.
 import { writeFileSync } from "node:fs";
-import type { Kind } from "./stories.ts";
-import { leftFile, stories, tellerFor, untilRuns } from "./stories.ts";
+import type { Kind } from "./checks.ts";
+import { leftFile, stories, tellerFor, untilRuns } from "./checks.ts";
 
 /** A line of a terminal: what is longer may be cut by another program's words. */
 const MAX_ERROR_CHARACTERS = 1_000;

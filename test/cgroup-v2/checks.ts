@@ -7,7 +7,7 @@ import type { Runner, RunOptions } from "@xfn/runner";
 import { createRunner, RunnerError, sandboxOwner } from "@xfn/runner";
 
 // What is to hold on a host with cgroup v2 alone, told once for each kind of user. Run inside of the virtual machine by
-// run-stories.ts; outside, the test takes the names from here.
+// run-checks.ts; outside, the test takes the names from here.
 
 /** Who runs functions, and in which group: see guest.sh. */
 export type Kind = "root" | "delegated" | "foreign";
@@ -89,7 +89,7 @@ const nothingLeft: Story = async ({ kind, runner }) => {
   await untilGone(kind);
 };
 
-/** Where a runner that killed itself (run-stories.ts) says which group it left. */
+/** Where a runner that killed itself (run-checks.ts) says which group it left. */
 export const leftFile = (kind: string): string => `/run/tests/left-${kind}`;
 
 const sweptAfterKill: Story = async ({ kind, runner }) => {
