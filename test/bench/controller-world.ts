@@ -25,7 +25,7 @@ export const XRS: ResourceKind = {
   plural: "xbenches",
   namespaced: false,
 };
-/** What they compose. */
+/** Their composed resources. */
 const THINGS: ResourceKind = {
   group: "things.example.org",
   version: "v1",
@@ -34,21 +34,21 @@ const THINGS: ResourceKind = {
   namespaced: false,
 };
 
-// What the controller's work is. Not the deletes and lists of the server's own garbage collector, nor leases and events.
+// The controller's work, without the garbage collector's deletes and lists, and without leases and events.
 const COUNTED_RESOURCES = new Set(["xbenches", "things", "compositionrevisions", "compositions", "secrets"]);
 const WRITES = new Set(["POST", "PUT", "PATCH", "APPLY", "DELETE"]);
 
-// 2,000 XRs of three resources take half a minute on two cores; many times that where others want the cores too.
+// 2,000 XRs of three resources take half a minute on two idle cores, and much longer on busy ones.
 const READY_MS = 900_000;
 
-/** An API server with a definition, a Composition of three templates, and a controller that this is about. */
+/** An API server with a definition, a Composition of three templates, and the measured controller. */
 export interface World extends AsyncDisposable {
   readonly client: ConnectedClient;
   readonly controllerPid: number;
   readonly serverPid: number;
-  /** Creates XRs and waits until all are Ready. @returns milliseconds from the first create to the first and to all Ready */
+  /** Creates XRs and waits until all are Ready. @returns milliseconds until the first and until all are Ready */
   create(prefix: string, count: number): Promise<{ firstMs: number; allMs: number }>;
-  /** Requests to the API server since it was started, watches not among them. */
+  /** Requests to the API server since its start, without watches. */
   requests(): Promise<{ all: number; writes: number }>;
 }
 
@@ -58,7 +58,7 @@ export interface Contender {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** A folder of CRDs that it wants, and that nobody installs. */
+  /** A folder of CRDs that it requires and does not install. */
   readonly crds?: string | undefined;
 }
 
@@ -71,7 +71,10 @@ export function ours(): Contender {
   };
 }
 
-/** The peer of `XFN_BENCH_CONTROLLER_PEER`: a path to Crossplane's core (v1.13), with its CRDs in `XFN_BENCH_CONTROLLER_PEER_CRDS`. */
+/**
+ * The program `XFN_BENCH_CONTROLLER_PEER`, Crossplane's core (v1.13), with its CRDs in
+ * `XFN_BENCH_CONTROLLER_PEER_CRDS`.
+ */
 export function peer(): Contender | undefined {
   const command = process.env["XFN_BENCH_CONTROLLER_PEER"] ?? "";
   if (command === "") return undefined;
@@ -145,7 +148,7 @@ async function createXrs(
     if (ready.size === count) all.resolve(ms);
   };
   informer.subscribe({ added: look, updated: look });
-  const limit = setTimeout(() => all.reject(new Error(`${ready.size} of ${count} XRs got Ready`)), READY_MS);
+  const limit = setTimeout(() => all.reject(new Error(`only ${ready.size} of ${count} XRs became Ready`)), READY_MS);
   try {
     const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     const workers = Array.from({ length: 20 }, async () => {
@@ -189,7 +192,7 @@ function metricsOf(server: ApiServer): Promise<string> {
   });
 }
 
-/** CPU seconds that a process has used. */
+/** CPU time of a process in seconds. */
 export function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -203,7 +206,7 @@ export function rssOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-// A program of the API server, which is a child of ours.
+// Finds a program of the API server among the child processes.
 function pidOf(program: string): number {
   for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
@@ -215,14 +218,14 @@ function pidOf(program: string): number {
       const [first = ""] = readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0");
       if (parent === process.pid && first.endsWith(program)) return Number(entry);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
-  throw new Error(`there is no ${program}`);
+  throw new Error(`${program} is not running`);
 }
 
 function startController(contender: Contender, server: ApiServer): ChildProcess {
-  // It goes with us, however we end.
+  // The kernel kills the controller when the benchmark ends in any way.
   return spawn("setpriv", ["--pdeathsig", "KILL", "--", contender.command, ...contender.args], {
     env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.admin.kubeconfig, ...contender.env },
     stdio: ["ignore", "ignore", process.env["XFN_BENCH_VERBOSE"] === undefined ? "ignore" : "inherit"],
@@ -263,12 +266,12 @@ async function until(done: () => Promise<boolean>): Promise<void> {
     } catch (error) {
       if (error instanceof Ended || Date.now() > end) throw error;
     }
-    if (Date.now() > end) throw new Error("waited for too long");
+    if (Date.now() > end) throw new Error(`not ready within ${READY_MS / 1000} s`);
     await sleep(50);
   }
 }
 
-/** A controller has ended that should run. */
+/** The controller has exited unexpectedly, so waiting is pointless. */
 class Ended extends Error {
   override readonly name = "Ended";
 }

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Contender, cpuOf, ours, peer, rssOf, startWorld } from "./controller-world.ts";
 import { type Figure, median, report } from "./figure.ts";
 
-// XFN_BENCH_RUNS makes a quick look possible; figures for docs/benchmarks.md have the default.
+// XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
 const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 3);
 const XRS = 200;
 const MANY_XRS = 2_000;
-// Long enough to have every XR polled once (--poll-interval 1m).
+// Long enough for one poll of each XR (--poll-interval 1m).
 const STEADY_MS = 60_000;
 const AFTER_MS = 10_000;
-// Status of the last ones, and what it makes happen, is over by then.
+// Time for the last status updates and their consequences.
 const SETTLE_MS = 2_000;
 
-/** What 200 XRs cost. */
+/** The cost of 200 XRs. */
 interface Small {
   readonly firstMs: number;
   readonly allMs: number;
@@ -24,7 +24,7 @@ interface Small {
   readonly rssMb: number;
 }
 
-/** 200 XRs of three resources each, on an API server of their own; ours and the peer's in turn. Then 2,000 of ours. */
+/** Measures 200 XRs of three resources each, with our controller and the peer in turn, then 2,000 XRs with ours. */
 export async function run(): Promise<void> {
   const rival = peer();
   const mine: Small[] = [];
@@ -36,7 +36,7 @@ export async function run(): Promise<void> {
   const figure = (name: string, key: keyof Small, unit: Figure["unit"], goal?: number): void => {
     const value = median(mine.map((each) => each[key]));
     const other = theirs.length === 0 ? undefined : median(theirs.map((each) => each[key]));
-    // The goal is one of the value; a ratio would take its place.
+    // With a ratio, the goal would apply to the ratio instead of the value.
     report({ name: `controller/${XRS}/${name}`, value, unit, runs: RUNS, ...(goal === undefined ? {} : { goal }) });
     if (other !== undefined && rival !== undefined)
       report({ name: `controller/${XRS}/${name}/${rival.name}`, value: other, unit, runs: RUNS });
@@ -55,7 +55,7 @@ export async function run(): Promise<void> {
 async function small(contender: Contender): Promise<Small> {
   console.error(`bench: controller: ${XRS} XRs, ${contender.name}`);
   await using world = await startWorld(contender);
-  // Code that runs for the first time is slow; a controller runs for weeks.
+  // Warm up, because a controller runs for weeks.
   await world.create("warm-", 10);
   await sleep(SETTLE_MS);
   const before = await world.requests();
@@ -72,7 +72,7 @@ async function small(contender: Contender): Promise<Small> {
   return {
     firstMs,
     allMs,
-    // The creates of the XRs are ours.
+    // Without the benchmark's own creates of the XRs.
     requestsPerXr: (ready.all - before.all) / XRS - 1,
     requestsAfter: (after.all - ready.all) / XRS,
     writesAfter: after.writes - settled.writes,
@@ -95,7 +95,7 @@ async function large(smallMs: number): Promise<void> {
   const after = await world.requests();
   const name = `controller/${MANY_XRS}`;
   report({ name: `${name}/all-ready`, value: allMs, unit: "ms", runs: 1 });
-  // Ten times as many XRs in ten times the time, and a fifth for what a fuller server takes.
+  // Ten times as many XRs in ten times the time, plus a fifth for the fuller server.
   report({ name: `${name}/growth`, value: allMs / smallMs / (MANY_XRS / XRS), unit: "times", runs: 1, goal: 1.2 });
   report({ name: `${name}/steady-cpu`, value: (cpu * 100_000) / STEADY_MS, unit: "% of a core", runs: 1, goal: 5 });
   report({ name: `${name}/steady-writes`, value: after.writes - before.writes, unit: "requests", runs: 1, goal: 0 });

@@ -1,5 +1,5 @@
-// Applies config maps with our client, as kubernetes-peer/main.go does with Go's: for each line of standard input, a prefix of
-// names, as many as COUNT. kubernetes-child.ts KUBECONFIG NAMESPACE COUNT CONCURRENCY
+// Applies ConfigMaps with our client, like kubernetes-peer/main.go with client-go. Each line of standard input is a
+// prefix of names, and starts COUNT applies: kubernetes-child.ts KUBECONFIG NAMESPACE COUNT CONCURRENCY
 import { createInterface } from "node:readline";
 import { connect, loadKubeconfig } from "@xfn/kubernetes";
 

@@ -24,8 +24,9 @@ interface Applier {
 }
 
 /**
- * 1,000 server-side applies, 20 at a time, with our client and, where there is Go to build it, with Go's: each in a process that
- * stays, as a controller does, in turn on the same API server, after a round to warm up.
+ * Measures 1,000 server-side applies, 20 at a time, with our client and, if Go is installed, with client-go. Each
+ * client runs in a long-lived process, like a controller. They take turns on the same API server, after a warm-up
+ * round.
  */
 export async function run(): Promise<void> {
   const server = await startApiServer();
@@ -40,7 +41,7 @@ export async function run(): Promise<void> {
     const ours = start(process.execPath, here("kubernetes-child.ts"));
     const go = which("go");
     if (go === undefined) {
-      console.error("bench: no Go on this machine, so nothing to compare with");
+      console.error("bench: Go is not installed, so there is no comparison");
       await ours.round();
       const times: number[] = [];
       for (let at = 0; at < RUNS; at++) times.push(await ours.round());
@@ -57,7 +58,7 @@ export async function run(): Promise<void> {
       () => counted(peer, (ms) => (cpu[1] += ms)),
     );
     const name = "client-go 0.34";
-    const goal = 1 / 0.9; // 0.9 of its speed
+    const goal = 1 / 0.9; // 90 % of its speed
     report({
       name: "kubernetes/apply",
       value: times.ours,
@@ -95,7 +96,7 @@ function startApplier(program: string, args: readonly string[]): Applier {
   let rounds = 0;
   return {
     async round() {
-      // Each process has names of its own: an apply that changes nothing is another measurement.
+      // Each process uses different names, because an apply without changes is cheaper.
       child.stdin.write(`p${child.pid}-${rounds++}\n`);
       const { value, done } = await lines.next();
       if (done === true) throw new Error(`${program} ended`);

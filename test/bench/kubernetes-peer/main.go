@@ -1,5 +1,5 @@
-// Applies config maps with Go's own client: for each line of standard input, which is a prefix of names, as many as COUNT,
-// and prints how long that took as a line of JSON.
+// Applies ConfigMaps with client-go. Each line of standard input is a prefix of names, and starts COUNT applies. The program
+// prints their duration as a line of JSON.
 //
 //	kubernetes-peer KUBECONFIG NAMESPACE COUNT CONCURRENCY
 package main
@@ -44,7 +44,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	// Its limit of 5 requests a second is not what is compared.
+	// Disables client-go's default limit of 5 requests a second.
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
