@@ -6,33 +6,10 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiServer, findBinaries, startApiServer } from "@xfn/dev-cluster";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import {
-  type ConnectedClient,
-  connect,
-  type LiveObject,
-  loadKubeconfig,
-  type ResourceKind,
-  startInformers,
-} from "@xfn/kubernetes";
+import { type ConnectedClient, connect, type LiveObject, loadKubeconfig, startInformers } from "@xfn/kubernetes";
+import { apiOf, composition, definition, THINGS, thingCrd, XRS } from "./controller-objects.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../packages/controller/dist/program/main.js");
-
-/** The composites of the benchmark. */
-export const XRS: ResourceKind = {
-  group: "bench.example.org",
-  version: "v1",
-  kind: "XBench",
-  plural: "xbenches",
-  namespaced: false,
-};
-/** Their composed resources. */
-const THINGS: ResourceKind = {
-  group: "things.example.org",
-  version: "v1",
-  kind: "Thing",
-  plural: "things",
-  namespaced: false,
-};
 
 // The controller's work, without the garbage collector's deletes and lists, and without leases and events.
 const COUNTED_RESOURCES = new Set(["xbenches", "things", "compositionrevisions", "compositions", "secrets"]);
@@ -283,80 +260,4 @@ function isTrue(object: JsonObject, type: string): boolean {
     Array.isArray(conditions) &&
     conditions.some((condition) => isObject(condition) && condition["type"] === type && condition["status"] === "True")
   );
-}
-
-function apiOf(apiVersion: string, kind: string): { apiVersion: string; kind: string } {
-  return { apiVersion, kind };
-}
-
-const ANYTHING: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-
-function thingCrd(): JsonObject {
-  return {
-    ...apiOf("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-    metadata: { name: "things.things.example.org" },
-    spec: {
-      group: THINGS.group,
-      scope: "Cluster",
-      names: { kind: THINGS.kind, plural: THINGS.plural },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          schema: { openAPIV3Schema: { type: "object", properties: { spec: ANYTHING, status: ANYTHING } } },
-        },
-      ],
-    },
-  };
-}
-
-function definition(): JsonObject {
-  return {
-    ...apiOf("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
-    metadata: { name: "xbenches.bench.example.org" },
-    spec: {
-      group: XRS.group,
-      names: { kind: XRS.kind, plural: XRS.plural },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          referenceable: true,
-          schema: {
-            openAPIV3Schema: {
-              type: "object",
-              properties: { spec: { type: "object", properties: { size: { type: "integer" } } } },
-            },
-          },
-        },
-      ],
-    },
-  };
-}
-
-function composition(): JsonObject {
-  const template = (name: string): JsonObject => ({
-    name,
-    base: { ...apiOf("things.example.org/v1", "Thing"), spec: { forProvider: { name, tags: ["a", "b"] } } },
-    patches: [
-      { type: "FromCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "spec.forProvider.size" },
-      {
-        type: "FromCompositeFieldPath",
-        fromFieldPath: "metadata.name",
-        toFieldPath: "spec.forProvider.owner",
-        transforms: [{ type: "string", string: { type: "Format", fmt: "owner-%s" } }],
-      },
-    ],
-    readinessChecks: [{ type: "None" }],
-  });
-  return {
-    ...apiOf("apiextensions.crossplane.io/v1", "Composition"),
-    metadata: { name: "bench" },
-    spec: {
-      compositeTypeRef: apiOf("bench.example.org/v1", "XBench"),
-      resources: ["first", "second", "third"].map(template),
-    },
-  };
 }
