@@ -4,7 +4,7 @@ import { type InProcessFunction, inProcessRunner } from "@xfn/pipeline/in-proces
 import { NAMESPACE } from "./kinds.ts";
 import { at, textAt } from "./objects.ts";
 
-/** The functions of the scenarios' compositions. */
+/** The functions of the scenarios' Compositions. */
 export function functions(): FunctionRunner {
   return inProcessRunner({ "sweep/scale": made(scale), "sweep/report": made(report), "sweep/refuse": made(refuse) });
 }
@@ -17,7 +17,10 @@ function made(change: (io: FunctionIO) => void): InProcessFunction {
   };
 }
 
-/** As many ConfigMaps as `spec.count` says; those above it are to go, by `resource: null` or, with `spec.quiet`, by not being named. */
+/**
+ * Desires `spec.count` ConfigMaps. Removes further ones by `resource: null` or, with `spec.quiet`, by leaving them
+ * out.
+ */
 function scale(io: FunctionIO): void {
   const { composite, resources = [] } = io.observed;
   const count = Number(at(composite, "resource", "spec", "count") ?? 0);
@@ -42,7 +45,7 @@ function scale(io: FunctionIO): void {
   }
 }
 
-/** Tells of the resources that there are in the XR's status, and labels the XR. */
+/** Writes the number of observed resources to the XR's status, and labels the XR. */
 function report(io: FunctionIO): void {
   const { composite, resources = [] } = io.observed;
   const object = composite?.resource;
@@ -57,7 +60,7 @@ function report(io: FunctionIO): void {
   };
 }
 
-/** Ends the run where `spec.refuse` says so. */
+/** Ends the run if `spec.refuse` is true. */
 function refuse(io: FunctionIO): void {
   const refused = at(io.observed.composite, "resource", "spec", "refuse") === true;
   if (refused) (io.results ??= []).push({ severity: "Fatal", message: "refused, as the XR asks for" });

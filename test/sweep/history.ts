@@ -11,53 +11,53 @@ import {
 import { isWatched } from "./kinds.ts";
 import { at, controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
 
-/** One change of one object, in the order in which the server stored all of them. */
+/** One change of one object, in the order of the server's resource versions. */
 export interface Change {
   readonly version: bigint;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: LiveObject;
-  /** Found by a list: what happened after this version, and up to the change, is not known. */
+  /** A list found the change: what happened between this version and the change is unknown. */
   readonly unknownSince?: bigint;
 }
 
-/** Records what happens to objects of some kinds. */
+/** Records the changes of objects of some kinds. */
 export interface History extends AsyncDisposable {
-  /** As the one that was given; what it stores is waited for by `caughtUp`. */
+  /** The given client. `caughtUp` waits for its writes. */
   readonly client: Client;
-  /** Resolves when all that was stored through the client by now has been seen. */
+  /** Resolves when the history shows all writes of the client so far. */
   caughtUp(): Promise<void>;
-  /** The objects of one of the kinds, as far as has been seen; undefined for another kind. */
+  /** The objects of a recorded kind as last seen; undefined for another kind. */
   objects(kind: ResourceKind): readonly LiveObject[] | undefined;
-  /** All objects of all the kinds. */
+  /** The objects of all recorded kinds. */
   all(): readonly LiveObject[];
-  /** All changes since the last call of `forget` of objects with this in their names. */
+  /** The changes of objects whose names contain the id, since the last call of `forget`. */
   of(id: string): readonly Change[];
-  /** Forgets changes of such objects. */
+  /** Drops the changes of these objects. */
   forget(id: string): void;
 }
 
 interface Track {
   readonly objects: Map<string, LiveObject>;
-  /** The latest version that has been seen, of whatever object. */
+  /** The latest version of any object that was seen. */
   version: bigint;
 }
 
-// A watch brings news within milliseconds.
+// A watch reports changes within milliseconds.
 const NEWS_MS = 10_000;
 const RETRY_MS = 50;
 
-/** Watches these kinds from now on. The server's resource versions are one sequence for all of them. */
+/** Watches these kinds from now on. All kinds share one sequence of resource versions. */
 export async function recordHistory(inner: Client, kinds: readonly ResourceKind[]): Promise<History> {
   const stopped = new AbortController();
   const { signal } = stopped;
   let changes: Change[] = [];
   let news = Promise.withResolvers<void>();
   const tracks = new Map<string, Track>();
-  // What is still to be seen: versions that a kind is to come to, and objects that are to go.
+  // What `caughtUp` waits for: the versions that kinds must reach, and the objects that must be deleted.
   const stored = new Map<string, bigint>();
   const removed = new Map<string, { track: Track; uid: string }>();
 
-  // After a restart the server may not know what was before: what is missed is what is different now.
+  // After a restart the server may not know earlier versions: a list shows only the difference.
   const catchUp = async (kind: ResourceKind, track: Track): Promise<string> => {
     const { items, resourceVersion } = await inner.list(kind);
     const unknownSince = track.version;
@@ -145,7 +145,7 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
     caughtUp: async () => {
       const end = Date.now() + NEWS_MS;
       while (!isCaughtUp()) {
-        if (Date.now() > end) throw new Error(`no news of ${[...stored.keys(), ...removed.keys()].join(", ")}`);
+        if (Date.now() > end) throw new Error(`no changes of ${[...stored.keys(), ...removed.keys()].join(", ")}`);
         await Promise.race([news.promise, sleep(NEWS_MS, undefined, { ref: false })]);
       }
     },
@@ -185,8 +185,8 @@ export function isOf({ metadata }: LiveObject, id: string): boolean {
 }
 
 /**
- * What was wrong at some moment, one line each: invariants 1, 2 and 6 of reconciling a composite. Moments at which not all of
- * the kinds were watched, as while the server was away, are not judged.
+ * The violations of guarantees 1, 2 and 6 of docs/controller.md, one line each. Skips moments at which not all kinds
+ * were watched, such as a restart of the server.
  */
 export function violations(changes: readonly Change[]): string[] {
   const lines: string[] = [];
@@ -197,18 +197,22 @@ export function violations(changes: readonly Change[]): string[] {
   for (const { type, object, version } of changes) {
     const isKnown = !gaps.some(({ after, to }) => after < version && version <= to);
     const { uid } = object.metadata;
-    const told = (what: string): void => {
+    const report = (what: string): void => {
       lines.push(`at ${version}: ${object.kind} ${object.metadata.name} ${what}`);
     };
-    if (isKnown && type === "ADDED") checkCreation(object, live, told);
-    if (isKnown && type === "MODIFIED") checkReferences(object, live, told);
+    if (isKnown && type === "ADDED") checkCreation(object, live, report);
+    if (isKnown && type === "MODIFIED") checkReferences(object, live, report);
     if (type === "DELETED") live.delete(uid);
     else live.set(uid, object);
   }
   return lines;
 }
 
-function checkCreation(object: LiveObject, live: ReadonlyMap<string, LiveObject>, told: (what: string) => void): void {
+function checkCreation(
+  object: LiveObject,
+  live: ReadonlyMap<string, LiveObject>,
+  report: (what: string) => void,
+): void {
   const entry = entryOf(object);
   const controller = controllerOf(object);
   const uid = textAt(controller, "uid");
@@ -216,29 +220,30 @@ function checkCreation(object: LiveObject, live: ReadonlyMap<string, LiveObject>
   if (!isWatched(textAt(controller, "apiVersion"), textAt(controller, "kind"))) return;
   for (const other of live.values()) {
     if (entryOf(other) === entry && textAt(controllerOf(other), "uid") === uid)
-      told(`is a second ${entry} beside ${other.metadata.name}`);
+      report(`is a second ${entry} beside ${other.metadata.name}`);
   }
   const composite = live.get(uid);
-  if (composite === undefined) return told("was created after its composite had gone");
-  if (!referencesOf(composite).includes(referenceTo(object))) told("was created before its composite had a reference");
-  if (objectsOrTexts(composite).length === 0) told("was created before its composite had a finalizer");
+  if (composite === undefined) return report("was created after its composite had gone");
+  if (!referencesOf(composite).includes(referenceTo(object)))
+    report("was created before its composite had a reference");
+  if (objectsOrTexts(composite).length === 0) report("was created before its composite had a finalizer");
 }
 
-// A reference stays for as long as what it names is there and is the composite's.
+// A reference stays while its object exists and the composite controls it.
 function checkReferences(
   composite: LiveObject,
   live: ReadonlyMap<string, LiveObject>,
-  told: (what: string) => void,
+  report: (what: string) => void,
 ): void {
   const before = live.get(composite.metadata.uid);
   if (before === undefined) return;
-  const kept = referencesOf(composite);
-  const lost = referencesOf(before).filter((reference) => !kept.includes(reference));
+  const current = referencesOf(composite);
+  const lost = referencesOf(before).filter((reference) => !current.includes(reference));
   if (lost.length === 0) return;
   for (const other of live.values()) {
     const isOwn = textAt(controllerOf(other), "uid") === composite.metadata.uid;
     if (isOwn && lost.includes(referenceTo(other)))
-      told(`lost its reference to ${other.metadata.name}, which is there`);
+      report(`lost its reference to ${other.metadata.name}, which still exists`);
   }
 }
 
@@ -248,15 +253,17 @@ function objectsOrTexts(composite: LiveObject): readonly unknown[] {
 }
 
 function referencesOf(composite: LiveObject): string[] {
-  return objectsAt(composite, "spec", "resourceRefs").map((reference) => words(reference, textAt(reference, "name")));
+  return objectsAt(composite, "spec", "resourceRefs").map((reference) =>
+    describe(reference, textAt(reference, "name")),
+  );
 }
 
 function referenceTo(object: LiveObject): string {
-  return words(object, object.metadata.name);
+  return describe(object, object.metadata.name);
 }
 
-// Whatever version: another one of the same kind names the same object.
-function words(object: JsonObject, name: string | undefined): string {
+// Without the version: every version of a kind has the same objects.
+function describe(object: JsonObject, name: string | undefined): string {
   const group = (textAt(object, "apiVersion") ?? "").replace(/\/?[^/]*$/, "");
   return `${textAt(object, "kind")} ${group} ${name}`;
 }

@@ -1,8 +1,8 @@
 import type { ResourceKind } from "@xfn/kubernetes";
 
-/** The group of the composites that the sweep makes. */
+/** The group of the sweep's composites. */
 export const GROUP = "sweep.example.org";
-/** Where namespaced objects are. */
+/** The namespace of all namespaced objects. */
 export const NAMESPACE = "sweep";
 
 const apiextensions = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false };
@@ -45,7 +45,7 @@ export const CRDS: ResourceKind = {
   namespaced: false,
 };
 
-/** Kinds of all that a scenario can bring about. */
+/** The kinds of all objects that a scenario can create. */
 export const WATCHED: readonly ResourceKind[] = [
   DEFINITIONS,
   CRDS,
@@ -63,7 +63,7 @@ export function apiVersionOf({ group, version }: ResourceKind): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** Whether objects that this names, such as an owner, are of a kind that is watched. */
+/** Whether the sweep watches a kind. */
 export function isWatched(apiVersion: string | undefined, kind: string | undefined): boolean {
   return WATCHED.some((watched) => apiVersionOf(watched) === apiVersion && watched.kind === kind);
 }

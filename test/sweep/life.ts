@@ -8,22 +8,22 @@ import { textAt } from "./objects.ts";
 import { type Random, shuffled } from "./random.ts";
 import { reconcilers } from "./reconcilers.ts";
 
-/** What one look at everything came to. */
+/** The result of one reconcile of everything. */
 export interface Pass {
   readonly crashed: boolean;
-  /** Writes that were stored. */
+  /** The number of stored writes. */
   readonly writes: number;
-  /** What did not succeed, one line each. */
+  /** The failed reconciles, one line each. */
   readonly failures: readonly string[];
-  /** Something is to be looked at again soon. */
+  /** Whether a reconciler asked for a requeue soon. */
   readonly soon: boolean;
 }
 
-/** One controller, from its start to its end, a crash as a rule. */
+/** One controller from its start to its end, which is usually a crash. */
 export interface Life {
   readonly faulty: FaultyClient;
   readonly informers: SteppedInformers;
-  /** Looks at everything once: definitions, compositions, composites, claims, in this order or, given numbers, in any. */
+  /** Reconciles everything once: definitions, Compositions, composites, claims; in this order, or in a random one. */
   pass(next?: Random): Promise<Pass>;
 }
 
@@ -31,13 +31,13 @@ export interface LifeOptions {
   readonly client: Client;
   readonly runner: FunctionRunner;
   readonly faultAt: (write: Write) => WriteFault | undefined;
-  /** What it may know of a kind without asking. */
+  /** The objects of a kind that its caches may have. */
   readonly known: (kind: ResourceKind) => readonly LiveObject[] | undefined;
-  /** Which objects are this controller's to look at: several runs share a server. */
+  /** Which objects this controller reconciles: several runs share a server. */
   readonly isOurs: (object: LiveObject) => boolean;
 }
 
-// Who asks to be called again after ten seconds or more has given up for now.
+// A longer time means that the reconciler waits for a user.
 const SOON_MS = 9_000;
 
 interface Job {
@@ -46,7 +46,7 @@ interface Job {
   readonly key: string;
 }
 
-/** Starts a controller that knows nothing yet. Each reconcile is called by hand, one after the other: the same in each run. */
+/** Starts a controller without memory. The reconciles are called one after the other, so that every run is the same. */
 export function startLife(options: LifeOptions): Life {
   const faulty = faultyClient(options.client, options.faultAt);
   const informers = steppedInformers(faulty.client, options.known);
@@ -58,7 +58,7 @@ export function startLife(options: LifeOptions): Life {
     events: { record: () => undefined, flush: () => Promise.resolve() },
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     composed: {
-      // As those of the program: begun with the first XR that has the kind. They end with the controller.
+      // Like those of the program, they start with the first XR that needs the kind. They end with the controller.
       watch: (_uid, kinds) => {
         for (const kind of kinds) {
           const key = `${kind.group}/${kind.plural}`;
@@ -73,7 +73,7 @@ export function startLife(options: LifeOptions): Life {
     pollIntervalMs: 60_000,
     now: Date.now,
   };
-  const made = reconcilers(context);
+  const reconcile = reconcilers(context);
   const definitions = informers.acquire(DEFINITIONS).informer.cache;
   const compositions = informers.acquire(COMPOSITIONS).informer.cache;
   const instances = new Map<string, Job["run"]>();
@@ -84,21 +84,21 @@ export function startLife(options: LifeOptions): Life {
     const found = definitions
       .list()
       .filter(options.isOurs)
-      .map((one) => job("definition", made.definition, one));
+      .map((one) => job("definition", reconcile.definition, one));
     found.push(
       ...compositions
         .list()
         .filter(options.isOurs)
-        .map((one) => job("composition", made.revision, one)),
+        .map((one) => job("composition", reconcile.revision, one)),
     );
     for (const object of definitions.list()) {
-      const definition = isServed(object) ? made.readDefinition(object) : undefined;
+      const definition = isServed(object) ? reconcile.readDefinition(object) : undefined;
       if (definition === undefined) continue;
       const { group, names, claimNames, versions } = definition.spec;
       const version = versions.find(({ referenceable }) => referenceable)?.name ?? "";
       const id = `${object.metadata.uid}/${String(object.metadata["generation"])}`;
       const instance = (what: "composite" | "claim", kind: ResourceKind): void => {
-        const run = instances.get(`${what}/${id}`) ?? made[what](definition);
+        const run = instances.get(`${what}/${id}`) ?? reconcile[what](definition);
         instances.set(`${what}/${id}`, run);
         found.push(...ours(kind).map((one) => job(what, run, one)));
       };
@@ -153,5 +153,5 @@ function describe(error: unknown): string {
 }
 
 function ignore(): void {
-  // Nobody reads the logs of a thousand controllers.
+  // The sweep checks results, not logs.
 }

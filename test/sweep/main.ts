@@ -1,12 +1,12 @@
-// npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT] [--concurrency N]: every crash of every
-// scenario, then random schedules of faults. Ends with `N passed, N failed`.
+// npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT] [--concurrency N]: runs
+// every crash of every scenario, then random schedules of faults. The last line is `N passed, N failed`.
 import { randomInt } from "node:crypto";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { openPlace } from "./place.ts";
 import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, type Failure, schedule, sweep } from "./sweep.ts";
+import { openTestbed } from "./testbed.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,10 +21,11 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
 process.stdout.write(`seed ${seed}\n`);
 
-// An API server keeps something of each CRD that it ever had: a case takes 1.3 s on a new one, and 3 s after some 2,400 others.
+// An API server slows down with each CRD that it ever had: a case takes 1.3 s on a new one, and 3 s after some 2,400
+// others.
 const CASES_PER_SERVER = 400;
 
-// The server ends with the process.
+// Exit at once: the server ends with the process.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
@@ -35,21 +36,21 @@ const sound = scenarios.filter((scenario) => cases.some((one) => one.scenario ==
 for (let index = 0; sound.length > 0 && index < Number(values.schedules); index++)
   cases.push(schedule(sound, seed + index));
 const wanted = cases.filter(({ name }) => name.includes(values.case));
-// Shuffled, so that each part of them is a sample of all.
+// Shuffled, so that every part is a sample of all.
 const chosen = shuffled(wanted, random(seed)).slice(0, Number(values.sample ?? wanted.length));
 
-const tell = ({ scenario, name, problems }: Failure): void => {
+const report = ({ scenario, name, problems }: Failure): void => {
   process.stdout.write(`FAILED ${scenario}: ${name}\n${problems.map((line) => `  ${line}\n`).join("")}`);
 };
 const started = Date.now();
 let done = 0;
 let failed = 0;
 for (let from = 0; from < chosen.length; from += CASES_PER_SERVER) {
-  await using place = await openPlace();
-  const failures = await sweep(chosen.slice(from, from + CASES_PER_SERVER), place, baselines, {
+  await using testbed = await openTestbed();
+  const failures = await sweep(chosen.slice(from, from + CASES_PER_SERVER), testbed, baselines, {
     concurrency: Number(values.concurrency),
     onCase: (_, failure) => {
-      if (failure !== undefined) tell(failure);
+      if (failure !== undefined) report(failure);
       if (++done % 50 === 0)
         process.stdout.write(`${done} of ${chosen.length} in ${Math.round((Date.now() - started) / 1000)} s\n`);
     },
@@ -59,11 +60,11 @@ for (let from = 0; from < chosen.length; from += CASES_PER_SERVER) {
 process.stdout.write(`${done - failed} passed, ${failed + unsound} failed\n`);
 process.exitCode = failed + unsound === 0 ? 0 : 1;
 
-/** The crashes of all scenarios that are sound, and the undisturbed runs that they were found in. */
+/** The crashes of all scenarios that succeed undisturbed, and their undisturbed runs. */
 async function allCrashes(): Promise<{ cases: Case[]; baselines: Baselines }> {
-  await using place = await openPlace();
+  await using testbed = await openTestbed();
   const cases: Case[] = [];
-  const baselines = new Baselines(place);
+  const baselines = new Baselines(testbed);
   for (const scenario of scenarios) {
     try {
       cases.push(...(await crashes(scenario, baselines)));

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 
-/** What is at a path of an object. */
+/** The value at a path of an object. */
 export function at(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue | undefined {
   let found = value;
   for (const step of path) {
@@ -25,7 +25,7 @@ export function controllerOf(object: JsonObject): JsonObject | undefined {
   return objectsAt(object, "metadata", "ownerReferences").find((owner) => owner["controller"] === true);
 }
 
-/** The entry of a Composition that a composed resource stands for. */
+/** The name of a composed resource's entry. */
 export function entryOf(object: JsonObject): string | undefined {
   return textAt(object, "metadata", "annotations", "crossplane.io/composition-resource-name");
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Change, violations } from "./history.ts";
 import { differences, snapshot } from "./snapshot.ts";
 
-// What the sweep holds runs against finds what it is to find.
+// Tests that the checks of the sweep find what they must find.
 
 const ID = "r0001";
 
@@ -53,13 +53,13 @@ describe("snapshots", () => {
     ];
   };
 
-  test("of two runs are the same in whatever UIDs, times, versions and made names differ", () => {
+  test("of two runs are equal if only UIDs, times, versions and generated names differ", () => {
     const first = snapshot(run("r0001", "uid-1", ["111", "222"]), "r0001");
     const second = snapshot(run("r0002", "uid-2", ["999", "888"]).toReversed(), "r0002");
     expect(differences(first, second)).toEqual([]);
   });
 
-  test("differ in a value, in an object that is missing and in one that is too many", () => {
+  test("show a different value, a missing object and a superfluous one", () => {
     const expected = snapshot(run("r0001", "uid-1", ["111", "222"]), "r0001");
     expect(differences(expected, snapshot(run("r0001", "uid-1", ["111", "222"], "large"), "r0001"))).toHaveLength(2);
     const objects = run("r0001", "uid-1", ["111", "222"]);
@@ -74,7 +74,7 @@ describe("histories", () => {
   const history = (...changes: readonly [Change["type"], LiveObject][]): Change[] =>
     changes.map(([type, changed], index) => ({ version: BigInt(index + 1), type, object: changed }));
 
-  test("of a good run have nothing wrong in them", () => {
+  test("of a correct run have no violations", () => {
     const one = composed("a", "1", "a");
     const changes = history(
       ["ADDED", composite([])],
@@ -130,12 +130,12 @@ describe("histories", () => {
       ],
       "lost its reference",
     ],
-  ] as const)("tell of %s", (_, changes, problem) => {
+  ] as const)("report %s", (_, changes, problem) => {
     const found = violations(history(...(changes as unknown as [Change["type"], LiveObject][])));
     expect(found).toEqual([expect.stringContaining(problem)]);
   });
 
-  test("say nothing of what nobody watched, and everything of what came after", () => {
+  test("skip unwatched moments, and check later ones", () => {
     const [first, second] = [composed("a", "1", "a"), composed("b", "2", "a")];
     const [created, added, found] = history(["ADDED", composite([])], ["ADDED", first], ["MODIFIED", composite(["a"])]);
     const changes = [created, added, { ...found, unknownSince: 1n }] as Change[];

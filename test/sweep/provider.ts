@@ -2,7 +2,7 @@ import type { Client, LiveObject } from "@xfn/kubernetes";
 import { nopReconciler } from "../../examples/provider-nop/reconcile.ts";
 import { faultyClient } from "../harness/faulty-client.ts";
 
-/** Does, once, what the provider of NopResources does for these. Returns how many writes and looks are still to come. */
+/** Runs the provider of NopResources once for each of these. Returns the number of writes and of requeues. */
 export async function provide(client: Client, resources: readonly LiveObject[]): Promise<number> {
   const byName = new Map(resources.map((one) => [one.metadata.name, one]));
   const counted = faultyClient(client, () => undefined);
@@ -10,7 +10,7 @@ export async function provide(client: Client, resources: readonly LiveObject[]):
   const { signal } = new AbortController();
   let later = 0;
   for (const { metadata } of resources) {
-    // A conflict is looked at again in the next pass.
+    // A conflict is retried in the next pass.
     const outcome = await reconcile(metadata.name, signal).catch(() => ({ requeueAfterMs: 0 }));
     if (outcome !== undefined) later++;
   }

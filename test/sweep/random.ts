@@ -1,7 +1,7 @@
-/** Numbers that are the same for the same seed, from 0 up to 1. */
+/** Returns the next number of a sequence from 0 up to 1. */
 export type Random = () => number;
 
-/** Mulberry32: small, and good enough to choose faults by. */
+/** Mulberry32: small, and good enough for choosing faults. */
 export function random(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,10 +12,10 @@ export function random(seed: number): Random {
   };
 }
 
-/** The same things in another order. */
-export function shuffled<T>(things: readonly T[], next: Random): T[] {
-  return things
-    .map((thing) => ({ thing, place: next() }))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ thing }) => thing);
+/** The same items in a random order. */
+export function shuffled<T>(items: readonly T[], next: Random): T[] {
+  return items
+    .map((item) => ({ item, position: next() }))
+    .toSorted((a, b) => a.position - b.position)
+    .map(({ item }) => item);
 }

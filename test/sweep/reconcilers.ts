@@ -9,7 +9,7 @@ import {
 } from "@xfn/controller";
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 
-/** All that reconciles in one controller. */
+/** The reconcilers of one controller. */
 export interface Reconcilers {
   readonly definition: Reconcile;
   readonly revision: Reconcile;
@@ -18,7 +18,7 @@ export interface Reconcilers {
   readDefinition(object: LiveObject): Definition | undefined;
 }
 
-/** Those of xfn-controller. */
+/** The reconcilers of xfn-controller. */
 export function reconcilers(context: Context): Reconcilers {
   return {
     definition: definitionReconciler(context),

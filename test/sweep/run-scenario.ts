@@ -11,50 +11,55 @@ import type { Random } from "./random.ts";
 import type { Actor, Scenario } from "./scenario.ts";
 import { type Snapshot, snapshot } from "./snapshot.ts";
 
-/** What goes wrong in a run. */
+/** The faults of a run. */
 export interface Faults {
-  /** Asked before each write of the whole run, numbered from 1. */
+  /** Called before each write of the whole run, numbered from 1. */
   faultAt(write: Write): WriteFault | undefined;
-  /** In which order things are looked at, and whether a cache stays as it was. Default: in order, and none. */
+  /** Decides the order of reconciles and which caches are stale. Default: in order, and none. */
   readonly disorder?: Random | undefined;
 }
 
-/** What came of a run. */
-export interface Told {
-  /** The objects after each step, when all had settled. */
+/** The result of a run. */
+export interface RunResult {
+  /** The objects after each step, when everything has settled. */
   readonly snapshots: readonly Snapshot[];
-  /** Writes of the controllers, in order. */
+  /** The writes of the controllers, in order. */
   readonly writes: readonly Write[];
-  /** What must not be, one line each. */
+  /** The violations, one line each. */
   readonly problems: readonly string[];
 }
 
-/** Where runs happen. */
-export interface Place {
-  /** That of the history. */
+/** The server of all runs. */
+export interface Testbed {
+  /** The client of the history. */
   readonly client: Client;
-  /** Of each run another one. */
+  /** Makes the runner of one run. */
   readonly runner: () => FunctionRunner;
   readonly history: History;
 }
 
-// A scenario settles in five to fifteen looks. A deletion waits for the garbage collector, and a CRD some five seconds until the
-// server lets it go, for which a fast machine takes hundreds of looks.
+// A scenario settles in five to fifteen passes. A deletion waits for the garbage collector. The deletion of a CRD takes
+// the server some five seconds, in which a fast machine makes hundreds of passes.
 const MAX_SETTLE_MS = 120_000;
 const WAIT_MS = 25;
-// What the first look saw may have been an older state; after disorder a cache may first have to be begun, in two looks.
-const QUIET_LOOKS = 2;
-// With as many looks without a write between them, something that fails will go on failing.
+// The first pass may have seen an older state. After disorder, a watch may first have to be started, in two passes.
+const QUIET_PASSES = 2;
+// A failure that persists for this many passes without a write is permanent.
 const STUCK_PASSES = 12;
-// One cache in three stays as it was, in a run with disorder.
+// The part of caches that are stale in a run with disorder.
 const STALE = 1 / 3;
 
 let runs = 0;
 
-/** Tells a scenario once. */
-export async function runScenario(scenario: Scenario, place: Place, faults: Faults, asks: boolean): Promise<Told> {
+/** Runs a scenario once. @param checks also checks each step's expectation */
+export async function runScenario(
+  scenario: Scenario,
+  testbed: Testbed,
+  faults: Faults,
+  checks: boolean,
+): Promise<RunResult> {
   const id = `r${(++runs).toString(36).padStart(4, "0")}${process.pid.toString(36)}`;
-  const { client, history } = place;
+  const { client, history } = testbed;
   const isOurs = (object: LiveObject): boolean => isOf(object, id);
   const actor: Actor = {
     id,
@@ -66,7 +71,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
   const writes: Write[] = [];
   const problems: string[] = [];
   const snapshots: Snapshot[] = [];
-  const runner = place.runner();
+  const runner = testbed.runner();
   const late: Life[] = [];
   const veryLate: Life[] = [];
   const begin = (): Life => {
@@ -109,10 +114,10 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
       const ours = history.all().filter(isOurs);
       const isQuiet = written === 0 && provided === 0 && !isUnderWay(ours);
       quiet = isQuiet ? quiet + 1 : 0;
-      if (quiet >= (disorder === undefined ? QUIET_LOOKS : QUIET_LOOKS + 2) && failures.length === 0 && !soon)
+      if (quiet >= (disorder === undefined ? QUIET_PASSES : QUIET_PASSES + 2) && failures.length === 0 && !soon)
         return [];
       if (quiet >= STUCK_PASSES && !soon && !failures.some((failure) => isListedSoon(failure, ours))) return failures;
-      // Who waits for the server has no reason to ask it all the time.
+      // Do not poll the server all the time while waiting for it.
       if (quiet > 1 || (written === 0 && !isQuiet)) await sleep(WAIT_MS);
     }
     const last = writes.slice(-5).map(({ verb, object, subresource = "" }) => `${verb} ${object.kind} ${subresource}`);
@@ -121,16 +126,16 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
   };
 
   for (const step of scenario.steps) {
-    const fromBefore = veryLate.splice(0);
+    const veryLateBefore = veryLate.splice(0);
     await step.act(actor);
     let failures = await settle();
-    if (late.length + fromBefore.length > 0) {
-      for (const dead of [...late.splice(0), ...fromBefore]) await dead.faulty.deliverLate();
+    if (late.length + veryLateBefore.length > 0) {
+      for (const dead of [...late.splice(0), ...veryLateBefore]) await dead.faulty.deliverLate();
       failures = await settle();
     }
     for (const failure of failures)
       if (!(scenario.mayFail?.test(failure) ?? false)) problems.push(`${step.name}: ${failure}`);
-    if (asks) await step.expect(actor);
+    if (checks) await step.expect(actor);
     snapshots.push(snapshot(history.all().filter(isOurs), id));
   }
   const before = writes.length;
@@ -145,7 +150,7 @@ export async function runScenario(scenario: Scenario, place: Place, faults: Faul
   return { snapshots, writes, problems };
 }
 
-// What a scenario leaves: another one's controllers do not look at it, but caches and lists would grow.
+// Removes what a scenario leaves, which would make caches and lists grow.
 async function cleanUp(client: Client, history: History, isOurs: (object: LiveObject) => boolean): Promise<void> {
   for (const object of history.all().filter(isOurs)) {
     const { apiVersion, kind, metadata } = object;
@@ -159,8 +164,8 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
 }
 
 /**
- * Whether something failed for a kind that is not served although it has a CRD: a server lists a kind a moment after it has taken
- * the CRD, and a busy one takes longer than {@link STUCK_PASSES} looks.
+ * Whether a failure is about a kind that has a CRD and is not served yet. A busy server may take longer than
+ * {@link STUCK_PASSES} passes to serve it.
  */
 function isListedSoon(failure: string, objects: readonly LiveObject[]): boolean {
   const kinds = objects.flatMap((object) =>
@@ -169,7 +174,10 @@ function isListedSoon(failure: string, objects: readonly LiveObject[]): boolean 
   return kinds.some((kind) => failure.includes(`does not serve kind ${kind} of`));
 }
 
-/** Whether the server or its garbage collector still has something to do: an object is being deleted, or its owners are all gone. */
+/**
+ * Whether the server or its garbage collector is still working: an object is being deleted, or has lost all its
+ * owners.
+ */
 function isUnderWay(objects: readonly LiveObject[]): boolean {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return objects.some((object) => {

@@ -1,28 +1,28 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { Client } from "@xfn/kubernetes";
 
-/** What a scenario's people do, and with what. */
+/** The user of a scenario. */
 export interface Actor {
-  /** In the names of everything that belongs to this run. */
+  /** Part of the names of all objects of this run. */
   readonly id: string;
-  /** May do everything; its field manager is `person`. */
+  /** The client of an administrator, with the field manager `person`. */
   readonly client: Client;
   /** `kubectl apply`, in the order given. */
   apply(...objects: readonly JsonObject[]): Promise<void>;
 }
 
-/** Something that people do, after which the controllers are to settle. */
+/** An action of a user. The controllers settle after it. */
 export interface Step {
   readonly name: string;
   act(actor: Actor): Promise<void>;
-  /** Looks at what came of it in a run without faults: a scenario in which nothing happens proves nothing. @throws where it is wrong */
+  /** Checks the result in a run without faults: a scenario without effect tests nothing. @throws if it is wrong */
   expect(actor: Actor): Promise<void>;
 }
 
-/** A story, told again and again with another fault. */
+/** A sequence of steps, which runs again and again with another fault. */
 export interface Scenario {
   readonly name: string;
   readonly steps: readonly Step[];
-  /** Why reconciles may still fail when everything has settled. Default: none may. */
+  /** The failures that may remain when everything has settled. Default: none. */
   readonly mayFail?: RegExp | undefined;
 }

@@ -3,10 +3,13 @@ import { printJson } from "@xfn/functionio/document";
 import type { LiveObject } from "@xfn/kubernetes";
 import { controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
 
-/** All objects of a run at one moment, each as text, by a name that two runs share; without what two good runs may differ in. */
+/**
+ * All objects of a run at one moment, as texts, by names that all runs share. Leaves out what may differ between
+ * runs.
+ */
 export type Snapshot = ReadonlyMap<string, string>;
 
-// Only the server writes these, or they tell how often and when something was written, not what.
+// Fields that only the server writes, or that depend on the number and the times of writes.
 const DROPPED = new Set([
   "uid",
   "resourceVersion",
@@ -18,7 +21,7 @@ const DROPPED = new Set([
   "lastPublishedTime",
 ]);
 
-/** @param id what the names of this run's objects have in them */
+/** @param id part of the names of this run's objects */
 export function snapshot(objects: readonly LiveObject[], id: string): Snapshot {
   const names = sharedNames(objects, id);
   const replace = (text: string): string => {
@@ -34,7 +37,7 @@ export function snapshot(objects: readonly LiveObject[], id: string): Snapshot {
   return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What is different in another snapshot, one line each; empty if nothing is. */
+/** The differences between two snapshots, one line each. */
 export function differences(expected: Snapshot, found: Snapshot): string[] {
   const lines: string[] = [];
   for (const [name, text] of expected) {
@@ -48,12 +51,12 @@ export function differences(expected: Snapshot, found: Snapshot): string[] {
 
 function firstDifference(a: string, b: string): string {
   const [left, right] = [a.split("\n"), b.split("\n")];
-  const index = left.findIndex((line, place) => line !== right[place]);
-  const place = index === -1 ? left.length : index;
-  return `expected ${left.slice(place, place + 3).join(" ")}, found ${right.slice(place, place + 3).join(" ")}`;
+  const index = left.findIndex((line, at) => line !== right[at]);
+  const start = index === -1 ? left.length : index;
+  return `expected ${left.slice(start, start + 3).join(" ")}, found ${right.slice(start, start + 3).join(" ")}`;
 }
 
-// UIDs, and names that were made of UIDs or at random, in the words of what they are. Longer ones first: one may be part of another.
+// Replacements of UIDs, and of names that contain UIDs or are random. Longer ones first: one may be part of another.
 function sharedNames(objects: readonly LiveObject[], id: string): [own: string, shared: string][] {
   const names = new Map<string, string>();
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]));
@@ -84,12 +87,12 @@ function sharedNames(objects: readonly LiveObject[], id: string): [own: string, 
   return [...names].toSorted(([a], [b]) => b.length - a.length);
 }
 
-// The name of a composite that nobody watches: that of its claim, and a hash.
+// The name of a composite that the sweep does not watch: its claim's name and a hash.
 function withoutHash(name: string, id: string): string {
   return name.replace(/-[0-9a-f]{12}$/, "-*").replaceAll(id, "ID");
 }
 
-// Their order is that of names which are made of UIDs.
+// Sorts references, whose order depends on UIDs.
 function withSortedReferences(text: string): JsonValue {
   const object = JSON.parse(text) as JsonObject;
   const references = objectsAt(object, "spec", "resourceRefs");
@@ -103,7 +106,7 @@ function numberOf(revision: JsonObject): JsonValue | undefined {
   return isObject(spec) ? spec["revision"] : undefined;
 }
 
-// Keys in one order; lists stay as they are.
+// Sorts keys; lists stay in their order.
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
@@ -111,10 +114,11 @@ function sorted(value: JsonValue): JsonValue {
   for (const key of Object.keys(value).toSorted()) {
     const field = value[key];
     if (DROPPED.has(key) || field === undefined) continue;
-    const kept = sorted(field);
-    // Of what had nothing but times nothing is left.
-    if (isObject(field) && Object.keys(field).length > 0 && isObject(kept) && Object.keys(kept).length === 0) continue;
-    result[key] = kept;
+    const remaining = sorted(field);
+    // Skip objects that contained only dropped fields.
+    if (isObject(field) && Object.keys(field).length > 0 && isObject(remaining) && Object.keys(remaining).length === 0)
+      continue;
+    result[key] = remaining;
   }
   return result;
 }

@@ -1,39 +1,38 @@
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
-import { openPlace, type SweepPlace } from "./place.ts";
 import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, schedule, sweep } from "./sweep.ts";
+import { openTestbed, type SweepTestbed } from "./testbed.ts";
 
-// Controllers that crash at their writes, have bad luck with them, and see what was: always the same is to come of it. This is a
-// sample; `npm run sweep` is all of it.
+// Controllers that crash at their writes, get faults, and have stale caches: the result must always be the same. This
+// is a sample of `npm run sweep`.
 
-// CI runs the tests twice, once as root. Who runs them has no part in what is tested here.
+// CI runs the tests twice, once as root. These tests do not depend on the user.
 const WHOLE = process.getuid?.() === 0;
 const CRASHES = WHOLE ? 60 : 10;
 const SCHEDULES = WHOLE ? 200 : 10;
-// Some 60 s on two cores that have nothing else to do, and twice that beside other tests. On a slower machine the sample is a
-// smaller one.
+// Takes some 60 s on two idle cores, and twice that beside other tests. On a slower machine the sample is smaller.
 const BUDGET_MS = WHOLE ? 150_000 : 15_000;
-// The same sample each time, so that a change fails for what it changed; XFN_SWEEP_SEED for another one.
+// Always the same sample, so that a failure is due to a change. XFN_SWEEP_SEED selects another one.
 const SEED = Number(process.env["XFN_SWEEP_SEED"] ?? 1);
 const TIMEOUT_MS = 600_000;
 const CONCURRENCY = 3;
 
 describe("the crash sweep", needs("api-server"), () => {
-  let place: SweepPlace;
+  let testbed: SweepTestbed;
   let baselines: Baselines;
   const sound: (typeof SCENARIOS)[number][] = [];
   beforeAll(async () => {
-    place = await openPlace();
-    baselines = new Baselines(place);
+    testbed = await openTestbed();
+    baselines = new Baselines(testbed);
   });
   afterAll(async () => {
-    await place[Symbol.asyncDispose]();
+    await testbed[Symbol.asyncDispose]();
   });
 
-  test("has scenarios enough", () => {
+  test("has enough scenarios", () => {
     expect(SCENARIOS.length).toBeGreaterThanOrEqual(20);
     expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
   });
@@ -43,7 +42,7 @@ describe("the crash sweep", needs("api-server"), () => {
     sound.push(scenario);
   });
 
-  test("crashed, late or unlucky at its writes a controller comes to the same", { timeout: TIMEOUT_MS }, async () => {
+  test("a controller with crashes, late writes and faults has the same result", { timeout: TIMEOUT_MS }, async () => {
     const next = random(SEED);
     const all: Case[] = [];
     for (const scenario of sound) all.push(...(await crashes(scenario, baselines)));
@@ -53,7 +52,7 @@ describe("the crash sweep", needs("api-server"), () => {
     ];
     const end = Date.now() + BUDGET_MS;
     let ran = 0;
-    const failures = await sweep(shuffled(cases, next), place, baselines, {
+    const failures = await sweep(shuffled(cases, next), testbed, baselines, {
       concurrency: CONCURRENCY,
       isEnough: () => Date.now() > end,
       onCase: (done) => {

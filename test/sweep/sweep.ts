@@ -1,10 +1,10 @@
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
 import { random, shuffled } from "./random.ts";
-import { type Faults, type Place, runScenario, type Told } from "./run-scenario.ts";
+import { type Faults, type RunResult, runScenario, type Testbed } from "./run-scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { differences } from "./snapshot.ts";
 
-/** What goes wrong at one write of a scenario: crashes, a leader that has gone, whose write comes late or after people have changed their minds, a refusal. */
+/** The faults at one write of a scenario: crashes, late writes of an earlier leader, and a conflict. */
 const POINTS: readonly WriteFault[] = [
   { kind: "crash", point: "before" },
   { kind: "crash", point: "after-commit" },
@@ -14,12 +14,12 @@ const POINTS: readonly WriteFault[] = [
   { kind: "conflict" },
 ];
 
-// What a dead controller wanted before people changed their minds, and arrives after the next step: an object that is created then
-// is one too many, and nobody can prevent that. But there must be no second one, nor may what others wrote be lost.
+// A very late write of a dead controller may create an object that the next step made superfluous, which cannot be
+// prevented. But it must not create a second object of an entry, nor lose another writer's fields.
 const VERY_LATE = /is a second|lost its reference|steady, and yet/;
 
-/** What a random schedule draws from. */
-const MISFORTUNES: readonly WriteFault[] = [
+/** The faults of a random schedule. */
+const SCHEDULE_FAULTS: readonly WriteFault[] = [
   ...POINTS.filter(({ kind }) => kind !== "very-late" && kind !== "conflict"),
   { kind: "lost-reply" },
   { kind: "conflict" },
@@ -27,54 +27,54 @@ const MISFORTUNES: readonly WriteFault[] = [
   { kind: "unreachable" },
 ];
 
-// One write in five, and no more than six: after that the controllers are left in peace.
-const MISFORTUNE = 1 / 5;
-const MOST_MISFORTUNES = 6;
+// One write in five fails, up to six: then the controllers must converge.
+const FAULT_RATE = 1 / 5;
+const MAX_FAULTS = 6;
 
-/** One run that is to come to the same as the undisturbed one. */
+/** One run, which must have the same result as the undisturbed one. */
 export interface Case {
   readonly scenario: Scenario;
-  /** What tells it from others of the scenario: `write 3, crash before`, or `schedule 17`. */
+  /** Identifies it within the scenario: `write 3, crash before`, or `schedule 17`. */
   readonly name: string;
   readonly faults: () => Faults;
-  /** Which problems count. Default: all, and what is different from the undisturbed run. */
+  /** The problems that count. Default: all, and every difference from the undisturbed run. */
   readonly only?: RegExp | undefined;
 }
 
-/** What was wrong with a case. */
+/** A failed case. */
 export interface Failure {
   readonly scenario: string;
   readonly name: string;
   readonly problems: readonly string[];
 }
 
-/** Runs without faults: what all others are held against. */
+/** The undisturbed runs, with which the others are compared. */
 export class Baselines {
-  readonly #place: Place;
-  readonly #told = new Map<Scenario, Promise<Told>>();
+  readonly #testbed: Testbed;
+  readonly #results = new Map<Scenario, Promise<RunResult>>();
 
-  constructor(place: Place) {
-    this.#place = place;
+  constructor(testbed: Testbed) {
+    this.#testbed = testbed;
   }
 
-  /** @throws {Error} where a scenario does not come to what it says, or does something that must not be */
-  of(scenario: Scenario): Promise<Told> {
-    const told = this.#told.get(scenario) ?? this.#tell(scenario);
-    this.#told.set(scenario, told);
-    return told;
+  /** @throws {Error} if a scenario has another result than it expects, or violates a guarantee */
+  of(scenario: Scenario): Promise<RunResult> {
+    const result = this.#results.get(scenario) ?? this.#run(scenario);
+    this.#results.set(scenario, result);
+    return result;
   }
 
-  async #tell(scenario: Scenario): Promise<Told> {
-    const told = await runScenario(scenario, this.#place, { faultAt: () => undefined }, true);
-    if (told.problems.length > 0) throw new Error(told.problems.join("\n"));
-    return told;
+  async #run(scenario: Scenario): Promise<RunResult> {
+    const result = await runScenario(scenario, this.#testbed, { faultAt: () => undefined }, true);
+    if (result.problems.length > 0) throw new Error(result.problems.join("\n"));
+    return result;
   }
 }
 
-/** All crashes of a scenario: at each of its writes, at each point. */
+/** The crashes of a scenario, at each of its writes and each point. */
 export async function crashes(scenario: Scenario, baselines: Baselines): Promise<Case[]> {
   const { writes } = await baselines.of(scenario);
-  // What is tried again and again because the server refuses it, a hundred times while a CRD goes: the first and the last of these.
+  // A refused write may be repeated a hundred times while a CRD is deleted: take the first and the last attempt.
   const distinct = writes.filter((write, at) => {
     const isAgain = (other: Write | undefined): boolean => other?.answer.refused === true && isSame(write, other);
     return !(write.answer.refused && isAgain(writes[at - 1]) && isAgain(writes[at + 1]));
@@ -89,7 +89,7 @@ export async function crashes(scenario: Scenario, baselines: Baselines): Promise
   );
 }
 
-/** A schedule of faults, chosen by a seed: the same seed is the same schedule, as far as the server answers in the same order. */
+/** A schedule of faults from a seed. The same seed is the same schedule if the server answers in the same order. */
 export function schedule(scenarios: readonly Scenario[], seed: number): Case {
   const [scenario] = shuffled(scenarios, random(seed));
   if (scenario === undefined) throw new Error("there are no scenarios");
@@ -98,28 +98,28 @@ export function schedule(scenarios: readonly Scenario[], seed: number): Case {
     name: `schedule ${seed}`,
     faults: () => {
       const next = random(seed + 1);
-      let left = MOST_MISFORTUNES;
+      let remaining = MAX_FAULTS;
       return {
         disorder: next,
         faultAt: () => {
-          if (left === 0 || next() > MISFORTUNE) return undefined;
-          left--;
-          return MISFORTUNES[Math.floor(next() * MISFORTUNES.length)];
+          if (remaining === 0 || next() > FAULT_RATE) return undefined;
+          remaining--;
+          return SCHEDULE_FAULTS[Math.floor(next() * SCHEDULE_FAULTS.length)];
         },
       };
     },
   };
 }
 
-/** Runs cases, some at a time. Returns what was wrong. */
+/** Runs cases concurrently. Returns the failures. */
 export async function sweep(
   cases: readonly Case[],
-  place: Place,
+  testbed: Testbed,
   baselines: Baselines,
   options: {
     readonly concurrency: number;
     readonly onCase?: (done: number, failure: Failure | undefined) => void;
-    /** Asked before each case. */
+    /** Called before each case. */
     readonly isEnough?: () => boolean;
   },
 ): Promise<Failure[]> {
@@ -129,7 +129,7 @@ export async function sweep(
   const work = async (): Promise<void> => {
     for (let one = cases[next++]; one !== undefined; one = cases[next++]) {
       if (options.isEnough?.() === true) return;
-      const problems = await problemsOf(one, place, baselines);
+      const problems = await problemsOf(one, testbed, baselines);
       const failure = problems.length === 0 ? undefined : { scenario: one.scenario.name, name: one.name, problems };
       if (failure !== undefined) failures.push(failure);
       options.onCase?.(++done, failure);
@@ -139,25 +139,25 @@ export async function sweep(
   return failures;
 }
 
-async function problemsOf({ scenario, faults, only }: Case, place: Place, baselines: Baselines): Promise<string[]> {
+async function problemsOf({ scenario, faults, only }: Case, testbed: Testbed, baselines: Baselines): Promise<string[]> {
   const expected = await baselines.of(scenario);
   try {
-    const told = await runScenario(scenario, place, faults(), false);
-    if (only !== undefined) return told.problems.filter((problem) => only.test(problem));
+    const result = await runScenario(scenario, testbed, faults(), false);
+    if (only !== undefined) return result.problems.filter((problem) => only.test(problem));
     const different = expected.snapshots.flatMap((snapshot, index) =>
-      differences(snapshot, told.snapshots[index] ?? new Map()).map(
+      differences(snapshot, result.snapshots[index] ?? new Map()).map(
         (line) => `after "${scenario.steps[index]?.name}": ${line}`,
       ),
     );
-    return [...told.problems, ...different];
+    return [...result.problems, ...different];
   } catch (error) {
     return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
   }
 }
 
 function isSame(one: Write, other: Write): boolean {
-  const told = ({ verb, object, subresource }: Write): string => JSON.stringify([verb, object, subresource]);
-  return told(one) === told(other);
+  const textOf = ({ verb, object, subresource }: Write): string => JSON.stringify([verb, object, subresource]);
+  return textOf(one) === textOf(other);
 }
 
 function describe(fault: WriteFault): string {

@@ -38,7 +38,7 @@ const changeClaim = (name: string, body: Parameters<typeof patch>[2], expect: St
   expect,
 });
 
-/** Claims: their composites, what passes between the two, and their end. */
+/** Claims: their composites, the fields that both share, and their deletion. */
 export const CLAIMS: readonly Scenario[] = [
   {
     name: "a claim and its secret",
@@ -66,7 +66,7 @@ export const CLAIMS: readonly Scenario[] = [
         },
       ),
       {
-        name: "somebody deletes its secret",
+        name: "another client deletes its secret",
         act: async (actor) => remove(actor, await get(actor, SECRETS, "for-claim")),
         expect: async (actor) => assert.notEqual(await get(actor, SECRETS, "for-claim"), undefined),
       },
@@ -74,7 +74,7 @@ export const CLAIMS: readonly Scenario[] = [
     ],
   },
   {
-    name: "a claim of an XR that is there",
+    name: "a claim of an existing XR",
     steps: [
       {
         name: "create an XR",

@@ -23,7 +23,7 @@ import {
 
 const SECRET = { writeConnectionSecretToRef: { namespace: NAMESPACE } };
 
-/** Composites of templates: from their making to their end. */
+/** Composites of templates, from their creation to their deletion. */
 export const COMPOSITES: readonly Scenario[] = [
   {
     name: "one resource",
@@ -54,7 +54,7 @@ export const COMPOSITES: readonly Scenario[] = [
         },
       },
       {
-        name: "somebody deletes the connection secret",
+        name: "another client deletes the connection secret",
         act: async (actor) => remove(actor, await get(actor, SECRETS, "connection")),
         expect: async (actor) => assert.notEqual(await get(actor, SECRETS, "connection"), undefined),
       },
@@ -69,7 +69,7 @@ export const COMPOSITES: readonly Scenario[] = [
         assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("b"), "data", "size"), "large");
         assert.equal(textAt((await composed(actor, NOPS)).get("a"), "spec", "forProvider", "fields", "size"), "large");
       }),
-      // What is not applied any more goes.
+      // Fields that are no longer applied are removed.
       change("take the size away", { spec: { size: null } }, async (actor) => {
         assert.equal(at((await composed(actor, CONFIG_MAPS)).get("b"), "data", "size"), undefined);
       }),
@@ -104,7 +104,7 @@ export const COMPOSITES: readonly Scenario[] = [
         async () => undefined,
       ),
       {
-        name: "somebody changes a resource",
+        name: "another client changes a resource",
         act: async (actor) =>
           patch(actor, (await composed(actor, CONFIG_MAPS)).get("a"), { data: { kept: "no", theirs: "yes" } }),
         expect: async (actor) =>
@@ -118,7 +118,7 @@ export const COMPOSITES: readonly Scenario[] = [
           ),
       },
       {
-        name: "somebody deletes a resource",
+        name: "another client deletes a resource",
         act: async (actor) => remove(actor, (await composed(actor, CONFIG_MAPS)).get("b")),
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a", "b"),
       },
@@ -130,7 +130,7 @@ export const COMPOSITES: readonly Scenario[] = [
     mayFail: /./,
     steps: [
       {
-        name: "create an XR that composes what is there already",
+        name: "create an XR that composes an existing object",
         act: async (actor) => {
           const taken = configMap("taken", { whose: "ours" });
           const patches = [
@@ -169,7 +169,7 @@ export const COMPOSITES: readonly Scenario[] = [
     mayFail: /./,
     steps: [
       {
-        name: "create an XR whose secret is there already",
+        name: "create an XR whose secret exists already",
         act: async (actor) => {
           const secret = {
             writeConnectionSecretToRef: { ...SECRET.writeConnectionSecretToRef, name: `${actor.id}-taken` },
@@ -211,19 +211,19 @@ export const COMPOSITES: readonly Scenario[] = [
           assert.equal(Array.isArray(references) ? references.length : 0, 2);
         },
       },
-      // In whatever order the controllers look, nobody is to give the reference back before the template has gone.
+      // In any order of reconciles, the reference must not be restored before the template is removed.
       change("pause the XR", { metadata: { annotations: { "crossplane.io/paused": "true" } } }, (actor) =>
         expectEntries(actor, CONFIG_MAPS, "a", "b"),
       ),
       {
-        name: "another restore strips it, and the template goes",
+        name: "another restore strips it, and the template is removed",
         act: async (actor) => {
           await patch(actor, (await composed(actor, CONFIG_MAPS)).get("a"), { metadata: { ownerReferences: null } });
           await actor.apply(composition(actor, { resources: [configMap("b")] }));
         },
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a", "b"),
       },
-      // What the XR does not control is not deleted.
+      // The XR must not delete what it does not control.
       change("let the XR go on", { metadata: { annotations: { "crossplane.io/paused": null } } }, (actor) =>
         expectEntries(actor, CONFIG_MAPS, "a", "b"),
       ),
@@ -239,7 +239,7 @@ export const COMPOSITES: readonly Scenario[] = [
     mayFail: /./,
     steps: [
       {
-        name: "create an XR with references to what is another's, and nobody's",
+        name: "create an XR with references to objects of another owner and of none",
         act: async (actor) => {
           const owner = await actor.client.create(named(actor, CONFIG_MAPS, "owner"));
           const { apiVersion, kind } = owner;

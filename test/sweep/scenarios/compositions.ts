@@ -36,7 +36,7 @@ async function revision(actor: Actor, number: number): Promise<string> {
   return found.metadata.name;
 }
 
-/** Compositions that change, and the revisions of them that XRs have. */
+/** Compositions that change, and the revisions that XRs use. */
 export const COMPOSITIONS: readonly Scenario[] = [
   {
     name: "a changed Composition",
@@ -53,7 +53,7 @@ export const COMPOSITIONS: readonly Scenario[] = [
     ],
   },
   {
-    name: "a template more, a template less",
+    name: "an added and a removed template",
     steps: [
       create({ resources: [configMap("a"), configMap("b")] }, { size: "small" }, async () => undefined),
       edit("add one", { resources: [configMap("a"), configMap("b"), configMap("c")] }, (actor) =>

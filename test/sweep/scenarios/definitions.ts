@@ -5,7 +5,7 @@ import { apiVersionOf, CONFIG_MAPS, CRDS, DEFINITIONS as DEFINITION, GROUP, NAME
 import type { Actor, Scenario, Step } from "../scenario.ts";
 import { all, composition, configMap, expectCondition, expectEntries, remove } from "./make.ts";
 
-/** Kinds of this run alone. */
+/** Kinds of this run only. */
 function kindsOf({ id }: Actor): { composite: ResourceKind; claim: ResourceKind } {
   const common = { group: GROUP, version: "v1" };
   return {
@@ -58,7 +58,7 @@ const use: Step = {
     const compositeTypeRef = { apiVersion: `${GROUP}/v1`, kind: composite.kind };
     const compositionRef = { name: `${actor.id}-c` };
     const spec = { namespace: NAMESPACE, compositionRef };
-    // The server has only just begun to serve them.
+    // The server has just started to serve them.
     actor.client.forgetKinds();
     await actor.apply(
       composition(actor, { resources: [configMap("a")], spec: { compositeTypeRef } }),
@@ -77,7 +77,7 @@ const use: Step = {
   },
 };
 
-/** Definitions, and what becomes of their instances. */
+/** Definitions and their instances. */
 export const DEFINITIONS: readonly Scenario[] = [
   {
     name: "a definition that is deleted with its instances",
@@ -98,7 +98,7 @@ export const DEFINITIONS: readonly Scenario[] = [
     ],
   },
   {
-    name: "a CRD that somebody deletes",
+    name: "a CRD that another client deletes",
     steps: [
       define,
       use,
@@ -113,7 +113,7 @@ export const DEFINITIONS: readonly Scenario[] = [
           );
         },
         expect: async (actor) => {
-          // The composite went, and what it composed; the claim makes another one.
+          // The composite and its composed resources are gone; the claim creates another one.
           assert.equal((await all(actor, CRDS)).length, 2);
           const { composite, claim } = kindsOf(actor);
           actor.client.forgetKinds();

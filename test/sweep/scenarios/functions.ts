@@ -4,7 +4,7 @@ import { at, textAt } from "../objects.ts";
 import type { Scenario } from "../scenario.ts";
 import { change, composed, configMap, create, deleteX, expectCondition, expectEntries, theX } from "./make.ts";
 
-/** Composites that functions make: what they desire, delete, leave alone and refuse. */
+/** Composites of functions, which desire, delete, leave out and refuse. */
 export const FUNCTIONS: readonly Scenario[] = [
   {
     name: "a function scales up and down",
@@ -16,7 +16,7 @@ export const FUNCTIONS: readonly Scenario[] = [
     ],
   },
   {
-    name: "a function stops naming what it made",
+    name: "a function leaves out a resource that it desired before",
     steps: [
       create({ functions: ["scale"] }, { count: 2, quiet: true }, (actor) =>
         expectEntries(actor, CONFIG_MAPS, "map-0", "map-1"),

@@ -5,5 +5,5 @@ import { COMPOSITIONS } from "./compositions.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { FUNCTIONS } from "./functions.ts";
 
-/** All of them. */
+/** All scenarios. */
 export const SCENARIOS: readonly Scenario[] = [...COMPOSITES, ...COMPOSITIONS, ...FUNCTIONS, ...CLAIMS, ...DEFINITIONS];

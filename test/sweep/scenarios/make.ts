@@ -5,7 +5,7 @@ import { apiVersionOf, COMPOSITIONS, CONFIG_MAPS, GROUP, NAMESPACE, NOPS, SECRET
 import { entryOf, objectsAt, textAt } from "../objects.ts";
 import type { Actor, Step } from "../scenario.ts";
 
-/** An object of a kind, by the last part of its name: `a.id` comes before it. */
+/** An object of a kind, by the last part of its name, which follows the run's id. */
 export function named(
   actor: Actor,
   kind: ResourceKind,
@@ -26,7 +26,7 @@ export function thing(actor: Actor, spec: JsonObject = {}): JsonObject {
   return { ...named(actor, THINGS, "claim"), spec: { namespace: NAMESPACE, compositionRef, ...spec } };
 }
 
-/** A Composition of templates, of functions (by their names), or of both. */
+/** A Composition of templates, of functions by name, or of both. */
 export function composition(
   actor: Actor,
   parts: { resources?: JsonObject[]; functions?: readonly string[]; labels?: JsonObject; spec?: JsonObject },
@@ -56,7 +56,10 @@ export function composition(
 
 const READY = [{ time: "0s", conditionType: "Ready", conditionStatus: "True" }];
 
-/** A template of a NopResource that is ready at once, has the XR's `spec.size`, and publishes user name and password. */
+/**
+ * A template of a NopResource that is ready at once, has the XR's `spec.size`, and publishes a user name and a
+ * password.
+ */
 export function nop(name: string, fields: JsonObject = {}): JsonObject {
   const details = [
     { name: "username", value: "ada" },
@@ -94,7 +97,7 @@ export function configMap(name: string, data: JsonObject = {}, more: JsonObject 
     name,
     base: { apiVersion: "v1", kind: "ConfigMap", data: { ...data } },
     patches: [
-      // A template cannot say names: only patches can.
+      // Only patches can set names, templates cannot.
       { type: "FromCompositeFieldPath", fromFieldPath: "spec.namespace", toFieldPath: "metadata.namespace" },
       { type: "FromCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "data.size" },
     ],
@@ -103,7 +106,7 @@ export function configMap(name: string, data: JsonObject = {}, more: JsonObject 
   };
 }
 
-/** The objects of a kind that belong to the run. */
+/** The run's objects of a kind. */
 export async function all(actor: Actor, kind: ResourceKind): Promise<readonly LiveObject[]> {
   const { items } = await actor.client.list(kind);
   return items.filter(({ metadata }) => metadata.name.includes(actor.id));
@@ -124,7 +127,7 @@ export async function get(actor: Actor, kind: ResourceKind, name: string): Promi
   }
 }
 
-/** As a person with `kubectl delete`, who does not wait. */
+/** Deletes like `kubectl delete --wait=false`. */
 export async function remove(actor: Actor, object: LiveObject | undefined): Promise<void> {
   if (object === undefined) throw new Error("there is nothing to delete");
   const { apiVersion, kind, metadata } = object;
@@ -139,7 +142,7 @@ export async function patch(actor: Actor, object: LiveObject | undefined, body: 
   });
 }
 
-/** The composed objects of a kind, by the entry that each stands for. */
+/** The composed objects of a kind, by entry. */
 export async function composed(actor: Actor, kind: ResourceKind): Promise<Map<string, LiveObject>> {
   const objects = await all(actor, kind);
   return new Map(
@@ -150,7 +153,7 @@ export async function composed(actor: Actor, kind: ResourceKind): Promise<Map<st
   );
 }
 
-/** Holds the composed entries of kinds against those that there should be. */
+/** Checks the composed entries of kinds. */
 export async function expectEntries(actor: Actor, kind: ResourceKind, ...entries: readonly string[]): Promise<void> {
   assert.deepEqual([...(await composed(actor, kind)).keys()].toSorted(), entries.toSorted());
 }
@@ -165,12 +168,12 @@ export function expectCondition(object: LiveObject | undefined, type: string, st
   if (reason !== undefined) assert.equal(found?.["reason"], reason);
 }
 
-/** The XR with the name that `xthing` gives. */
+/** The XR that `xthing` returns. */
 export async function theX(actor: Actor): Promise<LiveObject | undefined> {
   return await get(actor, XTHINGS, "x");
 }
 
-/** Deletes the XR; afterwards nothing is left of it. */
+/** Deletes the XR, of which nothing may remain. */
 export const deleteX: Step = {
   name: "delete the XR",
   act: async (actor) => remove(actor, await theX(actor)),
@@ -184,7 +187,7 @@ export const deleteX: Step = {
   },
 };
 
-/** Applies a Composition and an XR that has it. */
+/** Applies a Composition and an XR that uses it. */
 export function create(parts: Parameters<typeof composition>[1], spec: JsonObject, expect: Step["expect"]): Step {
   return {
     name: "create the XR",

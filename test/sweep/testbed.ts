@@ -11,17 +11,20 @@ import { recordHistory } from "./history.ts";
 import { apiVersionOf, CRDS, DEFINITIONS, GROUP, NAMESPACE, WATCHED } from "./kinds.ts";
 import { startLife } from "./life.ts";
 import { at, objectsAt } from "./objects.ts";
-import type { Place } from "./run-scenario.ts";
+import type { Testbed } from "./run-scenario.ts";
 
-/** A server with the kinds that scenarios use. */
-export interface SweepPlace extends Place, AsyncDisposable {
+/** An API server with the kinds of the scenarios. */
+export interface SweepTestbed extends Testbed, AsyncDisposable {
   readonly server: TestApiServer;
 }
 
 const READY_MS = 30_000;
 
-/** Starts an API server, installs the CRDs of the controller and of the provider, and has the sweep's definitions established. */
-export async function openPlace(): Promise<SweepPlace> {
+/**
+ * Starts an API server, installs the CRDs of the controller and the provider, and establishes the sweep's
+ * definitions.
+ */
+export async function openTestbed(): Promise<SweepTestbed> {
   const server = await startApiServer();
   const client = await connect({
     access: await loadKubeconfig({ path: server.admin.kubeconfig }),
@@ -56,7 +59,7 @@ export async function openPlace(): Promise<SweepPlace> {
   }
 }
 
-// As the controller does it, which a scenario looks at for itself.
+// Uses the controller itself; the scenarios of definitions test it.
 async function defined(client: Client): Promise<void> {
   const life = startLife({
     client,
