@@ -1,7 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { FieldReader } from "../reader/field-reader.ts";
+import { kindOf } from "../values/json.ts";
 import { type ObjectSchema, validations } from "./object.ts";
-import type { Rule, Schema } from "./schema.ts";
+import type { Rule, Schema, TextSchema } from "./schema.ts";
 
 /** What a list says beside its items. */
 export interface ListOptions {
@@ -49,6 +50,28 @@ export function eachDuplicate(
     if (first !== undefined) report(item, name, first);
     else seen.set(name, item.index);
   }
+}
+
+/** A list of strings that differ and are not empty. */
+export function texts(item: TextSchema): Schema<string[]> {
+  return {
+    openApi: { type: "array", items: item.openApi },
+    check(value, owner, field) {
+      if (!Array.isArray(value)) return owner.error("Invalid", field, `expected a list, found ${kindOf(value)}`);
+      const seen = new Set<string>();
+      for (const [index, one] of value.entries()) {
+        const at = [...owner.at(field), index];
+        if (typeof one !== "string") owner.findings.error("Invalid", at, `expected a string, found ${kindOf(one)}`);
+        else if (one === "") owner.findings.error("Invalid", at, "is empty");
+        else if (seen.has(one)) owner.findings.error("Duplicate", at, "is in the list already");
+        else {
+          const problem = item.problemOf(one);
+          if (problem !== undefined) owner.findings.error("Invalid", at, problem);
+          seen.add(one);
+        }
+      }
+    },
+  };
 }
 
 /** A map whose values are of one type. */

@@ -29,24 +29,22 @@ export type Rule = readonly [rule: string, message: string];
 
 /** A field that must be there; `what` completes "is missing; give". Empty is missing where the schema has a minimum. */
 export function required<T>(schema: Schema<T>, what: string = choicesOf(schema)): RequiredField<T> {
-  const refusesEmpty = hasMinimum(schema);
   return {
     schema,
     checkPresence(value, owner, field) {
       if (value === undefined) owner.error("Required", field, `is missing; give ${what}`);
-      else if (refusesEmpty && isEmpty(value)) owner.error("Required", field, `is empty; give ${what}`);
+      else if (isEmpty(value, schema)) owner.error("Required", field, `is empty; give ${what}`);
     },
   };
 }
 
 /** A field that an API server requires. In a file its absence is a warning with this message, or nothing. */
 export function expected<T>(schema: Schema<T>, message?: string): RequiredField<T> {
-  const refusesEmpty = hasMinimum(schema);
   return {
     schema,
     checkPresence(value, owner, field) {
       if (message === undefined) return;
-      if (value === undefined || (refusesEmpty && isEmpty(value))) owner.warning("Required", field, message);
+      if (value === undefined || isEmpty(value, schema)) owner.warning("Required", field, message);
     },
   };
 }
@@ -56,12 +54,10 @@ function choicesOf({ openApi }: FieldSchema): string {
   return `one of ${choices.filter((choice) => typeof choice === "string").join(", ")}`;
 }
 
-function hasMinimum({ openApi }: FieldSchema): boolean {
-  return openApi["minLength"] !== undefined || openApi["minItems"] !== undefined;
-}
-
-function isEmpty(value: JsonValue): boolean {
-  return value === "" || (Array.isArray(value) && value.length === 0);
+/** Whether a string or a list is empty, and its schema has a minimum. */
+function isEmpty(value: JsonValue, { openApi }: FieldSchema): boolean {
+  if (value === "") return openApi["minLength"] !== undefined;
+  return openApi["minItems"] !== undefined && Array.isArray(value) && value.length === 0;
 }
 
 /** A schema with a check of its own. */
@@ -75,16 +71,45 @@ export function unread<T>({ openApi }: Schema<T>): Schema<T> {
 }
 
 /** A string of at most so many characters: an API server estimates the cost of rules from it. */
-export function text(maxLength?: number, more: JsonObject = {}): Schema<string> {
-  const openApi = { type: "string", ...(maxLength !== undefined && { maxLength }), ...more };
-  return custom(openApi, (value, owner, field) => owner.string(field, value));
+export function text(maxLength?: number, more: JsonObject = {}): TextSchema {
+  return anyText({ type: "string", ...(maxLength !== undefined && { maxLength }), ...more });
 }
 
 /** A string that is not empty where it is required. */
-export function name(maxLength = 253, more: JsonObject = {}): Schema<string> {
-  return custom({ type: "string", minLength: 1, maxLength, ...more }, (value, owner, field) =>
-    owner.string(field, value),
-  );
+export function name(maxLength = 253, more: JsonObject = {}): TextSchema {
+  return anyText({ type: "string", minLength: 1, maxLength, ...more });
+}
+
+function anyText(openApi: JsonObject): TextSchema {
+  return {
+    openApi,
+    problemOf: () => undefined,
+    check: (value, owner, field) => owner.string(field, value),
+  };
+}
+
+/** A string with a check that returns what is wrong with it. */
+export interface TextSchema extends Schema<string> {
+  /** What is wrong with a string that is not empty. */
+  problemOf(text: string): string | undefined;
+}
+
+/** A string without the problem that the function returns. */
+export function textThat(openApi: JsonObject, problemOf: TextSchema["problemOf"]): TextSchema {
+  return {
+    openApi,
+    problemOf,
+    check(value, owner, field) {
+      const given = owner.string(field, value);
+      const problem = given ? problemOf(given) : undefined;
+      if (problem !== undefined) owner.error("Invalid", field, problem);
+    },
+  };
+}
+
+/** The same schema; an API server fills in the value where the field is absent. */
+export function defaulted<T extends JsonValue>(schema: Schema<T>, value: T): Schema<T> {
+  return { ...schema, openApi: { ...schema.openApi, default: value } };
 }
 
 /** One of some strings. */

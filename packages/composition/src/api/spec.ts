@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/functionio";
 import { named, type ObjectOpenApi, type ObjectSchema, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
@@ -98,31 +98,32 @@ function isFilled(value: JsonValue | undefined): boolean {
 /** Warns of patches that refer to what the spec does not have. */
 function checkPatches(spec: FieldReader): void {
   const hasEnvironment = spec.value("environment") !== undefined;
-  const sets = new Set(objectsIn(spec.value("patchSets")).map(([, set]) => set["name"]));
+  const sets = new Set(itemsOf(spec.value("patchSets")).map((set) => isObject(set) && set["name"]));
   for (const field of ["resources", "to", "patchSets"]) {
-    for (const [index, owner] of objectsIn(spec.value(field))) {
-      for (const [patchIndex, { type, patchSetName }] of objectsIn(owner["patches"])) {
-        const path = [...spec.at(field), index, "patches", patchIndex];
-        if (!hasEnvironment && typeof type === "string" && type.includes("Environment")) {
-          const message = "has no effect: the Composition has no spec.environment";
-          spec.findings.warning("Ignored", [...path, "type"], message);
-        } else if (
-          type === "PatchSet" &&
-          field !== "patchSets" &&
-          typeof patchSetName === "string" &&
-          !sets.has(patchSetName)
-        ) {
-          const message = "there is no patch set of this name; every run fails";
-          spec.findings.warning("Invalid", [...path, "patchSetName"], message);
+    for (const [index, owner] of itemsOf(spec.value(field)).entries()) {
+      const patches = isObject(owner) ? itemsOf(owner["patches"]) : [];
+      for (const [patchIndex, patch] of patches.entries()) {
+        const type = isObject(patch) ? patch["type"] : undefined;
+        if (typeof type !== "string" || !isObject(patch)) continue;
+        const warn = (code: "Ignored" | "Invalid", name: string, message: string): void => {
+          spec.findings.warning(code, [...spec.at(field), index, "patches", patchIndex, name], message);
+        };
+        if (!hasEnvironment && type.includes("Environment")) {
+          warn("Ignored", "type", "has no effect: the Composition has no spec.environment");
+        } else if (type === "PatchSet" && field !== "patchSets" && isUnknown(patch["patchSetName"], sets)) {
+          warn("Invalid", "patchSetName", "there is no patch set of this name; every run fails");
         }
       }
     }
   }
 }
 
-function objectsIn(value: JsonValue | undefined): [index: number, object: JsonObject][] {
-  if (!Array.isArray(value)) return [];
-  return [...value.entries()].flatMap(([index, item]) => (isObject(item) ? [[index, item]] : []));
+function isUnknown(name: JsonValue | undefined, sets: ReadonlySet<JsonValue | undefined>): boolean {
+  return typeof name === "string" && !sets.has(name);
+}
+
+function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The schema of the spec for the CRDs of Compositions and of their revisions. */

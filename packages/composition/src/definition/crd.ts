@@ -92,15 +92,15 @@ export function compositeKind(xrd: JsonObject): {
   return { group, kind: names.kind, versions: new Map(schemas) };
 }
 
-/** The fields of claimNames that say the same as those of names. */
-export function claimConflicts(names: Names, claimNames: Names): string[] {
+/** The fields of claimNames with the same value as in names. */
+export function claimConflicts(names: JsonObject, claimNames: JsonObject): string[] {
   return (["kind", "plural", "singular", "listKind"] as const).filter(
     (field) => (claimNames[field] ?? "") !== "" && claimNames[field] === names[field],
   );
 }
 
 /** What CRDs need of a kind's names. */
-export interface Names extends JsonObject {
+interface Names extends JsonObject {
   plural: string;
   kind: string;
   [optional: string]: JsonValue;

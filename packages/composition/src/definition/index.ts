@@ -12,3 +12,4 @@ export {
 } from "./definition.ts";
 export { DefinitionError } from "./definition-error.ts";
 export { checkDefinition, type ParseDefinitionOptions, parseDefinition } from "./parse-definition.ts";
+export { DEFINITION_SPEC_OPEN_API } from "./spec.ts";

@@ -1,14 +1,72 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { map } from "../api-schema/list.ts";
+import { conforms, object } from "../api-schema/object.ts";
+import { ANY, name, required, text, textThat } from "../api-schema/schema.ts";
 import type { Finding } from "../reader/composition-error.ts";
-import { FieldReader, Findings } from "../reader/field-reader.ts";
-import { kindOf } from "../values/json.ts";
-import { claimConflicts } from "./crd.ts";
-import { DEFINITION_API_VERSION, DEFINITION_KIND, type Definition, type DefinitionSpec } from "./definition.ts";
+import { Findings } from "../reader/field-reader.ts";
+import { isObject, kindOf } from "../values/json.ts";
+import {
+  DEFINITION_API_VERSION,
+  DEFINITION_KIND,
+  type Definition,
+  type DefinitionSpec,
+  type KindNames,
+} from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { readKindNames } from "./read-kind-names.ts";
-import { readStrings, readTexts } from "./read-strings.ts";
-import { readVersions } from "./read-versions.ts";
+import { SPEC } from "./spec.ts";
+import type { WrittenNames, WrittenSpec } from "./written.ts";
+
+const TEXT_MAP = map(text());
+
+interface Metadata extends JsonObject {
+  name: string;
+  labels?: { [key: string]: string };
+  annotations?: { [key: string]: string };
+}
+
+const DEFINITION = object<{
+  kind: string;
+  apiVersion: string;
+  metadata: Metadata;
+  spec: WrittenSpec;
+  status?: JsonValue;
+}>(
+  {
+    kind: required(name(), DEFINITION_KIND),
+    apiVersion: required(
+      textThat(name().openApi, (apiVersion) =>
+        apiVersion === DEFINITION_API_VERSION ? undefined : `expected ${DEFINITION_API_VERSION}`,
+      ),
+      DEFINITION_API_VERSION,
+    ),
+    metadata: required(
+      object<Metadata>(
+        {
+          name: required(name(), "<plural>.<group>"),
+          labels: TEXT_MAP,
+          annotations: TEXT_MAP,
+        },
+        { onUnknown: () => undefined },
+      ),
+      "the definition's name",
+    ),
+    spec: required(SPEC, "the kind that it defines"),
+    status: ANY,
+  },
+  {
+    check(definition) {
+      const [metadata, spec] = [definition.value("metadata"), definition.value("spec")];
+      if (!isObject(metadata) || !isObject(spec) || !isObject(spec["names"])) return;
+      const [title, { plural }, group] = [metadata["name"], spec["names"], spec["group"]];
+      if (typeof title !== "string" || typeof plural !== "string" || typeof group !== "string") return;
+      if (title === "" || plural === "" || group === "") return;
+      const expected = `${plural}.${group}`;
+      if (title !== expected)
+        definition.findings.error("Invalid", ["metadata", "name"], `must be <plural>.<group>, here ${expected}`);
+    },
+  },
+);
 
 /** Options of {@link parseDefinition}. */
 export interface ParseDefinitionOptions {
@@ -50,99 +108,55 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
     findings.error("Invalid", [], `expected a ${DEFINITION_KIND}, found ${kindOf(value)}`);
     return undefined;
   }
-  const root = new FieldReader(value, [], findings);
-  const kind = root.text("kind", DEFINITION_KIND);
-  if (kind !== undefined && kind !== DEFINITION_KIND) {
+  const { kind } = value;
+  if (typeof kind === "string" && kind !== "" && kind !== DEFINITION_KIND) {
     // Everything else would only repeat that this is the wrong file.
-    root.error("Invalid", "kind", `expected ${DEFINITION_KIND}, found ${JSON.stringify(kind.slice(0, 64))}`);
+    findings.error("Invalid", ["kind"], `expected ${DEFINITION_KIND}, found ${JSON.stringify(kind.slice(0, 64))}`);
     return undefined;
   }
-  const apiVersion = root.text("apiVersion", DEFINITION_API_VERSION);
-  if (apiVersion !== undefined && apiVersion !== DEFINITION_API_VERSION) {
-    root.error("Invalid", "apiVersion", `expected ${DEFINITION_API_VERSION}`);
-  }
-  const metadata = root.object("metadata");
-  root.required("metadata", metadata, "the definition's name");
-  const name = metadata?.text("name", "<plural>.<group>");
-  for (const field of ["labels", "annotations"]) if (metadata !== undefined) readStrings(metadata, field);
-  const specReader = root.object("spec");
-  root.required("spec", specReader, "the kind that it defines");
-  const spec = specReader && readSpec(specReader);
-  root.warnUnknown(["status"]);
-  if (metadata === undefined || spec === undefined || name === undefined) return undefined;
-  const expected = `${spec.names.plural}.${spec.group}`;
-  if (name !== expected) metadata.error("Invalid", "name", `must be <plural>.<group>, here ${expected}`);
+  if (!conforms(value, DEFINITION, findings)) return undefined;
+  const { metadata, spec } = value;
+  return { apiVersion: DEFINITION_API_VERSION, kind: DEFINITION_KIND, metadata, spec: normalizeSpec(spec) };
+}
+
+/** Fills in the defaults. */
+function normalizeSpec(spec: WrittenSpec): DefinitionSpec {
+  const { claimNames, defaultCompositionRef, enforcedCompositionRef, conversion, metadata } = spec;
   return {
-    apiVersion: DEFINITION_API_VERSION,
-    kind: DEFINITION_KIND,
-    metadata: metadata.json,
-    spec,
+    group: spec.group,
+    names: normalizeNames(spec.names),
+    ...(claimNames && { claimNames: normalizeNames(claimNames) }),
+    connectionSecretKeys: spec.connectionSecretKeys ?? [],
+    defaultCompositeDeletePolicy: spec.defaultCompositeDeletePolicy ?? "Background",
+    defaultCompositionUpdatePolicy: spec.defaultCompositionUpdatePolicy ?? "Automatic",
+    versions: spec.versions.map(({ name, served, referenceable, deprecationWarning, schema, ...rest }) => ({
+      name,
+      served,
+      referenceable,
+      deprecated: rest.deprecated ?? false,
+      ...(typeof deprecationWarning === "string" && { deprecationWarning }),
+      schema: { openAPIV3Schema: schema.openAPIV3Schema },
+      additionalPrinterColumns: rest.additionalPrinterColumns ?? [],
+    })),
+    ...(defaultCompositionRef && { defaultCompositionRef }),
+    ...(enforcedCompositionRef && { enforcedCompositionRef }),
+    ...(conversion && { conversion }),
+    ...(metadata && {
+      metadata: {
+        ...(metadata.labels && { labels: metadata.labels }),
+        ...(metadata.annotations && { annotations: metadata.annotations }),
+      },
+    }),
   };
 }
 
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
-const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
-
-function readSpec(spec: FieldReader): DefinitionSpec | undefined {
-  const group = spec.text("group", "the API group of the new kind, such as example.org");
-  if (group !== undefined && (group.length > 253 || !GROUP.test(group))) {
-    spec.error("Invalid", "group", "must be a domain name of two or more lower-case parts, such as example.org");
-  }
-  const names = readKindNames(spec, "names", true);
-  const claimNames = readKindNames(spec, "claimNames", false);
-  if (names !== undefined && claimNames !== undefined) {
-    for (const field of claimConflicts({ ...names }, { ...claimNames })) {
-      spec.findings.error("Invalid", [...spec.at("claimNames"), field], "is the same as in names; give another");
-    }
-  }
-  const defaultCompositionRef = readReference(spec, "defaultCompositionRef");
-  const enforcedCompositionRef = readReference(spec, "enforcedCompositionRef");
-  const conversion = readConversion(spec);
-  const metadata = readCrdMetadata(spec);
-  const rest = {
-    connectionSecretKeys: readTexts(spec, "connectionSecretKeys"),
-    defaultCompositeDeletePolicy:
-      spec.oneOf("defaultCompositeDeletePolicy", ["Background", "Foreground"]) ?? ("Background" as const),
-    defaultCompositionUpdatePolicy:
-      spec.oneOf("defaultCompositionUpdatePolicy", ["Automatic", "Manual"]) ?? ("Automatic" as const),
-    versions: readVersions(spec, claimNames !== undefined),
-  };
-  spec.warnUnknown();
-  if (group === undefined || names === undefined) return undefined;
+function normalizeNames({ kind, plural, singular, listKind, shortNames, categories }: WrittenNames): KindNames {
   return {
-    group,
-    names,
-    ...(claimNames !== undefined && { claimNames }),
-    ...rest,
-    ...(defaultCompositionRef !== undefined && { defaultCompositionRef }),
-    ...(enforcedCompositionRef !== undefined && { enforcedCompositionRef }),
-    ...(conversion !== undefined && { conversion }),
-    ...(metadata !== undefined && { metadata }),
+    kind,
+    plural,
+    ...(singular && { singular }),
+    ...(listKind && { listKind }),
+    shortNames: shortNames ?? [],
+    categories: categories ?? [],
   };
-}
-
-function readReference(spec: FieldReader, field: string): { name: string } | undefined {
-  const reader = spec.object(field);
-  const name = reader?.text("name", "the name of a Composition");
-  reader?.warnUnknown();
-  return name === undefined ? undefined : { name };
-}
-
-function readConversion(spec: FieldReader): JsonObject | undefined {
-  const conversion = spec.object("conversion");
-  const strategy = conversion?.oneOf("strategy", ["None", "Webhook"]);
-  conversion?.required("strategy", strategy, "None or Webhook");
-  const webhook = conversion?.object("webhook");
-  if (strategy === "Webhook") conversion?.required("webhook", webhook, "the webhook that converts");
-  conversion?.warnUnknown();
-  return conversion?.json;
-}
-
-function readCrdMetadata(spec: FieldReader): DefinitionSpec["metadata"] {
-  const reader = spec.object("metadata");
-  if (reader === undefined) return undefined;
-  const labels = readStrings(reader, "labels");
-  const annotations = readStrings(reader, "annotations");
-  reader.warnUnknown();
-  return { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) };
 }

@@ -59,17 +59,13 @@ function placeOf(finding: Finding): number {
   return (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
 }
 
-/**
- * Reads the fields of one object, noting what is wrong with them instead of stopping. It remembers which fields it was
- * asked for, so that the rest can be reported as unknown. As in Kubernetes, a field that is null counts as absent.
- */
+/** Reads the fields of one object and collects findings. As in Kubernetes, a field that is null counts as absent. */
 export class FieldReader {
   readonly findings: Findings;
   /** The object itself. */
   readonly json: JsonObject;
   readonly #parent: FieldReader | undefined;
   readonly #steps: JsonPath;
-  readonly #known: string[] = [];
 
   /** @param steps where the object is: from the parent, or from the root of the document */
   constructor(json: JsonObject, steps: JsonPath, findings: Findings, parent?: FieldReader) {
@@ -91,7 +87,6 @@ export class FieldReader {
 
   /** The value of a field as it is; undefined if absent or null. */
   value(field: string): JsonValue | undefined {
-    this.#known.push(field);
     return (Object.hasOwn(this.json, field) ? this.json[field] : undefined) ?? undefined;
   }
 
@@ -154,9 +149,9 @@ export class FieldReader {
   ): T | undefined {
     const text = this.string(field, value);
     if (text === undefined) return undefined;
-    const choice = choices.find((one) => one === text);
-    if (choice === undefined) this.notOneOf(field, text, choices);
-    return choice;
+    for (const choice of choices) if (choice === text) return choice;
+    this.notOneOf(field, text, choices);
+    return undefined;
   }
 
   /** Reports a field whose value is none of those that there are; what was probably meant is named. */
@@ -187,11 +182,6 @@ export class FieldReader {
       else this.findings.error("Invalid", [...this.at(field), index], `expected an object, found ${kindOf(item)}`);
     }
     return readers;
-  }
-
-  /** Warns about fields that nobody asked for. `also` names fields that are known, though not read here. */
-  warnUnknown(also: readonly string[] = []): void {
-    this.checkUnknown(new Set([...this.#known, ...also]));
   }
 
   /** Reports the fields that are not known, with a warning that names the field that was probably meant. */

@@ -1,8 +1,7 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
+import { DEFINITION_SPEC_OPEN_API } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
-import { DEFINITION_SCHEMA } from "./definition-schema.ts";
-import { ANY_TEXT, CONDITIONS, INTEGER, object, type Rule } from "./schema-parts.ts";
 
 /** By it we know CRDs that we installed: those of another program with these kinds are left alone. */
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
@@ -43,33 +42,74 @@ const TYPE_COLUMNS: readonly JsonObject[] = [
   { name: "XR-APIVERSION", type: "string", jsonPath: ".spec.compositeTypeRef.apiVersion" },
 ];
 
+const TEXT: JsonObject = { type: "string" };
+const KIND_REFERENCE: JsonObject = {
+  type: "object",
+  required: ["apiVersion", "kind"],
+  properties: { apiVersion: TEXT, kind: TEXT },
+};
+
+/** The conditions of a status. */
+const CONDITIONS: JsonObject = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["type", "status", "reason", "lastTransitionTime"],
+    properties: {
+      type: { type: "string", minLength: 1, maxLength: 316 },
+      status: { type: "string", enum: ["True", "False", "Unknown"] },
+      reason: { type: "string", maxLength: 1024 },
+      message: TEXT,
+      lastTransitionTime: { type: "string", format: "date-time" },
+    },
+  },
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["type"],
+};
+
+const DEFINITION_SCHEMA: JsonObject = {
+  ...root(DEFINITION_SPEC_OPEN_API, {
+    controllers: {
+      type: "object",
+      properties: { compositeResourceType: KIND_REFERENCE, compositeResourceClaimType: KIND_REFERENCE },
+    },
+  }),
+  "x-kubernetes-validations": [
+    {
+      rule: "self.metadata.name == self.spec.names.plural + '.' + self.spec.group",
+      message: "metadata.name must be <names.plural>.<group>",
+    },
+  ],
+};
+
 const COMPOSITION_SCHEMA = root(COMPOSITION_SPEC_OPEN_API);
 
 const COMPOSITION_FIELDS = COMPOSITION_SPEC_OPEN_API.properties;
 
-/** Everything but the number stays as it is. */
-const REVISION_SCHEMA = root(
-  object(
-    { ...COMPOSITION_FIELDS, revision: { ...INTEGER, minimum: 1 } },
-    ["revision"],
-    Object.keys(COMPOSITION_FIELDS).map((field): Rule => {
-      const rule = `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
-      return [rule, `${field}: a revision cannot be changed; change its Composition, which makes another one`];
-    }),
-  ),
-);
+/** Only the number of a revision can change. */
+const REVISION_SCHEMA = root({
+  type: "object",
+  required: ["revision"],
+  properties: { ...COMPOSITION_FIELDS, revision: { type: "integer", format: "int64", minimum: 1 } },
+  "x-kubernetes-validations": Object.keys(COMPOSITION_FIELDS).map((field) => ({
+    rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
+    message: `${field}: a revision cannot be changed; change its Composition, which makes another one`,
+  })),
+});
 
-function root(spec: JsonObject): JsonObject {
-  return object(
-    {
-      apiVersion: ANY_TEXT,
-      kind: ANY_TEXT,
+/** The schema of an object with this spec; its status has conditions, and these fields. */
+function root(spec: JsonObject, status: JsonObject = {}): JsonObject {
+  return {
+    type: "object",
+    required: ["spec"],
+    properties: {
+      apiVersion: TEXT,
+      kind: TEXT,
       metadata: { type: "object" },
       spec,
-      status: object({ conditions: CONDITIONS }),
+      status: { type: "object", properties: { conditions: CONDITIONS, ...status } },
     },
-    ["spec"],
-  );
+  };
 }
 
 function version(

@@ -1,0 +1,68 @@
+import type { JsonObject, JsonPath } from "@xfn/functionio";
+import { closest } from "../reader/closest.ts";
+import type { Findings } from "../reader/field-reader.ts";
+import { checkStructure } from "../schema/structural/check-structure.ts";
+import { checkSchemaValues } from "../schema/structural/check-values.ts";
+import { schemaProps } from "../schema/structural/json-schema-props.ts";
+import { nodeOf } from "../schema/structural/node.ts";
+import { isObject } from "../values/json.ts";
+import { KEPT_KEYWORDS, SHARED_KEYWORDS } from "./crd.ts";
+import { CLAIM_SPEC_FIELDS, COMPOSITE_SPEC_FIELDS, STATUS_FIELDS } from "./injected-fields.ts";
+
+/** Checks the schema that an author gives for composite resources. */
+export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim: boolean, findings: Findings): void {
+  const before = findings.errors;
+  const decoded = schemaProps(schema, at, {
+    wrong: (path, message) => findings.error("Invalid", path, message),
+    unknown: (path, keyword, known) => {
+      const meant = closest(keyword, known);
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      findings.warning("Unknown", path, `is no keyword of a schema and will be dropped${hint}`);
+    },
+  });
+  // Further findings would only follow from those.
+  if (findings.errors > before || !isObject(decoded)) return;
+  const node = nodeOf(decoded, at);
+  warnDropped(decoded, offersClaim, (steps, message) => findings.warning("Ignored", [...at, ...steps], message));
+  const structure = checkStructure(node);
+  // Whether a default fits a schema that is wrong itself says nothing.
+  for (const issue of structure.length > 0 ? structure : checkSchemaValues(node)) {
+    findings.error("Invalid", issue.at, issue.message);
+  }
+}
+
+/** Warns of a valid part of the schema. */
+type Warn = (steps: readonly string[], message: string) => void;
+
+/** Warns of what an author's schema has that the CRD leaves out. */
+function warnDropped(decoded: JsonObject, offersClaim: boolean, warn: Warn): void {
+  for (const keyword of Object.keys(decoded)) {
+    // `required: [spec]` is what the CRD says anyway.
+    if (!["type", "description", "properties", "required"].includes(keyword)) {
+      warn([keyword], "has no effect here; of the whole schema only spec and status are used");
+    }
+  }
+  const properties = isObject(decoded["properties"]) ? decoded["properties"] : {};
+  for (const name of Object.keys(properties)) {
+    if (["apiVersion", "kind", "metadata"].includes(name)) continue;
+    const part = properties[name];
+    if (!["spec", "status"].includes(name)) {
+      warn(["properties", name], "has no effect: composite resources have spec and status only");
+    } else if (isObject(part)) {
+      warnDroppedPart(warn, name, part, offersClaim);
+    }
+  }
+}
+
+function warnDroppedPart(warn: Warn, name: string, part: JsonObject, offersClaim: boolean): void {
+  for (const keyword of Object.keys(part)) {
+    if (["type", "properties", ...SHARED_KEYWORDS, ...KEPT_KEYWORDS].includes(keyword)) continue;
+    warn(["properties", name, keyword], "has no effect here, where fields are added to the schema");
+  }
+  const injected =
+    name === "status" ? STATUS_FIELDS : { ...COMPOSITE_SPEC_FIELDS, ...(offersClaim && CLAIM_SPEC_FIELDS) };
+  for (const field of Object.keys(isObject(part["properties"]) ? part["properties"] : {})) {
+    if (!Object.hasOwn(injected, field)) continue;
+    warn(["properties", name, "properties", field], "has no effect: every composite resource has this field already");
+  }
+}

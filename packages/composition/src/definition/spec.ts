@@ -1,0 +1,229 @@
+import type { JsonObject } from "@xfn/functionio";
+import { eachDuplicate, list, map, texts } from "../api-schema/list.ts";
+import { ANY_OBJECT, named, type ObjectOpenApi, type ObjectSchema, object } from "../api-schema/object.ts";
+import {
+  choice,
+  custom,
+  defaulted,
+  expected,
+  FLAG,
+  INTEGER,
+  name,
+  type Rule,
+  required,
+  type Schema,
+  type TextSchema,
+  text,
+  textThat,
+} from "../api-schema/schema.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import { isObject } from "../values/json.ts";
+import { checkAuthorSchema } from "./check-author-schema.ts";
+import { claimConflicts } from "./crd.ts";
+import type { WrittenColumn, WrittenNames, WrittenSpec, WrittenVersion } from "./written.ts";
+
+const ANY_TEXT = text();
+
+// A DNS label that begins with a letter (RFC 1035), as Kubernetes has it in the path of a resource.
+const LABEL = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
+const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+
+/** A text that matches a pattern, or else has this problem. */
+function matching(maxLength: number, pattern: RegExp, problem: string): TextSchema {
+  const { openApi } = name(maxLength, { pattern: pattern.source });
+  return textThat(openApi, (value) => (value.length <= maxLength && pattern.test(value) ? undefined : problem));
+}
+
+const LABEL_TEXT = matching(
+  63,
+  LABEL,
+  "must be lower-case letters, digits and dashes, at most 63, beginning with a letter",
+);
+
+/** A kind is a label once it is in lower case. */
+const KIND = textThat(name(63, { pattern: "^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$" }).openApi, (value) =>
+  LABEL.test(value.toLowerCase())
+    ? undefined
+    : "must be letters, digits and dashes, at most 63, beginning with a letter",
+);
+
+const NAMES = object<WrittenNames>(
+  {
+    kind: required(KIND, "the kind, such as XDatabase"),
+    plural: required(LABEL_TEXT, "the kind's plural in lower case, such as xdatabases"),
+    singular: LABEL_TEXT,
+    listKind: KIND,
+    shortNames: texts(LABEL_TEXT),
+    categories: texts(LABEL_TEXT),
+  },
+  {
+    rules: [["!has(self.listKind) || self.listKind != self.kind", "listKind must differ from kind"]],
+    check(names) {
+      const kind = names.value("kind");
+      if (typeof kind !== "string" || kind === "" || kind !== names.value("listKind")) return;
+      names.error("Invalid", "listKind", "must differ from kind");
+    },
+  },
+);
+
+const COLUMN = object<WrittenColumn>({
+  name: required(name(), "the column's title"),
+  type: required(choice("integer", "number", "string", "boolean", "date")),
+  format: ANY_TEXT,
+  description: ANY_TEXT,
+  priority: custom<number | bigint>({ type: "integer", format: "int32" }, INTEGER.check),
+  jsonPath: required(matching(4096, /^\./, "must begin with a dot"), "where the value is, such as .spec.size"),
+});
+
+const AUTHOR_SCHEMA = "the schema of the composite resource";
+
+const VERSION = object<WrittenVersion>(
+  {
+    name: required(
+      matching(63, LABEL, "must be lower-case letters, digits and dashes, beginning with a letter"),
+      "the version, such as v1alpha1",
+    ),
+    served: required(FLAG, "true if the API server must serve this version"),
+    referenceable: required(FLAG, "true if compositions are written for this version"),
+    deprecated: FLAG,
+    deprecationWarning: text(256),
+    schema: required(
+      object<{ openAPIV3Schema: JsonObject }>({ openAPIV3Schema: required(ANY_OBJECT, AUTHOR_SCHEMA) }),
+      AUTHOR_SCHEMA,
+    ),
+    additionalPrinterColumns: list(COLUMN),
+  },
+  {
+    rules: [
+      ["!self.referenceable || self.served", "the referenceable version must be served"],
+      [
+        "!has(self.deprecationWarning) || (has(self.deprecated) && self.deprecated)",
+        "deprecationWarning is for versions with deprecated: true",
+      ],
+    ],
+    check(version) {
+      if (version.value("deprecationWarning") === undefined || version.value("deprecated") === true) return;
+      version.error("Invalid", "deprecationWarning", "is for versions with deprecated: true");
+    },
+  },
+);
+
+const VERSIONS: Schema<WrittenVersion[]> = list(VERSION, {
+  maxItems: 32,
+  minItems: 1,
+  rules: [
+    ["self.exists_one(version, version.referenceable)", "exactly one version must be referenceable"],
+    ["self.all(one, self.exists_one(other, other.name == one.name))", "names of versions are unique"],
+  ],
+  check: checkVersions,
+});
+
+function checkVersions(versions: readonly FieldReader[], spec: FieldReader): void {
+  eachDuplicate(versions, "name", (version, title) => {
+    version.error("Duplicate", "name", `there is a version ${title} already`);
+  });
+  const referenceable = versions.filter((version) => version.value("referenceable") === true);
+  if (versions.length > 0 && referenceable.length === 0) {
+    spec.error("Invalid", "versions", "one of the versions must be referenceable");
+  }
+  for (const second of referenceable.slice(1)) {
+    second.error("Invalid", "referenceable", "only one version can be; objects are stored in it");
+  }
+  const offersClaim = isObject(spec.value("claimNames"));
+  for (const version of versions) {
+    const holder = version.value("schema");
+    const schema = isObject(holder) && isObject(holder["openAPIV3Schema"]) && holder["openAPIV3Schema"];
+    if (schema) checkAuthorSchema(schema, [...version.at("schema"), "openAPIV3Schema"], offersClaim, version.findings);
+  }
+}
+
+interface Service {
+  namespace: string;
+  name: string;
+  path?: string;
+  port?: number | bigint;
+}
+
+const CLIENT_CONFIG = object<{ url?: string; service?: Service; caBundle?: string }>({
+  url: ANY_TEXT,
+  service: object<Service>({
+    namespace: expected(name(63)),
+    name: expected(name()),
+    path: ANY_TEXT,
+    port: INTEGER,
+  }),
+  caBundle: text(undefined, { format: "byte" }),
+});
+
+/** The CRD takes the webhook as it is: only an API server checks its fields. */
+const WEBHOOK = custom<JsonObject>(
+  {
+    type: "object",
+    required: ["conversionReviewVersions"],
+    properties: { clientConfig: CLIENT_CONFIG.openApi, conversionReviewVersions: texts(ANY_TEXT).openApi },
+  },
+  ANY_OBJECT.check,
+);
+
+const CONVERSION = object<{ strategy: "None" | "Webhook"; webhook?: JsonObject }>(
+  {
+    strategy: required(choice("None", "Webhook"), "None or Webhook"),
+    webhook: WEBHOOK,
+  },
+  {
+    rules: [["self.strategy != 'Webhook' || has(self.webhook)", "webhook is missing: the webhook that converts"]],
+    check(conversion) {
+      if (conversion.value("strategy") !== "Webhook") return;
+      conversion.required("webhook", conversion.value("webhook"), "the webhook that converts");
+    },
+  },
+);
+
+const RULES: readonly Rule[] = [
+  ["self.group == oldSelf.group", "group cannot be changed: instances have it"],
+  ["self.names.kind == oldSelf.names.kind", "names.kind cannot be changed: instances have it"],
+  ["self.names.plural == oldSelf.names.plural", "names.plural cannot be changed: instances have it"],
+  [
+    "!has(oldSelf.claimNames) || (has(self.claimNames) && self.claimNames.kind == oldSelf.claimNames.kind && " +
+      "self.claimNames.plural == oldSelf.claimNames.plural)",
+    "claimNames can be added, but not changed or removed",
+  ],
+  [
+    "!has(self.claimNames) || (self.claimNames.kind != self.names.kind && self.claimNames.plural != self.names.plural)",
+    "claimNames must differ from names",
+  ],
+];
+
+/** The spec of a CompositeResourceDefinition: it checks files, and the CRD of definitions is made from it. */
+export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
+  {
+    group: required(
+      matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
+      "the API group of the new kind, such as example.org",
+    ),
+    names: required(NAMES, "the kind and its plural"),
+    claimNames: NAMES,
+    connectionSecretKeys: texts(name()),
+    defaultCompositeDeletePolicy: defaulted(choice("Background", "Foreground"), "Background"),
+    defaultCompositionUpdatePolicy: defaulted(choice("Automatic", "Manual"), "Automatic"),
+    defaultCompositionRef: named("a Composition"),
+    enforcedCompositionRef: named("a Composition"),
+    versions: required(VERSIONS, "at least one version"),
+    conversion: CONVERSION,
+    metadata: object<NonNullable<WrittenSpec["metadata"]>>({ labels: map(ANY_TEXT), annotations: map(ANY_TEXT) }),
+  },
+  {
+    rules: RULES,
+    check(spec) {
+      const [names, claimNames] = [spec.value("names"), spec.value("claimNames")];
+      if (!isObject(names) || !isObject(claimNames)) return;
+      for (const field of claimConflicts(names, claimNames)) {
+        spec.findings.error("Invalid", [...spec.at("claimNames"), field], "is the same as in names; give another");
+      }
+    },
+  },
+);
+
+/** The schema of the spec for the CRD of definitions. */
+export const DEFINITION_SPEC_OPEN_API: ObjectOpenApi = SPEC.openApi;
