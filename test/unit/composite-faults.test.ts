@@ -384,14 +384,14 @@ test("an error that nobody foresaw is told without its words", async () => {
   expect(told).not.toContain("hunter2");
 });
 
-test("conflicts without end are looked at less and less often", async () => {
+test("consecutive conflicts are retried with growing pauses", async () => {
   const { client, ...w } = world([xr()]);
   w.compose(unnamed("a"));
   client.beforeWrite = () => {
     throw new ApiError("Conflict", "changed", { status: 409 });
   };
   const times: number[] = [];
-  for (let i = 0; i < 10; i++) times.push((await w.reconcile())?.requeueAfterMs ?? 0);
+  for (let i = 0; i < 9; i++) times.push((await w.reconcile())?.requeueAfterMs ?? 0);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   expect(times.at(-1)).toBeGreaterThan(1000);
 });

@@ -1,9 +1,11 @@
 import type { Definition } from "@xfn/composition/definition";
 import {
+  type Backoff,
   isApiError,
   type LiveObject,
   type ObjectReference,
   type Outcome,
+  pauseAfter,
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
@@ -24,9 +26,8 @@ import { explainFailure, type Failure } from "./explain-failure.ts";
 import { PullSecretCache } from "./pull-secret-cache.ts";
 import { emitEvent, type ReconcileContext, readLive } from "./reconcile-context.ts";
 
-/** The delay after a conflict. It doubles with each further one: another writer may be just as fast. */
-const CONFLICT_MS = 20;
-const MAX_CONFLICT_MS = 5_000;
+/** The delay after consecutive conflicts: another writer may be just as fast. */
+const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
 
 /**
  * Reconciles the composite resources (XRs) of a definition. The key is `name`.
@@ -78,7 +79,7 @@ class CompositeReconciler {
       if (!isApiError(error, "Conflict")) throw error;
       // Another writer changed the XR: the next reconcile must see its write, which a cache may not show yet.
       await readLive(context, reference);
-      return { requeueAfterMs: Math.min(CONFLICT_MS * 2 ** memory.conflicts++, MAX_CONFLICT_MS) };
+      return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
       memory.events = context.emitted;
     }

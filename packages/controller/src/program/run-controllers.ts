@@ -1,7 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, electLeader, isApiError, leaderClient, recordEvents, startInformers } from "@xfn/kubernetes";
+import {
+  type Backoff,
+  type Client,
+  electLeader,
+  isApiError,
+  leaderClient,
+  pauseAfter,
+  recordEvents,
+  startInformers,
+} from "@xfn/kubernetes";
 import { ExitCode, type Log } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
@@ -17,8 +26,7 @@ import type { StartConfig } from "./start-settings.ts";
 const LEASE = "xfn-controller";
 
 // An API server that starts together with the controller answers within seconds.
-const FIRST_RETRY_MS = 500;
-const MAX_RETRY_MS = 10_000;
+const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 
 /** What the controllers of a process use. */
 export interface ControllersInput {
@@ -119,14 +127,15 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
 async function installWithRetries(client: Client, log: Log, signal: AbortSignal): Promise<void> {
-  for (let delay = FIRST_RETRY_MS; ; delay = Math.min(delay * 2, MAX_RETRY_MS)) {
+  for (let failures = 1; ; failures++) {
     try {
       return await installCrds(client, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;
-      log.warn({ retryMs: delay, ...describeFailure(error) }, "cannot install the CRDs");
-      await sleep(delay, undefined, { signal });
+      const retryMs = Math.round(pauseAfter(failures, INSTALL_BACKOFF));
+      log.warn({ retryMs, ...describeFailure(error) }, "cannot install the CRDs");
+      await sleep(retryMs, undefined, { signal });
     }
   }
 }
