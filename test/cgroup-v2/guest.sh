@@ -1,19 +1,18 @@
-# What the first process of the virtual machine does when the machine is there: has the stories told, once for each kind of
-# user, and switches it off. CHECKOUT, NODE, STORIES, STORES,
-# IMAGE and ORDINARY_UID are given on the kernel's command line.
+# The second stage of the virtual machine's first process: runs the checks for each kind of user, and switches the machine off.
+# The kernel's command line sets CHECKOUT, NODE, CHECKS, STORES, IMAGE and ORDINARY_UID.
 export NODE_COMPILE_CACHE=/run/compiled
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/nowhere LC_ALL=C
 cgroups=/sys/fs/cgroup
 as_user="setpriv --reuid=$ORDINARY_UID --regid=$ORDINARY_UID --clear-groups"
 
-# in_group GROUP COMMAND...: in a group of its own, which the command's first process alone is in.
+# in_group GROUP COMMAND...: runs a command as the only process of a cgroup.
 in_group() {
   group=$1
   shift
   sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroups/$group" "$@"
 }
 
-# doctor KIND GROUP [PREFIX...]: what `xfn doctor` says, alone in the group.
+# doctor KIND GROUP [PREFIX...]: runs `xfn doctor` as the only process of a cgroup.
 doctor() {
   kind=$1
   group=$2
@@ -21,16 +20,16 @@ doctor() {
   in_group "$group" "$@" "$NODE" "$CHECKOUT/packages/cli/dist/xfn.js" doctor --json >"/run/doctor-$kind.json" 2>&1
 }
 
-# tell KIND MODE GROUP [PREFIX...]: stories, see run-stories.ts.
-tell() {
+# check KIND MODE GROUP [PREFIX...]: runs checks, see run-checks.ts.
+check() {
   kind=$1
   mode=$2
   group=$3
   shift 3
-  in_group "$group" "$@" "$NODE" "$STORIES" "$kind" "$mode" "$IMAGE"
+  in_group "$group" "$@" "$NODE" "$CHECKS" "$kind" "$mode" "$IMAGE"
 }
 
-# delegate GROUP: hands it to the user, as `systemd-run --user --scope -p Delegate=yes` does.
+# delegate GROUP: delegates a cgroup to the user, as `systemd-run --user --scope -p Delegate=yes` does.
 delegate() {
   mkdir -p "$cgroups/$1"
   for file in . cgroup.procs cgroup.subtree_control cgroup.threads; do
@@ -44,33 +43,33 @@ for user in root user; do
 done
 chown "$ORDINARY_UID" /run/user
 
-# Root, in a group of its own such as a service has: the runner steps aside, into xfn-supervisor below it, and is killed in the
-# middle of a call. The next one starts there (systemd: DelegateSubgroup=xfn-supervisor).
+# Root, in the cgroup of a service: the runner moves itself into xfn-supervisor below it, and is killed during a call. The next
+# runner starts there (systemd: DelegateSubgroup=xfn-supervisor).
 as_root() {
   export XDG_CACHE_HOME=/run/root
-  tell root killed service
-  tell root all service/xfn-supervisor
+  check root killed service
+  check root all service/xfn-supervisor
 }
 
-# A user who was handed a subtree.
+# A user with a delegated subtree.
 as_delegated() {
   export XDG_CACHE_HOME=/run/user
   doctor delegated user.slice/delegated $as_user
-  tell delegated killed user.slice/delegated $as_user
-  tell delegated all user.slice/delegated/xfn-supervisor $as_user
+  check delegated killed user.slice/delegated $as_user
+  check delegated all user.slice/delegated/xfn-supervisor $as_user
 }
 
-# The same user in a group that is not theirs.
+# The same user in a cgroup without delegation.
 as_foreign() {
   export XDG_CACHE_HOME=/run/user
-  tell foreign all user.slice/foreign $as_user
+  check foreign all user.slice/foreign $as_user
 }
 
 mkdir "$cgroups/service" "$cgroups/user.slice" "$cgroups/user.slice/foreign"
 echo "+cpu +memory +pids" >"$cgroups/user.slice/cgroup.subtree_control"
 delegate user.slice/delegated
 
-# Two at a time, for the two processors.
+# Two kinds at a time, for the two processors.
 { as_root; as_foreign; } &
 as_delegated
 wait

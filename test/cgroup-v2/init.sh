@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The first process of the virtual machine: makes the machine's own root file system of the host's (read-only, by 9p) and
-# memory above it, mounts a cgroup v2 hierarchy there, and goes on as GUEST.
+# The first process of the virtual machine: mounts an overlay of the host's files (read-only, by 9p) and memory as root, mounts
+# a cgroup v2 hierarchy, and executes GUEST.
 export PATH=/bin
 /bin/busybox --install -s /bin
 echo "@@xfn booted"
@@ -8,7 +8,7 @@ mkdir -p /proc /sys /dev /host /upper /root
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
-# From here on the kernel's errors alone: its lines would go through those that are told.
+# Only the kernel's errors from here on, because its messages would interleave with the results.
 dmesg -n 4
 fail() {
   echo "@@xfn failed: $*"
@@ -31,12 +31,12 @@ mount -t devtmpfs devtmpfs dev
 mount -t tmpfs -o mode=755 run run
 mount -t cgroup2 cgroup2 sys/fs/cgroup || fail "no cgroup2"
 
-# As systemd leaves it: the group at the top hands out controllers, and has no processes.
+# Like systemd: the root cgroup enables controllers, and contains no processes.
 mkdir sys/fs/cgroup/init.scope
 echo $$ >sys/fs/cgroup/init.scope/cgroup.procs
 echo "+cpu +memory +pids" >sys/fs/cgroup/cgroup.subtree_control || fail "no controllers"
 
 ip link set lo up
-# No chroot: in one, the kernel makes no user namespaces.
+# No chroot, because the kernel creates no user namespaces in one (user_namespaces(7)).
 umount /proc /sys /dev
 exec switch_root /root /bin/sh "$GUEST" <dev/null >dev/console 2>&1

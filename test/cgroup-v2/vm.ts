@@ -10,41 +10,39 @@ import { sandboxOwner } from "@xfn/runner";
 import { build } from "esbuild";
 import { CHECKOUT, ORDINARY_UID } from "../harness/places.ts";
 import { which } from "../harness/which.ts";
-import { KERNEL_DIRECTORY } from "./kernel.ts";
 import type { Kind } from "./checks.ts";
+import { KERNEL_DIRECTORY } from "./kernel.ts";
 
-/** How one story went. */
-export interface Told {
+/** The result of one check. */
+export interface CheckResult {
   kind: Kind;
   name: string;
   ms: number;
-  /** Why it does not hold; absent where it does. */
+  /** Absent if the check succeeded. */
   error?: string;
 }
 
-/** What the virtual machine had to say. */
 export interface Report {
-  told: Told[];
-  /** All that it printed, for when something is missing. */
+  results: CheckResult[];
+  /** The whole output of the machine, for missing results. */
   console: string;
 }
 
-/** Boot and stories take well under a minute on two processors that have nothing else to do, and several times that beside
- * other tests. */
-const STORIES_MS = 540_000;
+// Boot and checks take less than a minute on two idle processors, and several times that beside other tests.
+const CHECKS_MS = 540_000;
 
-// From the start to the first process takes 2 s, and 10 s where four boot at once on two processors. An emulated machine
-// may hang or end before that, which says nothing about what is tested in it: it is started again.
+// The first process starts after 2 s, or after 10 s if four machines boot at once on two processors. An emulated
+// machine may hang or end before that; then it is started again.
 const BOOT_MS = 120_000;
 const BOOT_TRIES = 3;
 
-/** The longest that {@link tellInVm} takes. */
-export const VM_MS: number = (BOOT_TRIES - 1) * BOOT_MS + STORIES_MS + 60_000;
+/** The time limit of {@link runInVm}. */
+export const VM_MS: number = (BOOT_TRIES - 1) * BOOT_MS + CHECKS_MS + 60_000;
 
-// What init.sh says first.
+// The first output of init.sh.
 const BOOTED = "@@xfn booted";
 
-// The modules for the host's files (9p over virtio) and for overlays, each after those that it needs.
+// The modules for the host's files (9p over virtio) and for overlays, each after its dependencies.
 const MODULES = [
   "virtio_ring",
   "virtio",
@@ -60,16 +58,16 @@ const MODULES = [
 ];
 
 /**
- * Boots a small machine whose files are this host's, read-only, below memory of its own, and whose cgroups are version 2
- * alone; has the stories told in it with the image of an OCI layout. It is emulated: KVM is not at hand where tests run.
+ * Boots a small virtual machine with only cgroup v2, and runs the checks in it with the image of an OCI layout. Its
+ * root is an overlay of this host's files (read-only) and memory. It is emulated, because test machines lack KVM.
  */
-export async function tellInVm(layout: string): Promise<Report> {
+export async function runInVm(layout: string): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "xfn-vm-"));
   try {
     await chmod(folder, 0o755);
     const initramfs = await makeInitramfs(folder);
-    const stories = await bundleStories(folder);
-    // Where every user may read it.
+    const program = await bundleChecks(folder);
+    // A copy that every user can read.
     const image = `oci:${join(folder, "layout")}`;
     run("cp", ["-r", layout, join(folder, "layout")]);
     run("chmod", ["-R", "a+rX", join(folder, "layout")]);
@@ -77,24 +75,24 @@ export async function tellInVm(layout: string): Promise<Report> {
     const settings = {
       CHECKOUT,
       NODE: process.execPath,
-      STORIES: stories,
+      CHECKS: program,
       STORES: join(folder, "stores"),
       IMAGE: image,
       ORDINARY_UID,
       GUEST: `${CHECKOUT}/test/cgroup-v2/guest.sh`,
     };
-    // What the kernel does not know it hands to init as environment.
+    // The kernel passes parameters that it does not know to init as environment variables.
     const append = [
       "console=ttyS0",
-      // What it says before it has a console: a hang is told with its place.
+      // Prints messages from before the console exists, so that a hang can be located.
       "earlyprintk=ttyS0",
-      // Where the kernel lies is a matter of chance otherwise, and one that does not boot could not be found again.
+      // Without a random address, a kernel that does not boot can be reproduced.
       "nokaslr",
       "panic=-1",
       ...Object.entries(settings).map(([name, value]) => `${name}=${value}`),
     ];
     const options = {
-      // QEMU emulates page tables of five levels with faults.
+      // QEMU's emulation of five-level page tables is faulty.
       cpu: "max,la57=off",
       m: "2048",
       smp: "2",
@@ -107,28 +105,29 @@ export async function tellInVm(layout: string): Promise<Report> {
     };
     const pairs = Object.entries(options).map(([name, value]) => [`-${name}`, value]);
     const output = await untilBooted(["-nographic", "-no-reboot", "-nodefaults", ...pairs.flat()]);
-    const told = output.split("\n").flatMap((line) => {
+    const results = output.split("\n").flatMap((line) => {
       const [, json] = /@@xfn (\{.*\})/.exec(line) ?? [];
-      return json === undefined ? [] : [JSON.parse(json) as Told];
+      return json === undefined ? [] : [JSON.parse(json) as CheckResult];
     });
-    return { told, console: output };
+    return { results, console: output };
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-// The stories with the built runner, in a few files: of all that a program does there, reading modules takes longest. What the
-// runner starts by path is where it looks for it, beside itself.
-async function bundleStories(folder: string): Promise<string> {
+// Bundles the checks with the built runner into a few files, because reading modules takes longest in the machine. The
+// layout of the folders is the packages' own: the runner starts its host and its workers by relative paths.
+async function bundleChecks(folder: string): Promise<string> {
   const built = (path: string): string => `${CHECKOUT}/packages/${path}`;
   await build({
     entryPoints: {
-      stories: fileURLToPath(new URL("run-checks.ts", import.meta.url)),
-      "unpack-worker": built("oci-rootfs/dist/unpack-worker.js"),
+      "sandbox/checks": fileURLToPath(new URL("run-checks.ts", import.meta.url)),
+      "sandbox/unpack-worker": built("oci-rootfs/dist/store/unpack-worker.js"),
       "host/main": built("runner/dist/host/main.js"),
       "host/flatten-worker": built("runner/dist/host/flatten-worker.js"),
     },
-    outdir: join(folder, "stories"),
+    outdir: join(folder, "program"),
+    chunkNames: "sandbox/[name]-[hash]",
     bundle: true,
     splitting: true,
     format: "esm",
@@ -142,10 +141,11 @@ async function bundleStories(folder: string): Promise<string> {
   });
   await symlink(`${CHECKOUT}/node_modules`, join(folder, "node_modules"));
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  return join(folder, "stories/stories.js");
+  return join(folder, "program/sandbox/checks.js");
 }
 
-// One for root and one for the other user: unpacking the image there would take longer than the stories.
+// Fills a store for root and one for the ordinary user: unpacking the image in the machine would take longer than the
+// checks.
 async function makeStores(folder: string, image: string): Promise<void> {
   const owner = sandboxOwner();
   const root = await openStore({ dir: join(folder, "root"), ...(owner === undefined ? {} : { owner }) });
@@ -159,7 +159,7 @@ async function makeInitramfs(folder: string): Promise<string> {
   for (const name of ["bin", "modules"]) await mkdir(join(root, name), { recursive: true });
   await copyFile(which("busybox") ?? "/bin/busybox", join(root, "bin/busybox"));
   await symlink("busybox", join(root, "bin/sh"));
-  // Some kernels have one of them built in, or in another.
+  // In some kernels a module is built in, or is part of another one.
   const modules = MODULES.filter((name) => existsSync(join(KERNEL_DIRECTORY, `${name}.ko`)));
   for (const name of modules) await copyFile(join(KERNEL_DIRECTORY, `${name}.ko`), join(root, "modules", `${name}.ko`));
   await writeFile(join(root, "modules/order"), `${modules.join("\n")}\n`);
@@ -175,7 +175,7 @@ function run(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program}: ${stderr}`);
 }
 
-/** What a machine that has booted printed, or the last one that has not. */
+/** Returns the output of the first machine that boots, or of the last try. */
 async function untilBooted(args: readonly string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const output = await qemu(args);
@@ -194,7 +194,7 @@ async function qemu(args: readonly string[]): Promise<string> {
       output += chunk;
       if (!booting || !output.includes(BOOTED)) return;
       clearTimeout(timer);
-      timer = limit(STORIES_MS);
+      timer = limit(CHECKS_MS);
     });
   }
   try {
