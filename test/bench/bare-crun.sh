@@ -1,5 +1,5 @@
-# Runs in namespaces that are held for all runs: bare-crun.sh SCRATCH LOWERDIRS OWNER INPUT CONFIG
-# Mounts one overlay, then for each line on stdin does one bare `crun run` of it and prints its microseconds.
+# bare-crun.sh SCRATCH LOWERDIRS OWNER INPUT CONFIG, in namespaces that stay for all runs:
+# mounts one overlay, then does one bare `crun run` of it for each line on stdin, and prints its microseconds.
 set -eu
 scratch=$1 lower=$2 owner=$3 input=$4 config=$5
 mount -t tmpfs tmpfs "$scratch"
@@ -13,7 +13,7 @@ large=no
 [ "$(stat -c %s "$scratch/input")" -lt 65536 ] || large=yes
 run() {
   if [ "$large" = yes ]; then
-    # Through pipes, as any runner must: a file for stdin and /dev/null for stdout would be read and written by nobody.
+    # Use pipes, as any runner must: a file as stdin and /dev/null as stdout would save the cost of a reader and a writer.
     cat "$scratch/input" | crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" "$1" | cat >"$scratch/output"
   else
     crun --cgroup-manager=disabled --root="$scratch/state" run --bundle="$scratch" "$1" <"$scratch/input" >/dev/null
@@ -23,7 +23,7 @@ runs() {
   for ((i = 0; i < $2; i++)); do run "$1"; done
 }
 echo ready
-# So many runs, one after the other, at so many places at once.
+# So many runs in sequence, so many sequences at once.
 while read -r each places; do
   began=${EPOCHREALTIME/./}
   if [ "$places" = 1 ]; then

@@ -6,20 +6,20 @@ import type { Image } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
 import { runtimeSpec, sandboxOwner } from "@xfn/runner";
 
-/** Bare `crun run` of an image's bundle: what any runner built on crun cannot do without. */
+/** Bare `crun run` of an image's bundle: the minimum for any runner built on crun. */
 export interface BareCrun {
-  /** One run; its milliseconds as a small parent process (bash) sees them. */
+  /** Runs once. Returns the milliseconds that a small parent process (bash) measures. */
   run(): Promise<number>;
-  /** Many runs, so many at a time; the milliseconds that all took. */
+  /** Runs many times, so many at a time. Returns the total milliseconds. */
   runMany(runs: number, atATime: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Prepares an overlay of the image once, in held namespaces; each run is then only crun's. */
+/** Prepares an overlay of the image once, in namespaces that stay, so that each run measures crun alone. */
 export async function bareCrun(image: Image, input: Uint8Array): Promise<BareCrun> {
   const root = process.geteuid?.() === 0;
   const owner = sandboxOwner() ?? { uid: 0, gid: 0 };
-  // The sandbox's id must be able to pass every directory above it.
+  // The sandbox's id needs search permission on every parent directory.
   const directory = mkdtempSync("/var/tmp/xfn-bare-");
   const scratch = join(directory, "s");
   mkdirSync(scratch, { mode: 0o755 });

@@ -8,8 +8,8 @@ import { build, writeHello } from "./hello.ts";
 const runs = 9;
 
 /**
- * What a change of a TypeScript function costs: `xfn build` as a whole process, types checked, its base made before; and how
- * much of the image is new, which is what a push sends.
+ * The cost of a change of a TypeScript function: `xfn build` as a whole process, with type check and an existing base,
+ * and the size of the new content, which a push sends.
  */
 export async function run(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "xfn-bench-"));

@@ -29,7 +29,7 @@ export async function run(): Promise<void> {
   try {
     const echo = join(cache, "echo");
     mkdirSync(echo);
-    // A static program of 2 MB that copies stdin to stdout: busybox, called as cat.
+    // busybox as cat: a static program of 2 MB that copies stdin to stdout.
     cpSync(busybox, join(echo, "cat"));
     build(echo, "bench/busybox", environment);
     build(writeHello(cache), "bench/node", environment);
@@ -91,7 +91,7 @@ export async function run(): Promise<void> {
   }
 }
 
-/** Resident megabytes of the process that holds the namespaces: the only grandchild of ours while no call runs. */
+/** Resident megabytes of the sandbox host, the only grandchild of this process while no call runs. */
 function hostMemory(): number {
   const children = (pid: number | string): string[] =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);

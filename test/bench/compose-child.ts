@@ -1,5 +1,5 @@
 // compose-child.ts COMPOSITION XR, both JSON: for each line of stdin, a count, it renders that often and prints the
-// nanoseconds that this took. XFN_BENCH_COMPOSE_PEER names a program of another engine that does the same.
+// nanoseconds taken. XFN_BENCH_COMPOSE_PEER names another engine's program with the same interface.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { compileTemplates, documentOf, parseComposition } from "@xfn/composition";
@@ -8,7 +8,7 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 const [composition = "", xr = ""] = process.argv.slice(2);
 const { resources, patchSets } = parseComposition(documentOf(read(composition))).spec;
 const composite = read(xr) as unknown as KubernetesObject;
-// A Composition is compiled once for all its XRs and all their runs.
+// The engine compiles a Composition once for all XRs and runs.
 const compiled = compileTemplates({ resources, patchSets });
 const observed = new Map<string, KubernetesObject>();
 

@@ -24,7 +24,7 @@ export async function run(): Promise<void> {
   await wholeProcess();
 }
 
-/** Composed resources a second of the Go engine, recorded on one core of a machine like ours; 30,000 is the goal. */
+/** Composed resources a second of the Go engine, recorded on one core of a similar machine. The goal is 30,000. */
 const RECORDED = 6116;
 const goal = RECORDED / 30_000;
 
@@ -33,17 +33,17 @@ async function composed(): Promise<void> {
   const files = [join(directory, "composition.json"), join(directory, "xr.json")] as const;
   writeFileSync(files[0], JSON.stringify(tenPatchesEach()));
   writeFileSync(files[1], JSON.stringify(benchComposite()));
-  // One core for the one as for the other: no threads for the garbage.
+  // Limit both engines to one core, without garbage collection threads.
   const ours = counter(process.execPath, [
     "--single-threaded-gc",
     join(import.meta.dirname, "compose-child.ts"),
     ...files,
   ]);
-  // Another engine, as a program that does what compose-child.ts says: for each count on stdin, the nanoseconds.
+  // Another engine's program with the interface of compose-child.ts: for each count on stdin, the nanoseconds.
   const program = process.env["XFN_BENCH_COMPOSE_PEER"];
   const peer = program === undefined ? undefined : counter(program, [...files]);
   try {
-    // Long enough that what is compiled is what runs often.
+    // Long enough for V8 to optimise the hot code.
     await ours.render(500);
     const perResource = async (one: Counter): Promise<number> => (await one.render(100)) / 1000 / (100 * 10);
     const name = "compose/10x10";
@@ -72,7 +72,7 @@ async function composed(): Promise<void> {
 
 interface Counter {
   child: ChildProcess;
-  /** Renders so often; the nanoseconds that the program measured. */
+  /** Renders so often. Returns the nanoseconds that the program measured. */
   render(count: number): Promise<number>;
 }
 
@@ -90,7 +90,7 @@ function counter(command: string, args: string[]): Counter {
   };
 }
 
-/** Ten times the resources are to take ten times as long: the ratio is of the time per resource. */
+/** Ten times the resources must take ten times as long: the ratio is of the time per resource. */
 async function linear(): Promise<void> {
   const composite = benchComposite() as unknown as KubernetesObject;
   const of = (count: number): (() => Promise<number>) => {
@@ -111,7 +111,7 @@ async function linear(): Promise<void> {
     value: result.ours,
     peer: { name: "ten times 100 resources", value: result.peer },
     ratio: result.ratio,
-    // Far from the ten of quadratic cost; what is over one is the collector, which copies a result that is alive for longer.
+    // Quadratic cost would give ten. The excess over one is the collector, which copies a result that lives longer.
     goal: 2,
   });
 }
@@ -123,7 +123,7 @@ function specOf(count: number): TemplatesSpec {
 
 const noRunner = { run: () => Promise.reject(new Error("there is no function")) };
 
-/** The whole of a render, from XR to what would be applied. */
+/** A whole render, from the XR to the composed resources. */
 async function hundredComposites(): Promise<void> {
   const composition = parseComposition(documentOf(tenPatchesEach()));
   const composites = Array.from({ length: 100 }, (_, at) => benchComposite(`bench-${at}`));
@@ -137,7 +137,7 @@ async function hundredComposites(): Promise<void> {
   report({ name: "compose/100-composites", unit: "ms", runs, value: median(times) });
 }
 
-/** A render of which a trace is made, against one of which none is. */
+/** A render with records for a trace, against one without. */
 async function trace(): Promise<void> {
   const composition = parseComposition(documentOf(tenPatchesEach()));
   const composite = benchComposite();
@@ -170,7 +170,7 @@ async function trace(): Promise<void> {
   }
 }
 
-/** A Composition of 1 MB in YAML, read and validated, against reading it alone. */
+/** Reading and validating a Composition of 1 MB in YAML, against reading it alone. */
 async function parse(): Promise<void> {
   const one = printYaml(tenPatchesEach(10)).length / 10;
   const text = printYaml(tenPatchesEach(Math.round(1e6 / one)));
@@ -194,7 +194,7 @@ async function parse(): Promise<void> {
   });
 }
 
-/** `xfn render` as a user runs it, launcher included, against Node that does nothing. */
+/** `xfn render` as a user runs it, launcher included, against Node with an empty program. */
 async function wholeProcess(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "xfn-bench-"));
   try {

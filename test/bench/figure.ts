@@ -2,18 +2,18 @@
 export interface Figure {
   /** Stable name, such as `call/busybox`. */
   name: string;
-  /** The median of ours, in `unit`. */
+  /** Our median, in `unit`. */
   value: number;
   unit: "ms" | "us" | "MB" | "MB/s" | "calls/s" | "requests" | "times" | "% of a core";
-  /** How many runs the median is of. */
+  /** Number of runs of the median. */
   runs: number;
-  /** What it is measured against, in the same run. */
+  /** The peer, measured in the same run. */
   peer?: { name: string; value: number };
-  /** Ours divided by the peer's: the median of the ratios pair by pair where runs were interleaved. */
+  /** Our figure divided by the peer's. For interleaved runs, the median of the pairwise ratios. */
   ratio?: number;
-  /** What the ratio, or the value where there is no peer, should not exceed. */
+  /** Upper bound of the ratio, or of the value if there is no peer. */
   goal?: number;
-  /** The goal is a lower bound. */
+  /** Whether the goal is a lower bound. */
   atLeast?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function report(figure: Figure): void {
   console.log(JSON.stringify({ ...rounded, met }));
 }
 
-/** The middle of a list of numbers. */
+/** Returns the median of a list of numbers. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -37,7 +37,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2;
 }
 
-/** Runs two measurements in turn, A B, B A, ..., so that a drifting machine favours neither. Times are in milliseconds. */
+/**
+ * Alternates two measurements, A B, B A, ..., so that a drifting machine favours neither. Times are in milliseconds.
+ */
 export async function interleave(
   runs: number,
   ours: () => Promise<number>,
@@ -62,7 +64,7 @@ export async function interleave(
   };
 }
 
-/** How long something takes, in milliseconds. */
+/** Measures a function, in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const began = performance.now();
   await work();

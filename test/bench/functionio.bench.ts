@@ -26,7 +26,9 @@ export function largeFunctionIO(megabytes: number): string {
   });
 }
 
-/** Parsing, printing and accumulating FunctionIO of 1, 10 and 50 MB, against JSON.parse and JSON.stringify of the same text. */
+/**
+ * Parsing, printing and accumulating FunctionIO of 1, 10 and 50 MB, against JSON.parse and JSON.stringify of the text.
+ */
 export async function run(): Promise<void> {
   for (const megabytes of sizes) {
     const bytes = Buffer.from(largeFunctionIO(megabytes));

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The command line, as `./xfn` starts it. */
+/** The command line that `./xfn` starts. */
 export const cli: string = join(import.meta.dirname, "../../packages/cli/dist/xfn.js");
 
-/** The smallest function that does something. */
+/** A minimal function. */
 const source = `import { compose } from "@xfn/functionio/sdk";
 
 export default compose(({ xr, desired }) => {

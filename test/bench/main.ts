@@ -1,4 +1,4 @@
-// npm run bench [-- NAME...]: one JSON line per figure on stdout; what it is doing on stderr.
+// npm run bench [-- NAME...]: prints one JSON line per figure on stdout, and progress on stderr.
 const suites = {
   compose: () => import("./compose.bench.ts"),
   call: () => import("./call.bench.ts"),

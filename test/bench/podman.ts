@@ -7,14 +7,14 @@ import { buildImage, type Image, openStore } from "@xfn/oci-rootfs";
 import { which } from "../harness/which.ts";
 import { timed } from "./figure.ts";
 
-/** `podman run --rm` of an image, in a storage of its own; undefined where podman is not installed or does not work. */
+/** `podman run --rm` of an image, in a separate storage; undefined if podman is missing or does not work. */
 export async function podman(
   image: Image,
   input: Uint8Array,
 ): Promise<({ run(): Promise<number> } & AsyncDisposable) | undefined> {
   const program = which("podman");
   if (program === undefined) return undefined;
-  // Podman makes the image's name of the path, and wants it in lower case; that of its `--runroot` is to be short.
+  // Podman derives the image's name from the path, which must be lower case. The path of `--runroot` must be short.
   const directory = join(tmpdir(), `xfn-podman-${randomUUID().slice(0, 8)}`);
   mkdirSync(directory, { mode: 0o700 });
   const global = [`--root=${directory}/root`, `--runroot=${directory}/run`, "--cgroup-manager=cgroupfs"];

@@ -8,7 +8,7 @@ import { buildImage, openStore } from "@xfn/oci-rootfs";
 import { startRegistry } from "../harness/registry.ts";
 import { interleave, median, report, timed } from "./figure.ts";
 
-// Not the Sync ones: nobody would read the registry's log meanwhile, and it would wait for a reader.
+// Do not use the Sync functions: without a reader of its log the registry would block.
 const execute = promisify(execFile);
 
 const runs = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
@@ -18,7 +18,7 @@ interface Shape {
   readonly name: string;
   readonly layers: number;
   readonly filesPerLayer: number;
-  /** Of the n-th file of a layer. */
+  /** Content of the n-th file of a layer. */
   readonly bytes: (file: number) => number;
   readonly path: (layer: number, file: number) => string;
 }
@@ -40,7 +40,7 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Pulling and unpacking images from a registry on loopback, against skopeo and umoci; what a second pull costs; memory. */
+/** Pulling and unpacking images from a registry on loopback, against skopeo and umoci; a second pull; memory. */
 export async function run(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "xfn-bench-"));
   const registry = await startRegistry();
@@ -62,7 +62,7 @@ export async function run(): Promise<void> {
       }));
       await compare(shape.name, directory, registry.host, await push(shape.name, layers));
     }
-    // Ten layers of 100 MB that are noise: what is fetched is as large as what is unpacked.
+    // Ten layers of 100 MB of noise, so that the packed size equals the unpacked one.
     const gigabyte = Array.from({ length: 10 }, (_, layer) => ({
       entries: Array.from({ length: 10 }, (_, file) => ({
         path: `layer-${layer}/${file}`,
@@ -81,8 +81,8 @@ async function compare(name: string, directory: string, host: string, reference:
   let count = 0;
   const memory: number[] = [];
   const again: number[] = [];
-  // Everything is removed at the end and not in between: some file systems make new files slowly where many were removed
-  // a moment ago, and that would be most of what is measured.
+  // Remove everything at the end: some filesystems create files slowly after many removals, which would dominate the
+  // measurement.
   const result = await interleave(
     runs,
     () => {
@@ -114,13 +114,13 @@ async function compare(name: string, directory: string, host: string, reference:
   report({ name: `pull/${name}-again`, unit: "ms", runs, value: median(again), goal: 20 });
 }
 
-/** In a process of its own. `again` is a second pull in it, which asks the registry only what the name stands for. */
+/** Pulls in a separate process. `again` is a second pull in it, which only resolves the name at the registry. */
 async function pull(to: string, host: string, reference: string): Promise<{ memory: number; again: number }> {
   const { stdout } = await execute(process.execPath, [CHILD, to, host, reference]);
   return JSON.parse(stdout) as { memory: number; again: number };
 }
 
-/** Bytes that compress to about a half, as programs do; the same for the same seed. */
+/** Returns bytes that compress to about a half, as programs do. The seed determines them. */
 function halfRandom(seed: string, length: number): Buffer {
   const bytes = Buffer.alloc(length, "xfn ");
   for (let at = 0, block = 0; at < length; at += 128, block++) {

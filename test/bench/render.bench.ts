@@ -7,7 +7,7 @@ import { build, writeHello } from "./hello.ts";
 
 const runs = 15;
 const goal = 400;
-const tellMemory = 'process.on("exit", () => process.stderr.write("maxRSS " + process.resourceUsage().maxRSS));';
+const printMemory = 'process.on("exit", () => process.stderr.write("maxRSS " + process.resourceUsage().maxRSS));';
 
 /** `xfn render` of three TypeScript functions with cached images, as a whole process, launcher included. */
 export async function run(): Promise<void> {
@@ -41,7 +41,7 @@ export async function run(): Promise<void> {
     const times: number[] = [];
     for (let run = 0; run < runs; run++) times.push(await render());
     report({ name: "render/three-functions", unit: "ms", runs, value: median(times), goal });
-    await render({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tellMemory)}` });
+    await render({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(printMemory)}` });
     const memory = Number(/maxRSS (\d+)/.exec(said)?.[1]) / 1000;
     report({ name: "render/memory-of-the-process", unit: "MB", runs: 1, value: memory });
   } finally {

@@ -7,17 +7,17 @@ import { createRunnerClient, type RunnerClient } from "@xfn/runner-grpc";
 
 const program = join(import.meta.dirname, "../../packages/runner/dist/program/main.js");
 
-/** `xfn-runner serve` in a process of its own, and a client of it. */
+/** `xfn-runner serve` in a separate process, and a client of it. */
 export interface BenchServer extends AsyncDisposable {
   readonly client: RunnerClient;
-  /** From the start of the process until it said that a container can be run, in milliseconds. */
+  /** Milliseconds from the start of the process until it reported that it can run a container. */
   readonly readyMs: number;
   readonly pid: number;
-  /** The process that holds the namespaces. */
+  /** The sandbox host. */
   readonly hostPid: number;
 }
 
-/** Starts one over a path socket. Besides that and `args`, it has the settings that it has by default. */
+/** Starts a server on a path socket. `args` override its default settings. */
 export async function startServer(cacheDir: string, args: readonly string[]): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "xfn-bench-"));
   const socket = `unix:${join(directory, "runner.sock")}`;
@@ -35,7 +35,7 @@ export async function startServer(cacheDir: string, args: readonly string[]): Pr
     client,
     readyMs,
     pid,
-    // unshare is between the two.
+    // unshare is the process between the two.
     hostPid: Number(childrenOf(pid).flatMap(childrenOf)[0]),
     [Symbol.asyncDispose]: async () => {
       client.close();
@@ -65,7 +65,7 @@ export function childrenOf(pid: number | string): string[] {
   );
 }
 
-/** Megabytes of a process, and its part of those that it shares (proportional set size). */
+/** Returns the proportional set size of a process, in megabytes. */
 export function memoryOf(pid: number | string): { resident: number; proportional: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   const megabytes = (name: string): number =>

@@ -10,7 +10,7 @@ import { build, writeHello } from "./hello.ts";
 import { podman } from "./podman.ts";
 import { type BenchServer, childrenOf, memoryOf, startServer } from "./runner-server.ts";
 
-// XFN_BENCH_RUNS makes a quick look possible; figures for docs/benchmarks.md have the default.
+// XFN_BENCH_RUNS shortens the benchmark; figures in docs/benchmarks.md use the default.
 const runs = Number(process.env["XFN_BENCH_RUNS"] ?? 60);
 
 const busybox = "/bin/busybox";
@@ -25,15 +25,15 @@ const input = Buffer.from(
   }),
 );
 
-/** What is measured against bare `crun run`, and what part of its time it may take. */
+/** A call to measure against bare `crun run`, with the highest allowed ratio. */
 interface Contender {
   name: string;
   server: BenchServer;
   goals: { busybox: number; node: number };
 }
 
-// After each call, until its pre-started replacement waits for input. The same for all: after a longer
-// pause each call takes longer, as less of what it needs is in the processor's caches.
+// The pause after each call, until its pre-started replacement waits for input. It is the same for all contenders:
+// after a longer pause a call takes longer, because less of its data is in the processor's caches.
 const settleMs = { busybox: 60, node: 250 };
 
 const warmUps = { busybox: 300, node: 20 };
@@ -47,7 +47,7 @@ export async function run(): Promise<void> {
   stack.defer(() => rmSync(cache, { recursive: true }));
   const echo = join(cache, "echo");
   mkdirSync(echo);
-  // A static program of 2 MB that copies stdin to stdout: busybox, called as cat.
+  // busybox as cat: a static program of 2 MB that copies stdin to stdout.
   cpSync(busybox, join(echo, "cat"));
   build(echo, "bench/busybox", environment);
   build(writeHello(cache), "bench/node", environment);
@@ -91,12 +91,12 @@ async function warmCalls(name: "busybox" | "node", contenders: readonly Contende
   const call = ({ server }: Contender): Promise<number> => timed(() => server.client.run(`bench/${name}`, input));
   const times = new Map(contenders.map((contender) => [contender, [] as number[]]));
   const peer: number[] = [];
-  // A warm call is one of a server that has served before: its code is compiled then, and its root filesystems are prepared.
+  // Warm up the server: afterwards its code is compiled and its root filesystems are prepared.
   for (const contender of contenders) await many(contender.server, name, warmUps[name], 2);
   await bare.run();
   await sleep(500);
   for (let round = 0; round < runs; round++) {
-    // Each has every place in the row equally often: whatever the one before left to be done is shared.
+    // Rotate the order, so that each contender equally often pays for the clean-up of the one before.
     const row = [undefined, ...contenders];
     const turn = round % row.length;
     for (const contender of [...row.slice(turn), ...row.slice(0, turn)]) {
@@ -151,7 +151,7 @@ async function sustained(name: "busybox" | "node", servers: readonly BenchServer
   }
 }
 
-/** The milliseconds of so many calls, so many at a time. */
+/** Measures so many calls, so many at a time, in milliseconds. */
 function many({ client }: BenchServer, name: string, calls: number, atATime: number): Promise<number> {
   const caller = async (): Promise<void> => {
     for (let call = 0; call < calls / atATime; call++) await client.run(`bench/${name}`, input);
@@ -159,7 +159,7 @@ function many({ client }: BenchServer, name: string, calls: number, atATime: num
   return timed(() => Promise.all(Array.from({ length: atATime }, caller)));
 }
 
-/** Three functions, each given what the one before answered. */
+/** Three functions, each with the output of the one before as its input. */
 async function pipeline(contenders: readonly Contender[], bare: BareCrun): Promise<void> {
   const steps = 3;
   const rounds = Math.max(5, Math.round(runs / 2));
@@ -225,7 +225,7 @@ async function podmanCalls(name: string, image: Image, bare: BareCrun): Promise<
 }
 
 function memory(server: BenchServer): void {
-  const tell = (name: string, pid: number | string, goal?: number): void => {
+  const reportMemory = (name: string, pid: number | string, goal?: number): void => {
     const { resident, proportional } = memoryOf(pid);
     report({
       name: `runner/memory/${name}`,
@@ -236,9 +236,9 @@ function memory(server: BenchServer): void {
     });
     report({ name: `runner/memory/${name}-proportional`, unit: "MB", runs: 1, value: proportional });
   };
-  tell("server", server.pid, 90);
-  tell("sandbox-host", server.hostPid);
-  // The functions that wait. A runtime that is loaded is in the host's own namespace.
+  reportMemory("server", server.pid, 90);
+  reportMemory("sandbox-host", server.hostPid);
+  // The waiting functions. A loaded runtime is in the sandbox host's own namespace.
   const mounts = (pid: number | string): string => readlinkSync(`/proc/${pid}/ns/mnt`);
   const functions = childrenOf(server.hostPid).filter((pid) => mounts(pid) !== mounts(server.hostPid));
   const waiting = functions.map((pid) => memoryOf(pid).proportional);

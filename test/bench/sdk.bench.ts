@@ -27,7 +27,7 @@ async function helloBundle(directory: string): Promise<string> {
   return bundle;
 }
 
-/** What the SDK costs: its import, and a bundled hello function as a whole process against bare Node. */
+/** The cost of the SDK: its import, and a bundled hello function as a whole process against bare Node. */
 export async function run(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "xfn-bench-"));
   try {

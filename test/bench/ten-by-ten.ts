@@ -3,7 +3,7 @@ import type { JsonObject } from "@xfn/functionio";
 /**
  * A Composition of resources with ten patches each, every patch with a map and a fmt transform.
  *
- * @param resources - how many; ten unless said otherwise
+ * @param resources - their number; default ten
  */
 export function tenPatchesEach(resources = 10): JsonObject {
   return {

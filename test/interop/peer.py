@@ -20,7 +20,7 @@ OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_leng
 SERVICE = "apiextensions.fn.proto.v1alpha1.ContainerizedFunctionRunnerService"
 PREFIX = "type.googleapis.com/google.rpc."
 PATTERN = b"0123456789abcdefg"
-# What our client takes (MAX_MESSAGE_BYTES), and more.
+# More than our client accepts (MAX_MESSAGE_BYTES).
 TOO_LARGE = 101 << 20
 
 pool = descriptor_pool.DescriptorPool()
@@ -31,7 +31,7 @@ with open(os.environ["XFN_DESCRIPTORS"], "rb") as descriptors:
 
 def message_class(name):
     descriptor = pool.FindMessageTypeByName(name)
-    # The first since protobuf 4.22, the second until 5.
+    # The first exists since protobuf 4.22, the second until 5.
     if hasattr(message_factory, "GetMessageClass"):
         return message_factory.GetMessageClass(descriptor)
     return message_factory.MessageFactory(pool).GetPrototype(descriptor)
@@ -95,7 +95,7 @@ def call(options):
                 future = run.future(request, metadata=metadata, timeout=timeout)
             calls[order["id"]] = future
             future.add_done_callback(finished(order, request))
-        # Those that go on are no result that anybody waits for.
+        # Ignore calls that are still running.
         for future in calls.values():
             future.cancel()
 

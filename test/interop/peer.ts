@@ -9,7 +9,7 @@ import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
 import { CHECKOUT } from "../harness/places.ts";
 
-/** Where a peer dials or listens, in its own spelling, and its PEM files. */
+/** The address that a peer dials or listens on, in its own spelling, and its PEM files. */
 export interface PeerOptions {
   address: string;
   ca?: string;
@@ -17,54 +17,54 @@ export interface PeerOptions {
   key?: string;
 }
 
-/** One call of a peer's client. */
+/** A call of a peer's client. */
 export interface Order {
   image?: string;
   input?: string;
-  /** Makes up an input of this size. */
+  /** Generates an input of this size. */
   bytes?: number;
   timeoutMs?: number;
   token?: string;
-  /** Fills in every other field of the request. */
+  /** Sets every other field of the request. */
   settings?: boolean;
-  /** Asks for the server's health instead. */
+  /** Calls the server's health service instead. */
   health?: boolean;
-  /** Asks, as grpcurl does, for the file that describes this symbol (Go only). */
+  /** Requests the file that describes this symbol, as grpcurl does (Go only). */
   reflect?: string;
 }
 
-/** What came of a call. */
+/** The outcome of a call. */
 export interface Result {
-  /** The number of a gRPC status. */
+  /** The gRPC status code. */
   code: number;
   text?: string;
-  /** Messages of google.rpc by their names, as JSON. */
+  /** The google.rpc messages by name, as JSON. */
   details?: Record<string, unknown>[];
-  /** Where it is short. */
+  /** The output, if it is short. */
   output?: string;
   bytes: number;
-  /** Whether the output is the input. */
+  /** Whether the output equals the input. */
   same: boolean;
 }
 
 /** A client in another process, with one connection. */
 export interface PeerClient extends AsyncDisposable {
   run(order: Order): Promise<Result>;
-  /** Starts a call that the peer cancels when it is told to. */
+  /** Starts a call that the peer cancels on request. */
   start(order: Order): { result: Promise<Result>; cancel(): void };
-  /** Ends the process without a word to the server. */
+  /** Kills the process without closing the connection. */
   kill(): void;
 }
 
 /** A server in another process. */
 export interface PeerServer extends AsyncDisposable {
   readonly address: string;
-  /** The next thing that it tells of a call of the image `wait`. */
+  /** Waits for the next report about a call of the image `wait`. */
   next(): Promise<Readonly<Record<string, string>>>;
   kill(): Promise<void>;
 }
 
-/** gRPC of another language, with code for the public contract. */
+/** gRPC in another language, with code generated from the public contract. */
 export interface Peer {
   call(options: PeerOptions): PeerClient;
   serve(options: PeerOptions): Promise<PeerServer>;
@@ -75,7 +75,7 @@ const MODULE = "xfn.example/interop";
 const CONTRACT = "apiextensions/fn/proto/v1alpha1/run_function.proto";
 const GO_OPTIONS = [`module=${MODULE}`, `M${CONTRACT}=${MODULE}/fnv1alpha1`];
 
-/** Builds the peer in Go: code is generated from proto/, by the plugins of the versions in go.mod, in a folder of its own. */
+/** Builds the peer in Go. Plugins in the versions of go.mod generate its code from proto/, in a separate folder. */
 export async function goPeer(): Promise<Peer & { writeCertificates(): string }> {
   const folder = mkdtempSync(join(tmpdir(), "xfn-interop-go-"));
   cpSync(join(CHECKOUT, "test/interop/go"), folder, { recursive: true });
@@ -98,7 +98,7 @@ export async function goPeer(): Promise<Peer & { writeCertificates(): string }> 
   };
 }
 
-/** The peer in Python, with messages made of the descriptors that buf builds from proto/. */
+/** The peer in Python, with messages from the descriptors that buf builds from proto/. */
 export async function pythonPeer(python: string): Promise<Peer> {
   const folder = mkdtempSync(join(tmpdir(), "xfn-interop-python-"));
   const args = ["build", join(CHECKOUT, "proto"), "--as-file-descriptor-set", "--output", join(folder, "set.binpb")];
@@ -114,7 +114,7 @@ function environment(folder: string): NodeJS.ProcessEnv {
     BUF_CACHE_DIR: join(folder, "buf"),
     XFN_DESCRIPTORS: join(folder, "set.binpb"),
     PYTHONDONTWRITEBYTECODE: "1",
-    // Go that is older than go.mod asks for is to say so, not to bring another one.
+    // A Go older than go.mod requires must fail, and not download another toolchain.
     GOTOOLCHAIN: "local",
     GOFLAGS: "-mod=readonly",
   };
@@ -179,7 +179,7 @@ async function serverOf(child: Child): Promise<PeerServer> {
 
 async function end(child: Child): Promise<void> {
   child.stdin.end();
-  // Orders that still wait have no one to wait for them.
+  // Reject the pending orders.
   const guard = setTimeout(() => child.kill("SIGKILL"), 5_000);
   await gone(child);
   clearTimeout(guard);

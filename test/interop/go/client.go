@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	// Known to status.Details by being linked in.
+	// Importing the package registers its messages for status.Details.
 	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	"xfn.example/interop/fnv1alpha1"
@@ -101,7 +101,7 @@ func call(given options) error {
 			write(carryOut(ctx, connection, asked))
 		}()
 	}
-	// Nobody waits for those that go on.
+	// Ignore calls that are still running.
 	for _, cancel := range cancels {
 		cancel()
 	}
@@ -165,7 +165,7 @@ func run(ctx context.Context, connection *grpc.ClientConn, asked order) (result,
 	return found, err
 }
 
-// Asks as grpcurl does: which services there are, and the file that describes one of them.
+// Lists the services and requests the file that describes one of them, as grpcurl does.
 func reflect(ctx context.Context, connection *grpc.ClientConn, symbol string) (string, error) {
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(connection).ServerReflectionInfo(ctx)
 	if err != nil {

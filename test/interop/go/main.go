@@ -1,11 +1,11 @@
-// The other side of the runner contract, of gRPC for Go.
+// A client and a server of the runner contract with gRPC for Go.
 //
 //	peer certificates FOLDER  writes ca.pem, and a certificate and key each for server and client
-//	peer call OPTIONS         a client: reads orders, one a line, and writes what came of each
-//	peer serve OPTIONS        a server: writes where it listens, then what happens to calls that wait
+//	peer call OPTIONS         a client: reads orders, one a line, and writes the outcome of each
+//	peer serve OPTIONS        a server: writes its address, then reports about waiting calls
 //
-// OPTIONS, orders and results are JSON; test/interop/peer.ts has their types. The messages of fnv1alpha1 are generated from
-// proto/ when it is built.
+// OPTIONS, orders and results are JSON; test/interop/peer.ts has their types. The build generates the messages of fnv1alpha1
+// from proto/.
 package main
 
 import (

@@ -23,7 +23,7 @@ import (
 	"xfn.example/interop/fnv1alpha1"
 )
 
-// What our client takes (MAX_MESSAGE_BYTES), and more.
+// More than our client accepts (MAX_MESSAGE_BYTES).
 const tooLarge = 101 << 20
 
 type runner struct {
@@ -36,7 +36,7 @@ func (runner) RunFunction(ctx context.Context, request *fnv1alpha1.RunFunctionRe
 		output, err := describe(ctx, request)
 		return &fnv1alpha1.RunFunctionResponse{Output: output}, err
 	case "unknown":
-		// As the runner of Crossplane v1.13 fails.
+		// Fail as the runner of Crossplane v1.13 does.
 		return nil, errors.New("cannot run container: exit status 1")
 	case "precondition":
 		return nil, status.Error(codes.FailedPrecondition, "no such thing")
@@ -84,7 +84,7 @@ func serve(given options) error {
 		network, address = "unix", "@"+name
 	} else if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, address = "unix", path
-		// Of a server that was killed.
+		// The socket file of a killed server.
 		_ = os.Remove(path)
 	}
 	listener, err := net.Listen(network, address)
