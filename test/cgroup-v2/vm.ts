@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { openStore } from "@xfn/oci-rootfs";
 import { sandboxOwner } from "@xfn/runner";
 import { build } from "esbuild";
-import { CHECKOUT, ORDINARY_UID } from "../harness/places.ts";
+import { CHECKOUT, ORDINARY_UID } from "../harness/paths.ts";
 import { which } from "../harness/which.ts";
 import type { Kind } from "./checks.ts";
 import { KERNEL_DIRECTORY } from "./kernel.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { XFN_MAIN } from "../harness/places.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 import { type As, Workspace } from "../harness/workspace.ts";
 
 // A function that says what it sees of the composite's name; `mood` decides what becomes of it.

@@ -7,7 +7,7 @@ import { builtBinaries, findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { needs } from "../harness/needs.ts";
-import { XFN_MAIN } from "../harness/places.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 import { type Started, Workspace } from "../harness/workspace.ts";
 
 // `xfn dev cluster`, and the API server that tests start: what it can, and that nothing of it stays.

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { type Need, needs } from "../harness/needs.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, exampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 

@@ -5,7 +5,7 @@ import type { Runner } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import firewall from "../../examples/testing/functions/firewall/function.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, pretendCheckout } from "../harness/pretend-checkout.ts";
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry } from "../harness/registry.ts";
 
 describe("the README of @xfn/oci-rootfs", needs("docker-registry"), () => {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { createRunnerServer } from "@xfn/runner-grpc";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, ORDINARY_USER } from "../harness/places.ts";
+import { CHECKOUT, ORDINARY_USER } from "../harness/paths.ts";
 
 describe("a runner's path socket", needs("root", "ordinary-user"), () => {
   test("is closed to another user, who is told PermissionDenied", async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { XFN_MAIN } from "../harness/places.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 // The program itself, with Compositions of templates alone: no container is needed.

@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, openFile, overlaps, seenTexts, type WatchedPage } from "../harness/browser.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { type Finished, Workspace } from "../harness/workspace.ts";
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 
 // deploy/ on a real API server: it is accepted, and with the roles that it gives, and no others, the controller can do its work.
 

@@ -7,7 +7,7 @@ import { findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 import { pretendCheckout } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 

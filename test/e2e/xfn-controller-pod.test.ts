@@ -7,7 +7,7 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, RUNNER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
 import { clientOf } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
 

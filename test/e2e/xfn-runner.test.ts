@@ -10,7 +10,7 @@ import { type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, RUNNER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
 import { startRegistry } from "../harness/registry.ts";
 import { abstractAddress, clientOf, startRunnerServer } from "../harness/runner-server.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";

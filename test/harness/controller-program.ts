@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CONTROLLER_MAIN } from "./places.ts";
+import { CONTROLLER_MAIN } from "./paths.ts";
 
 // The controller is ready within two seconds; a busy machine may need longer.
 const START_TIMEOUT_MS = 60_000;

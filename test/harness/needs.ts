@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
-import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./places.ts";
+import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
 /** A requirement that a machine may not meet. */

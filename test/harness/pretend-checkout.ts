@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { CHECKOUT, XFN_MAIN } from "./places.ts";
+import { CHECKOUT, XFN_MAIN } from "./paths.ts";
 import type { Finished, Workspace } from "./workspace.ts";
 
 /** Vitest as `npm test` starts it. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunnerClient, type RunnerClient, type RunnerClientOptions } from "@xfn/runner-grpc";
-import { RUNNER_MAIN } from "./places.ts";
+import { RUNNER_MAIN } from "./paths.ts";
 import type { Finished, RunOptions, Started, Workspace } from "./workspace.ts";
 
 // The runner listens within a second; a busy machine may need longer.

@@ -3,7 +3,7 @@ import { chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { ORDINARY_UID, ORDINARY_USER, XFN_MAIN } from "./places.ts";
+import { ORDINARY_UID, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
 import { which } from "./which.ts";
 
 /** The user that runs xfn: the user of the tests, or, if that is root, optionally a user without passwd entry. */

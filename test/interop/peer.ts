@@ -7,7 +7,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
 /** The address that a peer dials or listens on, in its own spelling, and its PEM files. */
 export interface PeerOptions {

@@ -3,7 +3,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkHealth, createRunnerClient, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
 import { before, leftovers } from "../harness/leftovers.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
 import type { Started, Workspace } from "../harness/workspace.ts";
 import { FAULTY, GOOD, type Place } from "./kinds.ts";

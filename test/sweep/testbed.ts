@@ -5,7 +5,7 @@ import type { JsonObject } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import { type Client, connect, isApiError, loadKubeconfig } from "@xfn/kubernetes";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { functions } from "./functions.ts";
 import { recordHistory } from "./history.ts";
 import { apiVersionOf, CRDS, DEFINITIONS, GROUP, NAMESPACE, WATCHED } from "./kinds.ts";

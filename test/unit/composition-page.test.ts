@@ -16,7 +16,7 @@ import type { ConnectionDetail, JsonObject, JsonValue, KubernetesObject, Readine
 import { isObject } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
 // docs/composition.md: every example on the page does what the page says.
 //

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { CHECKOUT, CONTROLLER_MAIN } from "../harness/places.ts";
+import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 
 const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
 const settings = /^## Settings\n(.*)/ms.exec(page)?.[1] ?? "";

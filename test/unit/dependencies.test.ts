@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { files, manifestOf } from "./imports.ts";
 
 // Programs in backquotes in the first column of the tables, where all other names in backquotes are npm packages.

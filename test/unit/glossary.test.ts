@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
 const page = readFileSync(join(CHECKOUT, "docs/glossary.md"), "utf8");
 const terms = [...page.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, term = ""]) => term);

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
 /** An import of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`. */
 export interface Import {

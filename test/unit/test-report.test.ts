@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
 // scripts/test-report.ts decides whether CI passes.
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { float64 } from "@xfn/composition";
 import { afterAll, describe, expect, test } from "vitest";
-import { CHECKOUT } from "../harness/places.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { rules } from "../vectors/rules.ts";
 import { runFolder } from "../vectors/run.ts";
 import { bytesToText, fromTyped, textToBytes, toTyped } from "../vectors/typed-value.ts";
