@@ -7,6 +7,7 @@ import { addCopy } from "./commands/copy.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addImages } from "./commands/images.ts";
+import { addInit } from "./commands/init.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
@@ -17,6 +18,9 @@ import { addXpkg } from "./commands/xpkg.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import type { Output } from "./terminal/output.ts";
 import { processOutput } from "./terminal/output.ts";
+
+/** As seen from src, from dist, and from the bundle in dist. */
+const PACKAGE_FOLDER = new URL("../", import.meta.url);
 
 /**
  * Runs one command and returns its exit code: 0, 1 for a fatal result or a failed run, 2 for wrong usage or input, 128 +
@@ -44,6 +48,7 @@ export async function main(args: readonly string[], output: Output = processOutp
   const declaration = {
     program,
     output,
+    packageFolder: PACKAGE_FOLDER,
     finish(code: number): void {
       exitCode = code;
     },
@@ -57,6 +62,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addCopy,
     addImages,
     addXpkg,
+    addInit,
     addTypes,
     addValidate,
     addDoctor,
@@ -90,7 +96,7 @@ function withTraceForms(args: readonly string[]): readonly string[] {
 }
 
 function version(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  const { version } = JSON.parse(readFileSync(new URL("package.json", PACKAGE_FOLDER), "utf8")) as {
     version: string;
   };
   return version;

@@ -10,6 +10,8 @@ import type { Output } from "../terminal/output.ts";
 export interface CommandContext {
   readonly program: Command;
   readonly output: Output;
+  /** The folder of @xfn/cli, with a slash at the end. */
+  readonly packageFolder: URL;
   /** Reports the exit code of the command that ran. */
   finish(exitCode: number): void;
 }

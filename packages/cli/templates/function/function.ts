@@ -1,0 +1,15 @@
+import { compose } from "@xfn/functionio/sdk";
+import type { __KIND__ } from "./types.ts";
+
+export default compose<__KIND__>(({ xr, desired }) => {
+  for (const name of xr.spec.names) {
+    desired.apply(`greeting-${name}`, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: `${xr.metadata.name}-${name}`, namespace: "default" },
+      data: { text: `Hello, ${name}!` },
+    });
+  }
+  desired.prune(({ name }) => name.startsWith("greeting-")); // names no longer in the list
+  desired.composite.status({ count: xr.spec.names.length });
+});
