@@ -10,7 +10,7 @@ import { needs } from "../harness/needs.ts";
 const API = "example.org/v1";
 const nameOf = (object: LiveObject | undefined): string => object?.metadata.name ?? "";
 
-// How a claim comes to its composite, to its secret, and to its end.
+// How a claim gets its composite and its secret, and how it is deleted.
 describe("a claim", needs("api-server"), () => {
   let server: TestApiServer;
   let world: ClaimWorld;
@@ -37,7 +37,7 @@ describe("a claim", needs("api-server"), () => {
     world.patchComposite(name, { metadata: { finalizers } });
 
   describe("binding", () => {
-    test("is bound to the composite that it names, if that is nobody's", async () => {
+    test("is bound to the composite that it names, if that is unbound", async () => {
       const { metadata } = await createComposite("static", { region: "eu", size: 7 });
       await world.createClaim("static", { ...bound("static"), region: "us" });
       await world.reconcileClaim("static");
@@ -47,7 +47,7 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("static"))["Synced"]).toBe("True ReconcileSuccess");
     });
 
-    test("waits for a composite that it names and that is not there, and does not make it", async () => {
+    test("waits for a missing composite that it names, and does not create it", async () => {
       await world.createClaim("early", bound("late"));
       await world.reconcileClaim("early");
       expect(conditionsOf(await world.claim("early"))).toEqual({ Synced: "False CompositeNotFound" });
@@ -57,7 +57,7 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("early"))["Synced"]).toBe("True ReconcileSuccess");
     });
 
-    test("does not take the composite of another claim, and lets go without harming it", async () => {
+    test("does not bind the composite of another claim, and leaves it alone when it is deleted", async () => {
       await world.createClaim("owner", { size: 5 });
       await world.reconcileClaim("owner");
       const before = await world.compositeOf("owner");
@@ -80,7 +80,7 @@ describe("a claim", needs("api-server"), () => {
       await createComposite("contested");
       for (const name of ["first", "second"]) await world.createClaim(name, bound("contested"));
       const { client } = world.context;
-      // Between the moment in which the first finds it free and the one in which it takes it, the second does.
+      // The second claim binds the composite after the first found it unbound.
       const racing: Client = {
         ...client,
         apply: async (object, options) => {
@@ -99,7 +99,7 @@ describe("a claim", needs("api-server"), () => {
     test.each<[what: string, reference: JsonObject]>([
       ["to another kind", { apiVersion: "v1", kind: "Namespace", name: "default" }],
       ["that is no name", { apiVersion: API, kind: "XThing", name: "../things" }],
-    ])("with a reference %s says so, and can go", async (_, resourceRef) => {
+    ])("with a reference %s reports it, and can be deleted", async (_, resourceRef) => {
       await world.createClaim("reference", { resourceRef }, { finalizers: ["finalizer.apiextensions.crossplane.io"] });
       await world.reconcileClaim("reference");
       const claim = await world.claim("reference");
@@ -110,7 +110,7 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.claim("reference")).toBeUndefined();
     });
 
-    test("gets its composite again, under the same name, when that was taken away", async () => {
+    test("gets its composite again, under the same name, after it was deleted", async () => {
       await world.createClaim("again", { size: 4 });
       await world.reconcileClaim("again");
       const before = await world.compositeOf("again");
@@ -121,7 +121,7 @@ describe("a claim", needs("api-server"), () => {
       expect(after?.["spec"]).toMatchObject({ size: 4 });
     });
 
-    test("does not take a composite that another has, though a stale cache shows it as its own, or not at all", async () => {
+    test("does not bind another claim's composite if a stale cache shows it as its own or not at all", async () => {
       await world.createClaim("stale");
       await world.reconcileClaim("stale");
       const before = await world.compositeOf("stale");
@@ -143,7 +143,7 @@ describe("a claim", needs("api-server"), () => {
       ["refuses", "Forbidden", "False ReconcileError"],
       ["does not take", "Invalid", "False ReconcileError"],
       ["is too busy for", "Busy", undefined],
-    ])("whose composite the server %s tries again, and says so if that is news", async (_, code, synced) => {
+    ])("whose composite the server %s retries, and reports a new problem once", async (_, code, synced) => {
       const name = `refused-${code.toLowerCase()}`;
       await world.createClaim(name);
       const { client } = world.context;
@@ -158,7 +158,7 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim(name))["Synced"]).toBe("True ReconcileSuccess");
     });
 
-    test("leaves what somebody else creates under its composite's name in the very moment", async () => {
+    test("leaves an object alone that another client creates concurrently under its composite's name", async () => {
       await world.createClaim("race", { size: 2 });
       await world.patchClaim("race", { metadata: { labels: { a: "b" } } });
       const claimRef = { apiVersion: API, kind: "Thing", namespace: "other", name: "other" };
@@ -210,7 +210,7 @@ describe("a claim", needs("api-server"), () => {
   });
 
   describe("deletion", () => {
-    test("goes at once with Background, and its composite after it", async () => {
+    test("is deleted before its composite with Background", async () => {
       await world.createClaim("background");
       await world.reconcileClaim("background");
       const name = nameOf(await world.compositeOf("background"));
@@ -222,7 +222,7 @@ describe("a claim", needs("api-server"), () => {
       await hold(name, null);
     });
 
-    test("waits for its composite with Foreground, and says so", async () => {
+    test("waits for its composite with Foreground, and reports it", async () => {
       await world.createClaim("foreground", { compositeDeletePolicy: "Foreground" });
       await world.reconcileClaim("foreground");
       const name = nameOf(await world.compositeOf("foreground"));
@@ -240,7 +240,7 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.claim("foreground")).toBeUndefined();
     });
 
-    test("does not delete a composite that it was made for and that no longer says whose it is", async () => {
+    test("does not delete its composite if that has lost its claim reference", async () => {
       await world.createClaim("lost");
       await world.reconcileClaim("lost");
       const name = nameOf(await world.compositeOf("lost"));
@@ -251,7 +251,7 @@ describe("a claim", needs("api-server"), () => {
       expect((await world.composite(name))?.metadata).not.toHaveProperty("deletionTimestamp");
     });
 
-    test("does not delete another composite that takes the name in the very moment", async () => {
+    test("does not delete another composite that gets the name concurrently", async () => {
       await world.createClaim("swap");
       await world.reconcileClaim("swap");
       const before = await world.compositeOf("swap");
@@ -273,7 +273,7 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.claim("swap")).toBeUndefined();
     });
 
-    test("keeps its claim while the server does not delete it, for whatever conflict", async () => {
+    test("remains while the server does not delete its composite, whatever the conflict", async () => {
       await world.createClaim("conflict");
       await world.reconcileClaim("conflict");
       const name = nameOf(await world.compositeOf("conflict"));
@@ -288,7 +288,7 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.composite(name)).toBeUndefined();
     });
 
-    test("leaves a composite that it was never bound to", async () => {
+    test("leaves a composite alone that it was never bound to", async () => {
       await createComposite("unbound");
       await world.createClaim("unbound", bound("unbound"), { finalizers: ["finalizer.apiextensions.crossplane.io"] });
       await remove("unbound");
@@ -321,7 +321,7 @@ describe("a claim", needs("api-server"), () => {
       });
     };
 
-    test("is copied when the composite is ready, kept up to date, and not written again", async () => {
+    test("is copied when the composite is ready, updated, and not written again", async () => {
       const composite = await withSecret("secret");
       await publish("secret", composite, { user: "YQ==", password: "Yg==" });
       await world.reconcileClaim("secret");
@@ -346,7 +346,7 @@ describe("a claim", needs("api-server"), () => {
       expect(JSON.stringify(world.events)).not.toMatch(/YQ==|Yg==|Yw==/);
     });
 
-    // The garbage collector cannot look up the claim any more once its kind has gone with its definition.
+    // The garbage collector no longer finds the claim after its definition has removed its kind.
     test("is deleted before its claim goes", async () => {
       const composite = await withSecret("ending");
       await publish("ending", composite, { user: "YQ==" });
@@ -361,7 +361,7 @@ describe("a claim", needs("api-server"), () => {
       await world.patchClaim("ending", { metadata: { finalizers: null } });
     });
 
-    test("whose name no Secret can have is told of, and the claim goes", async () => {
+    test("with an invalid name is reported, and the claim can be deleted", async () => {
       const composite = await withSecret("slash", { writeConnectionSecretToRef: { name: "a/b" } });
       await publish("slash", composite, { user: "YQ==" });
       await world.reconcileClaim("slash");
@@ -379,7 +379,7 @@ describe("a claim", needs("api-server"), () => {
       expect(conditionsOf(await world.claim("foreign"))["Synced"]).toBe("False SecretOfAnother");
     });
 
-    test("does not overwrite a secret that is not the claim's", async () => {
+    test("does not overwrite a secret that the claim does not control", async () => {
       const theirs = { apiVersion: "v1", kind: "Secret", metadata: { name: "victim-details", namespace: "default" } };
       const before = await world.client.create({ ...theirs, data: { mine: "YQ==" } });
       const composite = await withSecret("victim");
@@ -397,7 +397,7 @@ describe("a claim", needs("api-server"), () => {
       });
     });
 
-    test("that is not there yet is waited for", async () => {
+    test("that does not exist yet is waited for", async () => {
       await withSecret("waiting");
       await world.reconcileClaim("waiting");
       expect(conditionsOf(await world.claim("waiting"))).toEqual({
@@ -406,7 +406,7 @@ describe("a claim", needs("api-server"), () => {
       });
     });
 
-    test("that the composite cannot have is told of", async () => {
+    test("that the composite cannot have is reported", async () => {
       await world.createClaim("none", { writeConnectionSecretToRef: { name: "none-details" } });
       await world.reconcileClaim("none");
       await world.setStatus(nameOf(await world.compositeOf("none")), ready());
@@ -416,7 +416,7 @@ describe("a claim", needs("api-server"), () => {
       expect(world.events.filter(({ reason }) => reason === "NoConnectionSecret")).toHaveLength(1);
     });
 
-    test("that is wanted in an external store is told of: there are none", async () => {
+    test("in an external store is reported as unsupported", async () => {
       await world.createClaim("external", { publishConnectionDetailsTo: { name: "external-details" } });
       await world.reconcileClaim("external");
       await world.setStatus(nameOf(await world.compositeOf("external")), ready());

@@ -8,7 +8,7 @@ import { needs } from "../harness/needs.ts";
 
 const nameOf = (object: LiveObject | undefined): string => object?.metadata.name ?? "";
 
-// What goes from a claim to its composite, and what comes back.
+// The fields that are copied from a claim to its composite and back.
 describe("a claim", needs("api-server"), () => {
   let server: TestApiServer;
   let world: ClaimWorld;
@@ -26,7 +26,7 @@ describe("a claim", needs("api-server"), () => {
     await server?.stop();
   });
 
-  test("gets a composite with its spec and labels in three writes; then nothing is written", async () => {
+  test("gets a composite with its spec and labels in three writes, and no further ones", async () => {
     await world.createClaim(
       "one",
       { size: 3, region: "eu" },
@@ -57,12 +57,12 @@ describe("a claim", needs("api-server"), () => {
     expect(claim?.metadata["finalizers"]).toEqual(["finalizer.apiextensions.crossplane.io"]);
     expect(conditionsOf(claim)).toEqual({ Synced: "True ReconcileSuccess", Ready: "False Waiting" });
     await world.reconcileClaim("one");
-    // A new process does not know what the last one wrote.
+    // A new process has no memory of the writes.
     await world.reconciler()("default/one", AbortSignal.timeout(10_000));
     expect(world.writes()).toEqual([]);
   });
 
-  test("shows its composite's status, and is ready when it is", async () => {
+  test("has its composite's status, and is ready when that is", async () => {
     await world.createClaim("status");
     await world.reconcileClaim("status");
     const name = nameOf(await world.compositeOf("status"));
@@ -79,7 +79,7 @@ describe("a claim", needs("api-server"), () => {
     expect(world.writes()).toEqual([]);
   });
 
-  test("changes its composite when it changes, and takes away what it takes away", async () => {
+  test("changes its composite when it changes, and removes the fields that it loses", async () => {
     await world.createClaim("change", { size: 3, options: { a: "1", b: "2" } }, { labels: { team: "a" } });
     await world.reconcileClaim("change");
     await world.patchClaim("change", {
@@ -94,7 +94,7 @@ describe("a claim", needs("api-server"), () => {
     expect(composite?.metadata.labels?.["team"]).toBeUndefined();
   });
 
-  test("leaves what others gave its composite, and shows what it does not say itself", async () => {
+  test("leaves other writers' fields of its composite alone, and gets the fields that it does not set", async () => {
     await world.createClaim("both", { size: 3 });
     await world.reconcileClaim("both");
     const name = nameOf(await world.compositeOf("both"));
@@ -109,7 +109,7 @@ describe("a claim", needs("api-server"), () => {
     await world.reconcileClaim("both");
     expect((await world.claim("both"))?.["spec"]).toMatchObject({ ...selected, address: "a", size: 3 });
     expect(at(await world.claim("both"), "spec")["resourceRefs"]).toBeUndefined();
-    // It follows, and does not hold its composite to what it was.
+    // The claim follows its composite, and does not restore the old value.
     await world.patchComposite(name, { spec: { address: "b", compositionRevisionRef: { name: "c-2" } } });
     await world.reconcileClaim("both");
     expect((await world.composite(name))?.["spec"]).toMatchObject({
@@ -126,17 +126,17 @@ describe("a claim", needs("api-server"), () => {
     world.writes();
     await world.reconcileClaim("both");
     expect(world.writes()).toEqual([]);
-    // What its author writes from now on is the author's.
+    // From now on the field belongs to the claim's author.
     await world.patchClaim("both", { spec: { address: "mine", compositionRef: { name: "d" } } });
     await world.reconcileClaim("both");
     expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "mine", compositionRef: { name: "d" } });
   });
 
-  test("gives way where the Composition sets a field, says so once, and has it again when that lets go", async () => {
+  test("yields a field that the Composition sets, reports it once, and sets it again after its release", async () => {
     await world.createClaim("yield", { address: "mine", options: { a: "1", b: "2" }, compositionRef: { name: "c" } });
     await world.reconcileClaim("yield");
     const name = nameOf(await world.compositeOf("yield"));
-    // As the composite's controller does.
+    // Like the composite reconciler.
     const compose = (spec: JsonObject): Promise<unknown> =>
       world.client.apply(
         { apiVersion: "example.org/v1", kind: "XThing", metadata: { name }, spec },
@@ -154,8 +154,8 @@ describe("a claim", needs("api-server"), () => {
       options: { a: "composed", b: "3" },
       compositionRef: { name: "d" },
     });
-    const told = world.events.filter(({ reason }) => reason === "FieldOfComposition");
-    expect(told.map(({ message }) => message.split(":")[0])).toEqual(["spec.address", "spec.options.a"]);
+    const reported = world.events.filter(({ reason }) => reason === "FieldOfComposition");
+    expect(reported.map(({ message }) => message.split(":")[0])).toEqual(["spec.address", "spec.options.a"]);
     world.writes();
     await world.reconcileClaim("yield");
     expect(world.writes()).toEqual([]);
@@ -164,7 +164,7 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.composite(name))?.["spec"]).toMatchObject({ address: "insisting", options: { a: "composed" } });
   });
 
-  test("gives way in labels and annotations, too, but in none that say whose its composite is", async () => {
+  test("yields labels and annotations too, except those that identify the claim", async () => {
     const author = { labels: { team: "mine", stage: "dev" }, annotations: { "example.org/x": "mine" } };
     await world.createClaim("labels", {}, author);
     await world.reconcileClaim("labels");
@@ -181,8 +181,8 @@ describe("a claim", needs("api-server"), () => {
       labels: { team: "composed", stage: "dev", "crossplane.io/claim-name": "labels" },
       annotations: { "example.org/x": "composed" },
     });
-    const told = world.events.filter(({ reason }) => reason === "FieldOfComposition");
-    expect(told).toHaveLength(2);
+    const reported = world.events.filter(({ reason }) => reason === "FieldOfComposition");
+    expect(reported).toHaveLength(2);
     world.writes();
     await world.reconcileClaim("labels");
     expect(world.writes()).toEqual([]);
@@ -191,7 +191,7 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.composite(name))?.metadata).toMatchObject(author);
   });
 
-  test("chooses the revision with the policy Manual, and shows it with Automatic", async () => {
+  test("chooses the revision with the policy Manual, and copies it with Automatic", async () => {
     await world.createClaim("revision", { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "r-1" } });
     await world.reconcileClaim("revision");
     const name = nameOf(await world.compositeOf("revision"));
@@ -207,7 +207,7 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.claim("revision"))?.["spec"]).toMatchObject({ compositionRevisionRef: { name: "r-2" } });
   });
 
-  test("cannot smuggle in what is its composite's own, whatever its schema allows", async () => {
+  test("cannot set its composite's reserved fields, whatever its schema allows", async () => {
     const theirs: JsonObject = {
       resourceRefs: [{ apiVersion: "v1", kind: "Secret", name: "s" }],
       claimRef: { name: "x" },
@@ -238,7 +238,7 @@ describe("a claim", needs("api-server"), () => {
     expect(composite?.metadata.annotations).toBeUndefined();
   });
 
-  test("gives its external name to its composite, which keeps the one that it has", async () => {
+  test("gives its external name to a composite that has none", async () => {
     const key = "crossplane.io/external-name";
     await world.createClaim("named", {}, { annotations: { [key]: "first" } });
     await world.reconcileClaim("named");
@@ -254,7 +254,7 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.composite(name))?.metadata.annotations).toEqual({ [key]: "third" });
   });
 
-  test("is left alone while it is paused", async () => {
+  test("is ignored while it is paused", async () => {
     const paused = { "crossplane.io/paused": "true" };
     await world.createClaim("paused", { size: 3 }, { annotations: paused });
     await world.reconcileClaim("paused");

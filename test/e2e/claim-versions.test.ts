@@ -11,7 +11,7 @@ import { needs } from "../harness/needs.ts";
 
 const DEFINITION = "xthings.example.org";
 
-describe("a definition whose referenceable version is another", needs("api-server"), () => {
+describe("a definition with another referenceable version", needs("api-server"), () => {
   let server: TestApiServer;
   let world: ClaimWorld;
 
@@ -37,7 +37,7 @@ describe("a definition whose referenceable version is another", needs("api-serve
     return world.client.get(reference);
   };
 
-  test("has its claims keep their composites, and name them in the new version", async () => {
+  test("lets its claims retain their composites, and name them in the new version", async () => {
     const { versions } = thingDefinition().spec as { versions: JsonObject[] };
     const [v1 = {}] = versions;
     await world.createClaim("old", { size: 3, region: "eu" });
@@ -60,14 +60,14 @@ describe("a definition whose referenceable version is another", needs("api-serve
     world.writes();
     await world.settle(reconcile, "default/old");
     expect(world.writes()).toEqual([]);
-    // A field that the claim no longer has goes, though it was given in the version before.
+    // A field that the claim no longer has is removed, although it was applied in the previous version.
     await world.patchClaim("old", { spec: { region: null } });
     await world.settle(reconcile, "default/old");
     expect(at(await world.composite(before?.metadata.name ?? ""), "spec")["region"]).toBeUndefined();
     expect(await world.compositesOf("old")).toHaveLength(1);
   });
 
-  test("cannot drop a version in which objects are stored, and says what the server says", async () => {
+  test("cannot drop a version in which objects are stored, and reports the server's message", async () => {
     const { versions } = thingDefinition().spec as { versions: JsonObject[] };
     const definition = await changeDefinition([{ ...versions[0], name: "v3" }]);
     expect(conditionsOf(definition)["Established"]).toBe("False CannotApplyCRD");

@@ -6,7 +6,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type CompositeWorld, compositeWorld, installKinds, WIDGET_CRD } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
-// The end of a composite resource, on a real API server with its garbage collector.
+// The deletion of a composite resource, on a real API server with its garbage collector.
 
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
@@ -16,7 +16,7 @@ function readyOf(xr: LiveObject | undefined): JsonObject | undefined {
   return conditions?.find(({ type }) => type === "Ready");
 }
 
-/** A client of a server that does not list a kind. */
+/** A client whose server does not list a kind. */
 function unlisting(client: Client, unlisted: string): Client {
   return {
     ...client,
@@ -34,7 +34,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
   beforeAll(async () => {
     server = await startApiServer();
     await installKinds(server);
-    // Else it may know the XRs some time before it knows the widgets, and take a foreground deletion for done.
+    // Otherwise it may know the XRs before the widgets, and end a foreground deletion early.
     await server.restartControllerManager();
     await server.kubectl(["create", "namespace", "xfn-system"]);
     world = await compositeWorld(server);
@@ -47,7 +47,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
   const named = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
   const find = (name: string): Promise<LiveObject | undefined> => world.find(WIDGET.apiVersion, WIDGET.kind, name);
   const findXr = (name: string): Promise<LiveObject | undefined> => world.find(XR.apiVersion, XR.kind, name);
-  /** An XR with one widget of its name, which something holds. */
+  /** An XR with one widget of its name, which has a finalizer. */
   const composed = async (name: string, spec: JsonObject = {}): Promise<void> => {
     world.compose({ resources: [{ name: "a", base: { ...WIDGET, spec: { size: 1 } }, patches: named }] });
     await world.create(name, { ...spec, name });
@@ -56,7 +56,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
   const hold = (name: string, finalizers: string[] | null): Promise<unknown> =>
     world.client.patch({ ...WIDGET, name }, "merge", { metadata: { finalizers } });
 
-  test("in the background: the deletion of all that it has made has begun when it goes", async () => {
+  test("in the background: it is gone after the deletion of its resources has begun", async () => {
     await composed("background", { writeConnectionSecretToRef: { name: "background", namespace: "xfn-system" } });
     await world.client.patch(
       { ...WIDGET, name: "background" },
@@ -74,11 +74,11 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await world.find("v1", "Secret", "background")).toBeUndefined();
     await hold("background", null);
     expect(await find("background")).toBeUndefined();
-    // Once more, for what is not there any more.
+    // Once more, without the objects.
     expect(await world.reconcile("background")).toBeUndefined();
   });
 
-  test("in the foreground: it stays, and tells, until all that it has made is gone", async () => {
+  test("in the foreground: it remains, and reports it, until its resources are gone", async () => {
     await composed("foreground");
     await hold("foreground", ["example.org/slow"]);
     await world.client.delete({ ...XR, name: "foreground" }, { propagationPolicy: "Foreground" });
@@ -90,14 +90,14 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     await world.reconcile("foreground");
     expect(world.writes()).toEqual([]);
     await hold("foreground", null);
-    // The garbage collector takes its finalizer off meanwhile: whoever writes last is told of a conflict.
+    // The garbage collector removes its finalizer concurrently: the later write gets a conflict.
     while ((await world.reconcile("foreground")) !== undefined) await sleep(20);
     expect((await findXr("foreground"))?.metadata["finalizers"] ?? []).not.toContain(
       "composite.apiextensions.crossplane.io",
     );
   });
 
-  test("with the policy Orphan it leaves what it has made", async () => {
+  test("with the policy Orphan it leaves its resources", async () => {
     await composed("orphan");
     await world.client.delete({ ...XR, name: "orphan" }, { propagationPolicy: "Orphan" });
     await world.reconcile("orphan");
@@ -105,8 +105,8 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect((await find("orphan"))?.metadata["deletionTimestamp"]).toBeUndefined();
   });
 
-  // The garbage collector cannot look up the XR any more once its kind has gone with its definition.
-  test("its connection secret goes before it", async () => {
+  // The garbage collector no longer finds the XR after its definition has removed its kind.
+  test("its connection secret is deleted before it", async () => {
     await composed("published", { writeConnectionSecretToRef: { name: "published", namespace: "xfn-system" } });
     await world.client.patch(
       { ...WIDGET, name: "published" },
@@ -127,7 +127,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     await world.client.patch({ ...XR, name: "published" }, "merge", { metadata: { finalizers: null } });
   });
 
-  test("what it does not control stays, although it refers to it", async () => {
+  test("an object that it refers to and does not control stays", async () => {
     await composed("forger");
     await world.client.create({ ...WIDGET, metadata: { name: "users" }, spec: {} });
     await world.client.patch({ ...XR, name: "forger" }, "merge", {
@@ -147,7 +147,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await findXr("forger")).toBeUndefined();
   });
 
-  test("a name that nothing can have keeps it neither from its templates, once that is mended, nor from its end", async () => {
+  test("an invalid name blocks neither its templates, once it is fixed, nor its deletion", async () => {
     world.compose({ resources: [{ name: "a", base: { ...WIDGET, spec: { size: 1 } }, patches: named }] });
     await world.create("slash", {
       name: "a/b",
@@ -155,7 +155,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     });
     await expect(world.reconcile("slash")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
     expect((await world.xr("slash"))["spec"]).not.toHaveProperty("resourceRefs");
-    // As a controller of before has recorded it.
+    // As an earlier controller recorded it.
     const resourceRefs = [
       ...["a/b", ".."].map((name) => ({ ...WIDGET, name })),
       { ...WIDGET, apiVersion: "a/b/c", name: "x" },
@@ -172,7 +172,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await findXr("slash")).toBeUndefined();
   });
 
-  test("a kind that the server does not list for a moment: it stays until that is deleted, too", async () => {
+  test("it remains while the server does not list a kind, until its object is deleted", async () => {
     await composed("unlisted");
     await world.client.delete({ ...XR, name: "unlisted" });
     const client = unlisting(world.client, "Widget");
@@ -186,7 +186,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(await find("unlisted")).toBeUndefined();
   });
 
-  test("what is recorded in a version that is not served any more goes, too", async () => {
+  test("an object that is recorded in a version that is no longer served is deleted", async () => {
     await composed("old-version");
     const resourceRefs = [{ ...WIDGET, apiVersion: "things.example.org/v0", name: "old-version" }];
     await world.client.patch({ ...XR, name: "old-version" }, "merge", { spec: { resourceRefs } });
@@ -196,12 +196,12 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect(readyOf(await findXr("old-version"))?.["message"]).toBe("Waiting for 1 composed resources to be deleted");
     expect((await find("old-version"))?.metadata["deletionTimestamp"]).toBeDefined();
     await hold("old-version", null);
-    // The garbage collector takes its finalizer off meanwhile: whoever writes last is told of a conflict.
+    // The garbage collector removes its finalizer concurrently: the later write gets a conflict.
     while ((await world.reconcile("old-version")) !== undefined) await sleep(20);
     await expect.poll(() => findXr("old-version"), { timeout: 20_000 }).toBeUndefined();
   });
 
-  test("a kind whose CRD is going: in the foreground it stays until the CRD has gone", async () => {
+  test("in the foreground it remains until a CRD that is being deleted is gone", async () => {
     const names = { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" };
     const crd = { ...WIDGET_CRD, metadata: { name: "gadgets.things.example.org" } };
     await server.apply({ ...crd, spec: { ...(WIDGET_CRD["spec"] as JsonObject), names } });
@@ -228,7 +228,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     await hold("crd-going", null);
   });
 
-  test("a name that was given to somebody else meanwhile is theirs: nothing of it is deleted", async () => {
+  test("an object of another owner that got the name is not deleted", async () => {
     await composed("reused");
     const { uid } = (await world.xr("reused")).metadata;
     await world.client.delete({ ...WIDGET, name: "reused" });
@@ -240,7 +240,7 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     expect((await find("reused"))?.["spec"]).toEqual({ size: 9 });
   });
 
-  test("one that never had a finalizer, or is paused, is left to others", async () => {
+  test("one without a finalizer, or paused, is ignored", async () => {
     await world.create("bare", {}, { finalizers: ["example.org/theirs"] });
     await world.client.delete({ ...XR, name: "bare" });
     await world.reconcile("bare");

@@ -9,14 +9,14 @@ import { needs } from "../harness/needs.ts";
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// What functions desire, on a real API server.
+// The desired state of functions, on a real API server.
 
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const XR = { apiVersion: "example.org/v1", kind: "XDatabase" };
 
-/** What the function does now. */
+/** The current behaviour of the function. */
 let desired: (io: FunctionIO) => void = () => {};
-/** What it writes of that. */
+/** The output of the function. */
 let written: (io: FunctionIO) => string = printFunctionIO;
 let given: FunctionIO | undefined;
 let options: RunOptions | undefined;
@@ -78,7 +78,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
   const references = async (name: string): Promise<unknown> =>
     ((await world.xr(name))["spec"] as JsonObject)["resourceRefs"];
 
-  test("status, spec, labels and annotations of the XR that a function sets are there, and go when it says so no longer", async () => {
+  test("status, spec, labels and annotations of the XR stay while a function desires them", async () => {
     await world.create("status", { size: 1 });
     const first = {
       metadata: { labels: { team: "a" }, annotations: { note: "x" } },
@@ -102,19 +102,19 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(later["status"]).toMatchObject({ endpoint: "db:5433" });
     expect(later["status"]).not.toHaveProperty("users");
     expect(later.metadata.labels).not.toHaveProperty("team");
-    // Nothing desired of the XR: it stays as it is.
+    // Nothing is desired of the XR: it stays as it is.
     desired = wants({});
     await world.reconcile("status");
     expect(world.writes()).toEqual([]);
   });
 
-  test("what was selected and set stays when the referenceable version is another", async () => {
+  test("the selection and the function's fields survive a change of the referenceable version", async () => {
     await world.create("versions");
     const all = { metadata: { labels: { team: "a" } }, spec: { region: "eu" }, status: { endpoint: "db:5432" } };
     desired = wants({}, all);
     await world.reconcile("versions");
     const before = await world.xr("versions");
-    // As it would be had it been applied when v0 was that version: a server keeps one entry for all applies of a manager.
+    // As if applied while v0 was that version: a server has one entry for all applies of a manager.
     const crd = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -145,13 +145,13 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(ours.map((entry) => entry["apiVersion"])).toEqual(["example.org/v1", "example.org/v1"]);
     await world.reconcile("versions");
     expect(world.writes()).toEqual([]);
-    // What is not desired any longer goes, though it was given in the version before.
+    // A field that is no longer desired is removed, although it was applied in the previous version.
     desired = wants({}, { metadata: {}, spec: {}, status: {} });
     await world.reconcile("versions");
     expect((await world.xr("versions"))["spec"]).not.toHaveProperty("region");
   });
 
-  test("a function that returns the XR as it was given takes nothing over: a user can take a field away", async () => {
+  test("a function that returns its XR unchanged owns nothing: a user can remove a field", async () => {
     await world.create("echo");
     const users = (spec: JsonObject) => world.client.apply({ ...XR, metadata: { name: "echo" }, spec });
     await users({ size: 1, extra: { deep: 1 } });
@@ -167,7 +167,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(world.writes()).toEqual([]);
   });
 
-  test("present is applied, null is deleted, absent is left alone, and told when a step dropped it", async () => {
+  test("present is applied, null is deleted, absent is left alone, and reported if a step dropped it", async () => {
     await world.create("states");
     desired = wants({ a: widget("states-a", { size: 1 }), b: widget("states-b"), c: widget("states-c") });
     await world.reconcile("states");
@@ -185,7 +185,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(await references("states")).toMatchObject([{ name: "states-a" }]);
   });
 
-  test("a run that ends fatally, fails or returns nonsense changes and deletes nothing, and is told; then all goes on", async () => {
+  test("a fatal, failed or invalid run changes nothing and is reported; the next run continues", async () => {
     world.compose({ functions: [FUNCTION], undesiredResources: "Delete" });
     await world.create("fatal");
     desired = wants({ a: widget("fatal-a"), b: widget("fatal-b") }, { status: { users: "kept" } });
@@ -236,7 +236,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(await find("fatal-b")).toBeUndefined();
   });
 
-  test("one name for an entry for ever: a function that changes it, or a crash before it was seen, makes no second object", async () => {
+  test("an entry retains its object's name, so that a renaming function or a crash creates no second object", async () => {
     await world.create("named");
     desired = wants({ a: widget("named-1") });
     await world.reconcile("named");
@@ -259,7 +259,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     ]);
   });
 
-  test("owners, finalizers and the identity of what a function desires are ours to set", async () => {
+  test("a function cannot set owners, finalizers and identity of its desired objects", async () => {
     await world.create("identity");
     const uid = (await world.xr("identity")).metadata.uid;
     desired = wants({
@@ -283,7 +283,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(world.events.map(({ message }) => message).join("\n")).toContain("evil/forever");
   });
 
-  test("an object that a function renames from one entry to another is neither deleted nor made again", async () => {
+  test("an object that a function moves to another entry is neither deleted nor created again", async () => {
     world.compose({ functions: [FUNCTION], undesiredResources: "Delete" });
     await world.create("renamed");
     desired = wants({ a: widget("renamed-a") });
@@ -300,7 +300,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     await expect(world.reconcile("renamed")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
   });
 
-  test("functions see what exists with its connection details; the XR publishes what its definition lets through", async () => {
+  test("functions see connection details; the XR publishes those that its definition allows", async () => {
     const place = { name: "conn", namespace: "xfn-system" };
     await world.create("secrets", { writeConnectionSecretToRef: place });
     const widgetSecret = { name: "widget-conn", namespace: "xfn-system" };
@@ -341,21 +341,21 @@ describe("functions of a composite resource", needs("api-server"), () => {
       { name: "password", value: "hunter2" },
       { name: "user", value: "ada" },
     ]);
-    // Taken away, it is made again.
+    // It is created again after a deletion.
     await world.client.delete({ apiVersion: "v1", kind: "Secret", ...place });
     await world.reconcile("secrets");
     expect((await read())?.["data"]).toHaveProperty("password");
-    // A key that is published no longer goes; another's stays.
+    // A key that is no longer published is removed; another writer's stays.
     await world.client.patch({ apiVersion: "v1", kind: "Secret", ...place }, "merge", { data: { theirs: "eA==" } });
     connectionDetails.splice(0, 1);
     await world.reconcile("secrets");
     expect(Object.keys((await read())?.["data"] as JsonObject).toSorted()).toEqual(["password", "theirs"]);
-    const told = JSON.stringify([world.events, world.logged, await world.xr("secrets")]);
-    expect(told).not.toContain("hunter2");
-    expect(told).not.toContain(Buffer.from("hunter2").toString("base64"));
+    const reported = JSON.stringify([world.events, world.logged, await world.xr("secrets")]);
+    expect(reported).not.toContain("hunter2");
+    expect(reported).not.toContain(Buffer.from("hunter2").toString("base64"));
   });
 
-  test("a connection secret of somebody else is refused, and stays as it is", async () => {
+  test("a connection secret of another owner is refused, and stays as it is", async () => {
     const place = { name: "taken", namespace: "xfn-system" };
     await world.client.create({ apiVersion: "v1", kind: "Secret", metadata: place, stringData: { a: "b" } });
     await world.create("taker", { writeConnectionSecretToRef: place });
@@ -366,20 +366,20 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(given?.observed.composite).not.toHaveProperty("connectionDetails");
   });
 
-  test("what a server says of a Secret that it refuses is not repeated", async () => {
+  test("the server's message about a refused Secret is not repeated", async () => {
     await world.create("quoted");
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "q", namespace: "xfn-system" } };
     desired = wants({ a: { ...secret, data: { "bad key": Buffer.from("hunter2").toString("base64") } } });
     await expect(world.reconcile("quoted")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
     desired = wants({ a: { ...secret, stringData: { key: { nested: "hunter2" } } } });
     const error: unknown = await world.reconcile("quoted").catch((thrown: unknown) => thrown);
-    const told = JSON.stringify([world.events, world.logged, await world.xr("quoted"), String(error)]);
-    expect(told).toContain("cannot apply composed resource");
-    expect(told).not.toContain("hunter2");
+    const reported = JSON.stringify([world.events, world.logged, await world.xr("quoted"), String(error)]);
+    expect(reported).toContain("cannot apply composed resource");
+    expect(reported).not.toContain("hunter2");
     expect((error as Error).cause).toBeUndefined();
   });
 
-  test("pull secrets of our own and of allowed namespaces, and of our service account, go to the runner; others are refused", async () => {
+  test("the runner gets pull secrets of the own and of allowed namespaces and of the own service account, and no others", async () => {
     await server.kubectl(["create", "namespace", "allowed"]);
     const pull = async (namespace: string, name: string, password: string): Promise<void> => {
       const config = { auths: { "registry.example.org": { username: "ada", password } } };
@@ -423,7 +423,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
   });
 
   describe("in containers", needs("crun"), () => {
-    test("a function in an image composes, and one that fails is told with its step", async () => {
+    test("a function in an image composes, and a failing one is reported with its step", async () => {
       await using workspace = await Workspace.create();
       const answer: JsonObject = {
         apiVersion: "apiextensions.crossplane.io/v1alpha1",

@@ -8,7 +8,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { OWN_CRDS, thingDefinition } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
-// What the API server refuses and takes, by the schemas and rules of the CRDs of our own kinds.
+// What the API server accepts by the schemas and rules of the controller's own CRDs.
 
 const composition = (spec: JsonObject, apiVersion = "apiextensions.crossplane.io/v1"): KubernetesObject => ({
   apiVersion,
@@ -19,7 +19,7 @@ const composition = (spec: JsonObject, apiVersion = "apiextensions.crossplane.io
 
 const BASE = { apiVersion: "v1", kind: "ConfigMap" };
 
-describe("the CRDs of our own kinds", needs("api-server"), () => {
+describe("the controller's own CRDs", needs("api-server"), () => {
   let server: TestApiServer;
   let client: ConnectedClient;
   const sent: RequestOutcome[] = [];
@@ -43,14 +43,14 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     expect(sent.filter(({ verb }) => verb !== "discover").map(({ verb }) => verb)).toEqual(["get", "get", "get"]);
   });
 
-  test("what is printed of them is what kubectl installs", async () => {
+  test("kubectl installs them as they are printed", async () => {
     expect(controllerCrds().map(({ metadata }) => metadata?.name)).toEqual(OWN_CRDS);
     await server.kubectl(["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"], {
       input: JSON.stringify({ apiVersion: "v1", kind: "List", items: controllerCrds() }),
     });
   });
 
-  test("one that another program installed is not taken over", async () => {
+  test("one that another program installed is not overwritten", async () => {
     const reference = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -133,7 +133,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
         ],
       },
     ],
-  ])("a Composition with %s is taken", async (_, spec) => {
+  ])("a Composition with %s is accepted", async (_, spec) => {
     const object = composition(spec);
     const fields = object["spec"] as JsonObject;
     for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key];
@@ -170,7 +170,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
       "spec.functions[0].container.timeout",
     ],
     [
-      "a limit that is no quantity",
+      "an invalid quantity as a limit",
       {
         functions: [{ name: "f", type: "Container", container: { image: "i", resources: { limits: { cpu: "-1" } } } }],
       },
@@ -187,7 +187,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
       "spec.resources[0].patches[0].type",
     ],
     [
-      "a combine without combine",
+      "a combine patch without `combine`",
       { resources: [{ base: BASE, patches: [{ type: "CombineFromComposite", toFieldPath: "a" }] }] },
       "spec.resources[0].patches[0]",
     ],
@@ -246,13 +246,13 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
       "spec.resources[0].readinessChecks[0]",
     ],
     [
-      "a readiness check without field",
+      "a readiness check without a field",
       { resources: [{ base: BASE, readinessChecks: [{ type: "NonEmpty" }] }] },
       "spec.resources[0].readinessChecks[0]",
     ],
     ["an unknown mode", { mode: "Magic" }, "spec.mode"],
     ["a pipeline without steps", { mode: "Pipeline" }, "pipeline"],
-  ])("a Composition with %s is refused, and the field named", async (_, spec, field) => {
+  ])("a Composition with %s is refused with its field", async (_, spec, field) => {
     const object = composition(spec);
     const fields = object["spec"] as JsonObject;
     for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key];
@@ -264,7 +264,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     expect(message).toContain(field);
   });
 
-  test("every Composition and definition of the examples is taken", async () => {
+  test("every Composition and definition of the examples is accepted", async () => {
     const files = globSync("examples/**/*.yaml", { exclude: (path) => path.includes("node_modules") });
     const documents = files.flatMap((file) => readDocuments(readFileSync(file, "utf8"), { source: file }));
     const kinds = ["Composition", "CompositeResourceDefinition"];
@@ -283,7 +283,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     expect(taken).toBeGreaterThan(10);
   });
 
-  test("a revision cannot be changed, but for its number", async () => {
+  test("a revision cannot be changed, except for its number", async () => {
     const revision = await client.create({
       ...composition({ resources: [{ name: "a", base: { ...BASE, data: { a: "1" } } }], revision: 1 }),
       kind: "CompositionRevision",
@@ -313,7 +313,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     ["claims named as its composites", { claimNames: { kind: "XThing", plural: "xthings" } }, "spec"],
     ["an unknown policy", { defaultCompositeDeletePolicy: "Never" }, "spec.defaultCompositeDeletePolicy"],
     ["a plural in upper case", { names: { kind: "XThing", plural: "XThings" } }, "spec.names.plural"],
-  ])("a definition with %s is refused, and the field named", async (_, spec, field) => {
+  ])("a definition with %s is refused with its field", async (_, spec, field) => {
     const { code, message } = (await dryRun(thingDefinition(spec)).catch((error: unknown) => error)) as {
       code: string;
       message: string;
@@ -322,7 +322,7 @@ describe("the CRDs of our own kinds", needs("api-server"), () => {
     expect(message).toContain(field);
   });
 
-  test("a definition's kinds cannot be changed, and claims be added but not removed", async () => {
+  test("a definition's kinds cannot be changed, and claims can be added but not removed", async () => {
     const { claimNames, ...spec } = thingDefinition().spec;
     const { metadata } = await client.create({ ...thingDefinition(), spec });
     const reference = {

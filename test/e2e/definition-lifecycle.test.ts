@@ -44,7 +44,7 @@ describe("a definition", needs("api-server"), () => {
   const change = (name: string, spec: JsonObject): Promise<unknown> =>
     world.client.patch({ apiVersion: API, kind: KIND, name }, "merge", { spec });
 
-  test("becomes the CRDs of its composites and claims, and says so; then nothing is written", async () => {
+  test("creates the CRDs of its composites and claims, reports it, and writes nothing after that", async () => {
     await create(thingDefinition());
     await settle("xthings.example.org");
     const object = await definition("xthings.example.org");
@@ -71,7 +71,7 @@ describe("a definition", needs("api-server"), () => {
 
     world.writes();
     await settle("xthings.example.org");
-    // A new process does not know what the last one wrote.
+    // A new process has no memory of the writes.
     await definitionReconciler(world.context)("xthings.example.org", AbortSignal.timeout(10_000));
     expect(world.writes()).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("a definition", needs("api-server"), () => {
     expect(granting("rbac.crossplane.io/aggregate-to-view").flatMap((rule) => rule["resources"])).toEqual(["xgrants"]);
   });
 
-  test("leaves a role that is another's, and says so once", async () => {
+  test("leaves another owner's role alone, and reports it once", async () => {
     const role = {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
@@ -112,15 +112,15 @@ describe("a definition", needs("api-server"), () => {
     await settle("xroles.example.org");
     await settle("xroles.example.org");
     expect(conditionsOf(await definition("xroles.example.org"))["Established"]).toBe("True WatchingCompositeResource");
-    const told = { type: "Warning", reason: "RoleOfAnother", message: expect.stringContaining(role.metadata.name) };
-    expect(world.events.filter(({ reason }) => reason === "RoleOfAnother")).toMatchObject([told]);
+    const reported = { type: "Warning", reason: "RoleOfAnother", message: expect.stringContaining(role.metadata.name) };
+    expect(world.events.filter(({ reason }) => reason === "RoleOfAnother")).toMatchObject([reported]);
     const { apiVersion, kind, metadata } = role;
     expect(await world.find(apiVersion, kind, metadata.name)).toMatchObject({ rules: role.rules });
     expect(await world.find(apiVersion, kind, metadata.name.replace("view", "edit"))).toBeDefined();
   });
 
-  test("works without the roles that the controller may not grant, and says which", async () => {
-    // It may make roles, and do nothing with the kinds that these are about: nobody can grant what he has not got.
+  test("works without the roles that the controller cannot grant, and reports them", async () => {
+    // It can create roles, but has no access to their kinds: no client can grant more than it has.
     const apiGroups = ["apiextensions.crossplane.io", "apiextensions.k8s.io", "rbac.authorization.k8s.io"];
     const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
     const group = "rbac.authorization.k8s.io";
@@ -144,15 +144,15 @@ describe("a definition", needs("api-server"), () => {
       await world.settle(definitionReconciler({ ...world.context, client }), "xgrantlesss.example.org");
       const object = await definition("xgrantlesss.example.org");
       expect(conditionsOf(object)).toMatchObject({ Established: "True WatchingCompositeResource" });
-      const told = world.events.filter(({ reason }) => reason === "CannotGrant").map(({ message }) => message);
-      expect(told).toHaveLength(4);
-      expect(told[0]).toMatch(/crossplane:composite:xgrantlesss\.example\.org:.*attempting to grant/s);
+      const reported = world.events.filter(({ reason }) => reason === "CannotGrant").map(({ message }) => message);
+      expect(reported).toHaveLength(4);
+      expect(reported[0]).toMatch(/crossplane:composite:xgrantlesss\.example\.org:.*attempting to grant/s);
     } finally {
       await client.close();
     }
   });
 
-  test("whose names another kind of its group has says whose they are; it works when they are free", async () => {
+  test("whose names belong to another kind of its group reports it, and works when they are free", async () => {
     const { spec } = (await crd("xthings.example.org")) as LiveObject;
     const names = { kind: "Taker", plural: "takers", singular: "taker", listKind: "TakerList", shortNames: ["tk"] };
     const [apiVersion, kind] = CRD;
@@ -176,7 +176,7 @@ describe("a definition", needs("api-server"), () => {
     await expect.poll(established).toBe("True WatchingCompositeResource");
   });
 
-  test("that changes changes its CRDs, and what others changed in them is put right", async () => {
+  test("updates its CRDs when it changes, and restores fields that other writers changed", async () => {
     await create(thingDefinition({ metadata: { labels: { team: "a" } } }, "change"));
     await settle("xchanges.example.org");
     const { versions } = thingDefinition().spec as { versions: JsonObject[] };
@@ -203,7 +203,7 @@ describe("a definition", needs("api-server"), () => {
     });
   });
 
-  test("can come to offer claims later", async () => {
+  test("can add claims later", async () => {
     const { claimNames, ...spec } = thingDefinition({}, "later").spec;
     await create({ ...thingDefinition({}, "later"), spec });
     await settle("xlaters.example.org");
@@ -217,7 +217,7 @@ describe("a definition", needs("api-server"), () => {
     );
   });
 
-  test("with errors touches nothing, and names the field in its condition and an event; mended, it works", async () => {
+  test("with errors changes nothing and reports the field; it works when it is fixed", async () => {
     const { versions } = thingDefinition().spec as { versions: JsonObject[] };
     const schema = {
       openAPIV3Schema: {
@@ -245,7 +245,7 @@ describe("a definition", needs("api-server"), () => {
     expect(conditionsOf(await definition("xwrongs.example.org"))["Established"]).toBe("True WatchingCompositeResource");
   });
 
-  test("whose CRD the server refuses says what the server says", async () => {
+  test("whose CRD the server refuses reports the server's message", async () => {
     const { versions } = thingDefinition().spec as { versions: JsonObject[] };
     const spec = { type: "object", "x-kubernetes-validations": [{ rule: "self.nothing == 1" }] };
     const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
@@ -259,7 +259,7 @@ describe("a definition", needs("api-server"), () => {
     expect(world.writes().filter((write) => !write.startsWith("apply"))).toEqual([]);
   });
 
-  test("does not take over a CRD that is another's, and leaves it when it goes", async () => {
+  test("does not overwrite another owner's CRD, and leaves it when it is deleted", async () => {
     const { spec } = (await crd("xthings.example.org")) as LiveObject;
     const foreign = {
       ...(spec as JsonObject),
@@ -279,7 +279,7 @@ describe("a definition", needs("api-server"), () => {
     const after = await crd("foreigns.example.org");
     expect(after?.["spec"]).toEqual(before?.["spec"]);
     expect(after?.metadata["ownerReferences"]).toBeUndefined();
-    // One of another definition.
+    // The CRD of another definition.
     await create(thingDefinition({ claimNames: { kind: "Thing", plural: "things" } }, "second"));
     await settle("xseconds.example.org");
     expect(conditionsOf(await definition("xseconds.example.org"))["Offered"]).toBe("False CRDOfAnother");
@@ -294,7 +294,7 @@ describe("a definition", needs("api-server"), () => {
     expect(await crd("things.example.org")).toBeDefined();
   });
 
-  test("that is deleted has its claims deleted, then its composites, then the CRDs", async () => {
+  test("deletes its claims, then its composites, then the CRDs", async () => {
     await create(thingDefinition({}, "end"));
     await settle("xends.example.org");
     const kind = { apiVersion: "example.org/v1" };
@@ -329,7 +329,7 @@ describe("a definition", needs("api-server"), () => {
     expect(await crd("xends.example.org")).toBeUndefined();
   });
 
-  test("that is deleted keeps the CRD of a kind that the server does not list for a moment", async () => {
+  test("does not delete the CRD of a kind that the server does not list yet", async () => {
     let listed = false;
     const other = await definitionWorld(server, {
       wrap: (client) => ({
@@ -359,7 +359,7 @@ describe("a definition", needs("api-server"), () => {
     await other.stop();
   });
 
-  test("that is deleted, and whose instances the server does not let go, says so; then it goes", async () => {
+  test("reports instances that the server refuses to delete, and is deleted when it can be", async () => {
     let refuses = true;
     const other = await definitionWorld(server, {
       wrap: (client) => ({
@@ -371,17 +371,17 @@ describe("a definition", needs("api-server"), () => {
       }),
     });
     const reconcileOther = definitionReconciler(other.context);
-    const { claimNames: _, ...spec } = thingDefinition({}, "held").spec;
-    await create({ ...thingDefinition({}, "held"), spec });
+    const { claimNames: _, ...spec } = thingDefinition({}, "blocked").spec;
+    await create({ ...thingDefinition({}, "blocked"), spec });
     await other.settle(reconcileOther, "xhelds.example.org");
     await create({ apiVersion: "example.org/v1", kind: "XHeld", metadata: { name: "x" }, spec: {} });
     await remove("xhelds.example.org");
     other.events.length = 0;
     for (let looks = 0; looks < 2; looks++)
       await expect(other.look(reconcileOther, "xhelds.example.org")).rejects.toThrow("forbidden");
-    const held = await definition("xhelds.example.org");
-    expect(conditionsOf(held)["Established"]).toBe("False TerminatingCompositeResource");
-    expect(messageOf(held, "Established")).toBe(
+    const blocked = await definition("xhelds.example.org");
+    expect(conditionsOf(blocked)["Established"]).toBe("False TerminatingCompositeResource");
+    expect(messageOf(blocked, "Established")).toBe(
       'its composites cannot be deleted: xhelds.example.org "x" is forbidden',
     );
     expect(other.events).toMatchObject([{ type: "Warning", reason: "TerminatingCompositeResource" }]);
@@ -391,7 +391,7 @@ describe("a definition", needs("api-server"), () => {
     await other.stop();
   });
 
-  test("that is deleted in the foreground has its instances deleted so, too", async () => {
+  test("that is deleted in the foreground deletes its instances in the foreground", async () => {
     await create(thingDefinition({}, "fore"));
     await settle("xfores.example.org");
     await create({ apiVersion: "example.org/v1", kind: "XFore", metadata: { name: "x" }, spec: {} });
@@ -399,7 +399,7 @@ describe("a definition", needs("api-server"), () => {
       ...owned("XFore", "x", (await world.find("example.org/v1", "XFore", "x"))?.metadata.uid ?? ""),
     };
     await create({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "d", namespace: "default", ...dependent } });
-    // A dependent that holds out keeps its owner.
+    // A dependent that remains blocks the deletion of its owner.
     await world.client.patch({ apiVersion: "v1", kind: "ConfigMap", name: "d", namespace: "default" }, "merge", {
       metadata: { finalizers: ["example.org/hold"] },
     });
@@ -409,8 +409,8 @@ describe("a definition", needs("api-server"), () => {
       await world.look(reconcile, "xfores.example.org");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const held = await world.find("example.org/v1", "XFore", "x");
-    expect(held?.metadata["deletionTimestamp"]).toBeDefined();
+    const blocked = await world.find("example.org/v1", "XFore", "x");
+    expect(blocked?.metadata["deletionTimestamp"]).toBeDefined();
     expect(await definition("xfores.example.org")).toBeDefined();
     await world.client.patch({ apiVersion: "v1", kind: "ConfigMap", name: "d", namespace: "default" }, "merge", {
       metadata: { finalizers: null },
@@ -422,7 +422,7 @@ describe("a definition", needs("api-server"), () => {
     expect(await crd("xfores.example.org")).toBeUndefined();
   });
 
-  test("that is deleted as an orphan leaves CRDs and instances, and has them again when it is there again", async () => {
+  test("that is deleted with orphans leaves CRDs and instances, and adopts them when it is created again", async () => {
     await create(thingDefinition({}, "orphan"));
     await settle("xorphans.example.org");
     const { metadata } = await create({

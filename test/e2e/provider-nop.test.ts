@@ -8,7 +8,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 
-// The example of a provider, as its README has it run.
+// The example provider, as its README runs it.
 
 const FOLDER = join(CHECKOUT, "examples/provider-nop");
 
@@ -20,7 +20,7 @@ describe("provider-nop", needs("api-server"), () => {
     await server.kubectl(["apply", "-f", join(FOLDER, "crd.yaml"), "-f", join(FOLDER, "rbac.yaml")]);
     await server.kubectl(["wait", "crd/nopresources.nop.crossplane.io", "--for", "condition=Established"]);
     await server.restartControllerManager();
-    // It can do with what rbac.yaml grants.
+    // It needs only what rbac.yaml grants.
     await server.kubectl(["create", "clusterrolebinding", "p", "--clusterrole", "provider-nop", "--user", "provider"]);
     const child = spawn(process.execPath, [join(FOLDER, "main.ts")], {
       env: { PATH: process.env["PATH"], KUBECONFIG: server.user("provider").kubeconfig },
@@ -60,17 +60,17 @@ describe("provider-nop", needs("api-server"), () => {
     await server.kubectl(["wait", "secret/ready-in-five-seconds", "--for", "delete", "--timeout", "50s"]);
   });
 
-  test("one that is there is not written to any more", async () => {
+  test("an existing resource is not written again", async () => {
     await nop("steady", { conditionAfter: [{ time: "0s", conditionType: "Ready", conditionStatus: "True" }] });
     await ready("steady", "True");
     const before = await field("nopresource steady", ".metadata.resourceVersion");
-    // Another one goes all the way meanwhile.
+    // Another one is created and deleted meanwhile.
     await nop("other", { conditionAfter: [{ time: "500ms", conditionType: "Ready", conditionStatus: "True" }] });
     await ready("other", "True");
     expect(await field("nopresource steady", ".metadata.resourceVersion")).toBe(before);
   });
 
-  test("a secret of somebody else is left as it is", async () => {
+  test("a secret of another owner is left alone", async () => {
     await server.kubectl(["create", "secret", "generic", "theirs", "--from-literal", "a=b"]);
     const conditionAfter = [{ time: "0s", conditionType: "Ready", conditionStatus: "True" }];
     const connectionDetails = [{ name: "a", value: "ours" }];
@@ -85,7 +85,7 @@ describe("provider-nop", needs("api-server"), () => {
     expect(await field("nopresource thief", ".status.conditions")).toBe("");
   });
 
-  test("one that goes slowly is there until its time has come", async () => {
+  test("a resource with a deletion delay remains until the delay is over", async () => {
     await nop("slow", { deleteAfter: "5s" });
     await expect
       .poll(() => field("nopresource slow", ".metadata.finalizers"), { timeout: 20_000 })

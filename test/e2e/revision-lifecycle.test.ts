@@ -47,7 +47,7 @@ describe("a composition", needs("api-server"), () => {
     return items.toSorted((a, b) => numberOf(a) - numberOf(b));
   };
 
-  test("has a revision with its content, labels, and itself as the owner; then nothing is written", async () => {
+  test("gets a revision with its content and labels, which it owns, and writes nothing after that", async () => {
     const { metadata } = await apply(composition("plain", "1", { channel: "stable" }));
     await settle("plain");
     const [revision, ...more] = await revisions("plain");
@@ -64,7 +64,7 @@ describe("a composition", needs("api-server"), () => {
     expect(world.writes()).toEqual([]);
   });
 
-  test("that changes has another revision; one that goes back has the earlier one again, with a new number", async () => {
+  test("gets another revision when it changes, and the earlier one with a new number when it changes back", async () => {
     await apply(composition("back", "1"));
     await settle("back");
     const first = (await revisions("back"))[0];
@@ -81,7 +81,7 @@ describe("a composition", needs("api-server"), () => {
     expect(world.writes()).toEqual([]);
   });
 
-  test("with other labels has another revision, with other annotations not", async () => {
+  test("gets another revision with other labels, but not with other annotations", async () => {
     await apply(composition("labels", "1", { channel: "alpha" }));
     await settle("labels");
     await world.client.patch({ apiVersion: API, kind: "Composition", name: "labels" }, "merge", {
@@ -97,7 +97,7 @@ describe("a composition", needs("api-server"), () => {
     ]);
   });
 
-  test("with errors that no schema sees has no new revision, and names the field; mended, it has", async () => {
+  test("with errors that no schema finds gets no revision until it is fixed, and reports the field", async () => {
     await apply(composition("wrong"));
     await settle("wrong");
     const wrong = composition("wrong");
@@ -124,7 +124,7 @@ describe("a composition", needs("api-server"), () => {
     expect(conditionsOf(await world.find(API, "Composition", "wrong"))).toEqual({ Synced: "True ReconcileSuccess" });
   });
 
-  test("whose revision the server refuses says so; when it is taken, all is well", async () => {
+  test("whose revision the server refuses reports it, and recovers when the server accepts it", async () => {
     let refuses = true;
     const other = await definitionWorld(server, {
       wrap: (client) => ({
@@ -150,7 +150,7 @@ describe("a composition", needs("api-server"), () => {
     await other.stop();
   });
 
-  test("that is written as the seeds do has revisions too", async () => {
+  test("in the form of the original proposal has revisions too", async () => {
     await server.apply({
       apiVersion: "apiextensions.crossplane.io/v1alpha1",
       kind: "Composition",
@@ -164,7 +164,7 @@ describe("a composition", needs("api-server"), () => {
     });
   });
 
-  test("whose name is longer than a label can be has revisions too", async () => {
+  test("with a name longer than a label value has revisions too", async () => {
     const name = `long-${"a".repeat(200)}`;
     await apply(composition(name));
     await settle(name);
@@ -176,7 +176,7 @@ describe("a composition", needs("api-server"), () => {
     expect(own.map(numberOf).toSorted()).toEqual([1, 2]);
   });
 
-  test("leaves a revision of its name that is another's alone, and has its own under another name", async () => {
+  test("leaves another owner's revision of the name alone, and uses another name", async () => {
     const object = composition("taken");
     await apply(object);
     await settle("taken");
@@ -196,7 +196,7 @@ describe("a composition", needs("api-server"), () => {
     expect(after?.metadata.resourceVersion).toBe(foreign.metadata.resourceVersion);
   });
 
-  test("that is there again has the revision that an earlier one of its name left, if that says the same", async () => {
+  test("adopts the revision that an earlier Composition of its name left, if the content is the same", async () => {
     await apply(composition("heir"));
     await settle("heir");
     const [left] = await revisions("heir");

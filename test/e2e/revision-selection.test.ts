@@ -41,7 +41,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     await server?.stop();
   });
 
-  // Who wrote the composite's compositionRevisionRef.
+  // The writer of the composite's compositionRevisionRef.
   let chosenBy = "apiextensions.crossplane.io/composite";
   const nameOf = (key: string): string => revisionOf[key]?.metadata.name ?? key;
   const select = async (spec: JsonObject, definition: JsonObject = {}): Promise<[string, JsonObject]> => {
@@ -71,7 +71,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     return error instanceof SelectionError ? error.code : "";
   };
 
-  test("is the newest of the composition that it names, and what it does not say yet is to be written", async () => {
+  test("is the newest of the Composition that it names, with the fields to record", async () => {
     const name = nameOf("a2");
     expect(await select({ compositionRef: { name: "a" } })).toEqual([
       name,
@@ -92,14 +92,14 @@ describe("the revision of a composite", needs("api-server"), () => {
     expect((await select(at, { defaultCompositionUpdatePolicy: "Manual" }))[0]).toBe(nameOf("a1"));
   });
 
-  test("is one with the labels of compositionRevisionSelector", async () => {
+  test("has the labels of compositionRevisionSelector", async () => {
     const selector = (channel: string): JsonObject => ({ compositionRevisionSelector: { matchLabels: { channel } } });
     expect((await select({ compositionRef: { name: "a" }, ...selector("stable") }))[0]).toBe(nameOf("a1"));
     expect((await select({ compositionRef: { name: "a" }, ...selector("alpha") }))[0]).toBe(nameOf("a2"));
     expect(await codeOf({ compositionRef: { name: "a" }, ...selector("beta") })).toBe("NoRevision");
   });
 
-  test("is of a composition with the labels of compositionSelector, or of any for its kind", async () => {
+  test("belongs to a Composition with the labels of compositionSelector, or to any for its kind", async () => {
     const [blue, changes] = await select({ compositionSelector: { matchLabels: { color: "blue" } } });
     expect(blue).toBe(nameOf("b1"));
     expect(changes).toMatchObject({ compositionRef: { name: "b" } });
@@ -107,7 +107,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     expect(await codeOf({ compositionSelector: { matchLabels: { color: "green" } } })).toBe("NoComposition");
   });
 
-  test("is of the definition's default where the composite does not choose, and of the enforced one always", async () => {
+  test("belongs to the definition's default without a choice, and always to an enforced Composition", async () => {
     const b = { name: "b" };
     expect((await select({}, { defaultCompositionRef: b }))[0]).toBe(nameOf("b1"));
     expect((await select({ compositionRef: { name: "a" } }, { defaultCompositionRef: b }))[0]).toBe(nameOf("a2"));
@@ -118,14 +118,14 @@ describe("the revision of a composite", needs("api-server"), () => {
     expect(changes).toMatchObject({ compositionRef: b });
   });
 
-  test("cannot be pinned to one of another composition than the definition enforces", async () => {
+  test("cannot be pinned if it belongs to another Composition than the enforced one", async () => {
     const pinned = { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: nameOf("a1") } };
     const [name, changes] = await select(pinned, { enforcedCompositionRef: { name: "b" } });
     expect(name).toBe(nameOf("b1"));
     expect(changes).toEqual({ compositionRef: { name: "b" }, compositionRevisionRef: { name: nameOf("b1") } });
   });
 
-  test("is none where somebody chose one of another composition", async () => {
+  test("is refused if a user chose one of another Composition", async () => {
     const pinned = { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: nameOf("a1") } };
     chosenBy = "kubectl";
     expect(await codeOf(pinned, { enforcedCompositionRef: { name: "b" } })).toBe("Incompatible");
@@ -134,7 +134,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     expect((await select({ ...pinned, compositionRef: { name: "b" } }))[0]).toBe(nameOf("b1"));
   });
 
-  test("that is pinned says which composition it is of", async () => {
+  test("determines the Composition if it is pinned", async () => {
     const [name, changes] = await select({
       compositionUpdatePolicy: "Manual",
       compositionRevisionRef: { name: nameOf("b1") },
@@ -148,7 +148,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     ["a composition for another kind", { compositionRef: { name: "other" } }, "Incompatible"],
     ["a composition without a revision yet", { compositionRef: { name: "unborn" } }, "NoRevision"],
     [
-      "a revision that is not there",
+      "a missing revision",
       { compositionUpdatePolicy: "Manual", compositionRevisionRef: { name: "none" } },
       "RevisionNotFound",
     ],
@@ -156,7 +156,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     expect(await codeOf(spec)).toBe(code);
   });
 
-  test("is read from caches where there are some", async () => {
+  test("is read from caches if the kinds are watched", async () => {
     const xrs: string[] = [];
     const compositions = await world.client.kind(API, "Composition");
     const revisions = await world.client.kind(API, "CompositionRevision");

@@ -8,7 +8,7 @@ import { type RunningController, startController } from "../harness/controller-p
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 
-// deploy/ on a real API server: it is accepted, and with the roles that it gives, and no others, the controller can do its work.
+// deploy/ on a real API server accepts it, and the controller works with no other roles than those.
 
 const DEPLOY = join(CHECKOUT, "deploy");
 const USER = "controller";
@@ -38,7 +38,7 @@ describe("deploy/", needs("api-server"), () => {
   });
 
   const get = async (...args: readonly string[]): Promise<string> => (await server.kubectl(["get", ...args])).trim();
-  // kubectl says no with an exit code.
+  // kubectl reports "no" by its exit code.
   const may = async (user: string, verb: string, what: string): Promise<boolean> => {
     const asked = server.kubectl(["auth", "can-i", verb, what, "-n", "default", "--as", user]);
     return (await asked.catch(() => "no")).trim() === "yes";
@@ -64,10 +64,10 @@ describe("deploy/", needs("api-server"), () => {
       "namespace/",
     ])
       expect(dryRun).toContain(object);
-    // The CRDs are installed by the controller.
+    // The controller installs the CRDs.
     const files = ["rbac.yaml", "deployment.yaml"].flatMap((name) => ["-f", join(DEPLOY, name)]);
     await server.kubectl(["apply", "--server-side", ...files]);
-    // A Deployment is accepted with pods that nobody would accept: so the pod itself.
+    // The server accepts a Deployment with invalid pods, so check the pod itself.
     const template = JSON.parse(
       await get("-n", "crossplane-system", "deployment", "xfn-controller", "-o", "jsonpath={.spec.template}"),
     ) as object;
@@ -75,12 +75,12 @@ describe("deploy/", needs("api-server"), () => {
     await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
   });
 
-  test("gives what the controller needs, with the roles of the example, and lets people claim", async () => {
+  test("grants what the controller needs, with the roles of the example, and lets users claim", async () => {
     await bind("xfn-controller", "ClusterRole");
     await bind("xfn-controller", "Role");
     await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/controller/roles.yaml")]);
     await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/provider-nop/crd.yaml")]);
-    // Roles with the label are added up by a controller of Kubernetes.
+    // A controller of Kubernetes aggregates the roles with the label.
     await expect.poll(() => may(USER, "create", "nopresources.nop.crossplane.io"), { timeout: 30_000 }).toBe(true);
     controller = await startController(server.user(USER).kubeconfig, {
       args: ["--leader-election", "--namespace", "crossplane-system"],
@@ -89,7 +89,7 @@ describe("deploy/", needs("api-server"), () => {
       await server.kubectl(["apply", "-f", join(CHECKOUT, `examples/controller/${file}.yaml`)]);
     await server.kubectl(["wait", "xrd", "--all", "--for=condition=Offered", "--timeout=60s"]);
     await server.kubectl(["apply", "-f", join(CHECKOUT, "examples/controller/claims.yaml")]);
-    // The test is the provider.
+    // The test acts as the provider.
     await expect
       .poll(async () => (await get("nopresources", "-o", "name")).split("\n"), { timeout: 30_000 })
       .toHaveLength(2);
@@ -114,12 +114,12 @@ describe("deploy/", needs("api-server"), () => {
     await server.kubectl(["delete", "-f", join(CHECKOUT, "examples/controller/claims.yaml"), "--timeout=60s"]);
     await server.kubectl(["delete", "xrd", "--all", "--timeout=60s"]);
     expect(await get("nopresources", "-o", "name")).toBe("");
-    // Nothing was refused to it.
+    // No request was forbidden.
     const refused = controller.log().filter(({ code }) => code === "Forbidden");
     expect(refused).toEqual([]);
   });
 
-  test("gives no power over what nobody granted", async () => {
+  test("grants no access to other kinds", async () => {
     for (const [verb, what] of [
       ["create", "pods"],
       ["list", "secrets"],

@@ -5,7 +5,8 @@ import { needs } from "../harness/needs.ts";
 import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The PostgreSQL instance of seed 000 on a server: the controller, its runner beside it on a socket, and functions in containers.
+// The PostgreSQL instance of Crossplane's design document "Composition Functions", on a server: the controller, its
+// runner on a socket, and functions in containers.
 
 const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
 
@@ -126,7 +127,7 @@ describe("an XR that is composed by templates and a function", needs("api-server
   const message = (): Promise<string> =>
     get("xpostgresqlinstance", "my-db", "-o", "jsonpath={.status.conditions[*].message}");
 
-  test("has what both say, the status and the secret that the function gave it, and its results as events", async () => {
+  test("has the fields of both, the function's status and secret, and its results as events", async () => {
     await expect.poll(() => apply(instance).then(() => "", String), { timeout: 30_000 }).toBe("");
     await server.kubectl(["wait", "xpostgresqlinstance/my-db", "--for=condition=Ready", "--timeout=60s"]);
     const path = "jsonpath={.items[*].spec.forProvider}";
@@ -144,7 +145,7 @@ describe("an XR that is composed by templates and a function", needs("api-server
     expect(everything).not.toContain("secret@db");
   });
 
-  test("keeps what it has while the runner is away, says so, and goes on by itself when it is back", async () => {
+  test("retains its resources while the runner is down, reports it, and recovers when it is back", async () => {
     const before = await get("cloudsqlinstances", "-o", "name");
     await runner[Symbol.asyncDispose]();
     await apply(composition(image, "POSTGRES_11"));
@@ -162,7 +163,7 @@ describe("an XR that is composed by templates and a function", needs("api-server
     expect(await get("cloudsqlinstances", "-o", "name")).toBe(before);
   });
 
-  test("goes with all that it has, without a runner", async () => {
+  test("is deleted with its resources, without a runner", async () => {
     await runner[Symbol.asyncDispose]();
     await server.kubectl(["delete", "xpostgresqlinstance/my-db", "--timeout=60s"]);
     expect(await get("cloudsqlinstances", "-o", "name")).toBe("");

@@ -11,9 +11,9 @@ import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 import { pretendCheckout } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// docs/controller.md from its first line to its last, as a reader does it: the commands of `console terminal` go on in terminals of
-// their own; those of `console` are run in one shell, one after the other, and what they print is compared with what the page shows
-// (`...` stands for anything). A command is tried again until it shows what it should: a reader looks again, too.
+// Runs docs/controller.md as a reader does. Each block `console terminal` runs in its own terminal. The commands of
+// `console` run in one shell, one after the other, and their output is compared with the page, where `...` matches
+// any text. A command is repeated until its output matches.
 
 const PATIENCE_MS = 60_000;
 
@@ -35,7 +35,7 @@ describe("docs/controller.md", needs("api-server"), () => {
       mode: 0o755,
     });
     const { binaries } = findBinaries();
-    // The binaries are where they are for the tests themselves, not in the workspace's own cache.
+    // Use the tests' binaries, which are not in the workspace's cache.
     const env = {
       ...workspace.environment(),
       ...(binaries === undefined ? {} : { KUBEBUILDER_ASSETS: dirname(binaries["kube-apiserver"]) }),
@@ -80,9 +80,9 @@ describe("docs/controller.md", needs("api-server"), () => {
   });
 });
 
-/** A shell that keeps its variables from command to command. */
+/** A shell that retains its variables between commands. */
 interface Shell {
-  /** What a command printed. */
+  /** The output of a command. */
   run(command: string): Promise<string>;
   end(): Promise<void>;
 }
@@ -118,7 +118,7 @@ async function endGroup(child: ChildProcess): Promise<void> {
   clearTimeout(killed);
 }
 
-/** What the page shows, `...` standing for anything. */
+/** The expected output, in which `...` matches any text. */
 function matching(shown: string): RegExp {
   const source = shown.trimEnd().split("...").map(RegExp.escape).join("[\\s\\S]*?");
   return new RegExp(`^${source}\\s*$`);

@@ -11,13 +11,13 @@ import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
 import { clientOf } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The runner's container of deploy/deployment.yaml as a kubelet would have it made, by runc: with that user, those privileges, that /proc,
-// and volumes that belong to root. Whether namespaces can be made in there cannot be told without.
+// The runner's container of deploy/deployment.yaml, as a kubelet has runc create it: with its user, privileges, /proc,
+// and volumes of root. Only this shows whether namespaces can be created in it.
 
-/** Where a pod's user namespace begins on the host. */
+/** The first host id of a pod's user namespace. */
 const HOST_ID = 400_000;
 
-// What Kubernetes' runtimes hide of /proc where procMount is Default.
+// The paths that container runtimes mask in /proc with procMount Default.
 const MASKED = ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/scsi"];
 const READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
@@ -38,7 +38,7 @@ describe("the runner of deploy/ in its pod", needs("root", "runc", "crun"), () =
     expect(Buffer.from(await client.run("oci:/image", Buffer.from("hello\n"))).toString()).toBe("hello\n");
   });
 
-  test("could not with a /proc of which parts are hidden", async () => {
+  test("cannot run one with a masked /proc", async () => {
     await using pod = await startPod(image, { procMount: "Default" });
     using client = clientOf({ endpoint: `unix:${pod.socket}` });
     await expect(client.run("oci:/image", Buffer.from("hello\n"))).rejects.toMatchObject({
@@ -47,19 +47,19 @@ describe("the runner of deploy/ in its pod", needs("root", "runc", "crun"), () =
   });
 });
 
-/** A function that writes what it reads, as a layout. */
+/** A function that writes its input, as an image layout. */
 async function buildImage(workspace: Workspace): Promise<string> {
   await workspace.write("function/function", "#!/bin/sh\ncat\n", { mode: 0o755 });
   const image = workspace.path("image");
   const built = await workspace.xfn(["build", workspace.path("function"), "-t", "test/cat", "-o", `oci:${image}`]);
   if (built.code !== 0) throw new Error(`cannot build the function: ${built.stderr}`);
-  // The pod's user is another than the one that built it.
+  // The pod has another user than the builder.
   spawnSync("chmod", ["-R", "a+rX", image]);
   return image;
 }
 
 interface Pod extends AsyncDisposable {
-  /** Where the volume of the socket is on the host. */
+  /** The folder of the socket's volume on the host. */
   readonly socket: string;
 }
 
@@ -72,7 +72,7 @@ async function startPod(image: string, changes: JsonObject = {}): Promise<Pod> {
   const folders = await Promise.all(
     volumes.map(async (path) => {
       const folder = await workspace.makeFolder(join("work", "volumes", path));
-      // As a kubelet makes an emptyDir: root's, and the group that is the pod's fsGroup.
+      // Like a kubelet's emptyDir: owned by root, with the pod's fsGroup.
       await chown(folder, HOST_ID, HOST_ID + Number(pod["fsGroup"]));
       await chmod(folder, 0o2777);
       return { source: folder, destination: path };
@@ -120,7 +120,7 @@ async function readDeployment(): Promise<{ pod: JsonObject; container: JsonObjec
   const text = await readFile(join(CHECKOUT, "deploy/deployment.yaml"), "utf8");
   const [document] = readDocuments(text, { source: "deployment.yaml" });
   const spec = objectAt(document?.value, "spec", "template", "spec");
-  // A kubelet gives such a pod a user namespace, as this test does.
+  // A kubelet creates a user namespace for such a pod, as this test does.
   expect(spec["hostUsers"]).toBe(false);
   const container = listAt(spec, "initContainers").find((one) => isObject(one) && one["name"] === "runner");
   if (!isObject(container)) throw new Error("there is no container of the runner");
@@ -131,7 +131,7 @@ function volumesOf(container: JsonObject): string[] {
   return listAt(container, "volumeMounts").map((mount) => String(isObject(mount) ? mount["mountPath"] : ""));
 }
 
-// With the places of all mounts: root of the pod's user namespace may make none.
+// With the targets of all mounts: root of the pod's user namespace cannot create them.
 async function makeRootfs(workspace: Workspace, mounts: readonly Bind[]): Promise<string> {
   const rootfs = await workspace.makeFolder("work/bundle/rootfs");
   const places = ["proc", "dev", "sys", ...mounts.map(({ destination }) => destination)];
@@ -145,7 +145,7 @@ interface Bind {
   readonly destination: string;
 }
 
-/** What a container runtime of Kubernetes makes of a security context (Kubernetes, "Configure a Security Context"). */
+/** The OCI configuration for a security context (Kubernetes, "Configure a Security Context"). */
 function ociConfig(options: {
   args: readonly string[];
   user: number;
@@ -154,7 +154,7 @@ function ociConfig(options: {
   writable: readonly Bind[];
 }): unknown {
   const { args, user, security } = options;
-  // A profile of the runtime's own is not known here, and the usual ones refuse what is needed.
+  // The default profiles of runtimes block the necessary system calls.
   for (const profile of ["seccompProfile", "appArmorProfile"])
     expect(objectAt(security, profile)["type"]).toBe("Unconfined");
   expect(objectAt(security, "capabilities")).toEqual({ drop: ["ALL"] });
@@ -178,7 +178,7 @@ function ociConfig(options: {
       { destination: "/dev", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"] },
       { destination: "/dev/shm", type: "tmpfs", source: "shm", options: ["nosuid", "nodev", "mode=1777"] },
       { destination: "/sys", type: "sysfs", source: "sysfs", options: ["nosuid", "noexec", "nodev", "ro"] },
-      // The checkout, or Node, may be below /tmp, which is a volume.
+      // The checkout or Node may be in /tmp, which is a volume.
       ...options.writable.map(bind("rw")),
       ...options.readOnly.map(bind("ro")),
     ],

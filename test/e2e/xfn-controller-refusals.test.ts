@@ -7,10 +7,10 @@ import { WIDGET_CRD } from "../harness/composites.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
 
-// XRs that fail for ever, beside many that are well: who is held up by whom, and what comes of it when they are mended.
+// XRs that fail permanently do not delay others, and recover when their cause is fixed.
 
 const GOOD = 100;
-// As many as there are places (--concurrency), each for longer than what counts as slow.
+// One for each worker slot (--concurrency), each longer than the threshold for slow reconciles.
 const PLACES = 4;
 const HANGS_MS = 3_250;
 
@@ -56,7 +56,7 @@ const configMap = (name: string): JsonObject => ({
   readinessChecks: [{ type: "None" }],
 });
 
-describe("XRs that fail for ever", needs("api-server"), () => {
+describe("XRs that fail permanently", needs("api-server"), () => {
   let server: TestApiServer;
   let runner: RunnerServer;
   let controller: RunningController;
@@ -64,7 +64,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
   let hanging = 0;
   let mostHanging = 0;
 
-  /** The function. That of the image `broken` fails for the XRs whose names say so. */
+  /** The function. The image `broken` fails for XRs whose names ask for it. */
   const run = async (image: string, input: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const io: FunctionIO = parseFunctionIO(input);
     const name = io.observed.composite?.resource?.metadata?.name ?? "";
@@ -129,7 +129,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
   const all = (names: readonly string[], text: string): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, text]));
 
-  test("do not hold up a hundred others, say why they fail, and are composed in full when they are mended", async () => {
+  test("do not delay a hundred others, report the cause, and are composed when it is fixed", async () => {
     const apps = { compositionRef: { name: "apps" } };
     const hangs = Array.from({ length: PLACES }, (_, index) => `hangs-${index}`);
     const good = Array.from({ length: GOOD }, (_, index) => `good-${index}`);
@@ -146,7 +146,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
     };
     await expect.poll(() => conditions("Synced")).toEqual(poisoned);
     expect(await message("invalid")).toMatch(/"widget".*spec\.size/);
-    // From now on those that hang are known to: they have one place among them.
+    // From now on the hanging ones are known to be slow: they share one slot.
     mostHanging = hanging;
     await Promise.all(good.map((name) => create(name, { ...apps, size: 2 })));
     await expect.poll(() => conditions("Ready", "good"), { timeout: 40_000 }).toEqual(all(good, "True Available"));
@@ -161,7 +161,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
     expect((await client.list(await client.kind("things.example.org/v1", "Widget"))).items).toHaveLength(names.length);
   });
 
-  test("by a quota are tried less and less often, and are composed in full when it is raised", async () => {
+  test("by a quota are retried with growing delays, and are composed when it is raised", async () => {
     const quota = { apiVersion: "v1", kind: "ResourceQuota", name: "team", namespace: "team" };
     const maps = { ...quota, kind: "ConfigMap" };
     const count = async (): Promise<number> =>
@@ -175,7 +175,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
       });
     const before = await count();
     await allow(before + 2);
-    // Until it is counted nothing may be made at all.
+    // Nothing can be created until the quota is counted.
     await expect.poll(async () => (await client.get(quota))["status"]).toHaveProperty("used");
     await create("crowd", { compositionRef: { name: "crowds" }, namespace: "team" });
     await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False Forbidden" });
@@ -184,7 +184,7 @@ describe("XRs that fail for ever", needs("api-server"), () => {
     const failures = controller.log().filter(({ msg, key }) => msg === "reconcile failed" && key === "crowd");
     await controller.logged(({ key, failures: times }) => key === "crowd" && Number(times) > failures.length + 1);
     const pauses = controller.log().flatMap(({ key, retryMs }) => (key === "crowd" ? [Number(retryMs)] : []));
-    // Each is twice the last, less up to half of it by chance.
+    // Each delay is twice the last one, minus up to a half of it at random.
     expect(pauses.at(-1)).toBeGreaterThan(pauses[0] ?? 0);
 
     await allow(before + 4);

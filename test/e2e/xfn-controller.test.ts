@@ -8,7 +8,8 @@ import { type RunningController, startController } from "../harness/controller-p
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 
-// The program as an operator runs it, and Composition as a platform team and its developers use it: with kubectl, on a real API server.
+// The program as an operator runs it, and Compositions as a platform team and its developers use them, with kubectl on
+// a real API server.
 
 function xfnController(...args: readonly string[]): { code: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [CONTROLLER_MAIN, ...args], {
@@ -20,7 +21,7 @@ function xfnController(...args: readonly string[]): { code: number | null; stdou
 }
 
 describe("xfn-controller", () => {
-  test("says what is wrong with its settings, all at once, before it does anything", () => {
+  test("reports all invalid settings at once, before it does anything", () => {
     const { code, stdout, stderr } = xfnController(
       "start",
       "--poll-interval",
@@ -38,7 +39,7 @@ describe("xfn-controller", () => {
     ]);
   });
 
-  test("has a help with an example for each command", () => {
+  test("has help with an example for each command", () => {
     for (const command of ["start", "crds"]) {
       const { code, stdout } = xfnController(command, "--help");
       expect(code).toBe(0);
@@ -47,7 +48,7 @@ describe("xfn-controller", () => {
     expect(xfnController("stop").code).toBe(2);
   });
 
-  test("cannot start where nothing says which API server is meant", () => {
+  test("cannot start without an API server", () => {
     const { code, stderr } = xfnController("start", "--metrics-address", "off");
     expect(code).toBe(2);
     expect(stderr).toContain("--kubeconfig");
@@ -97,7 +98,8 @@ spec:
                 region: { type: string }
 `;
 
-// Seed 004, in the version that it writes. (Its server's secret would have the name of that of the XR, so it gets a suffix.)
+// The example of Crossplane's design document "Resource Composition", in its version. The server's secret gets a
+// suffix, because it would have the name of the XR's secret.
 const mysqlComposition = `
 apiVersion: apiextensions.crossplane.io/v1alpha1
 kind: Composition
@@ -169,7 +171,7 @@ describe("on an API server", needs("api-server"), () => {
     await server.kubectl(["create", "namespace", "team"]);
     await apply(crd("ResourceGroup", "resourcegroups", "azure.example.org", "v1alpha3"));
     await apply(crd("MySQLServer", "mysqlservers", "azure.example.org", "v1alpha3"));
-    // Nothing here waits for a poll.
+    // No test waits for a poll.
     controller = await startController(server.admin.kubeconfig, { args: ["--poll-interval", "10m"] });
   });
   afterAll(async () => {
@@ -185,7 +187,7 @@ describe("on an API server", needs("api-server"), () => {
     await expect.poll(() => apply(yaml).then(() => "", String), { timeout: 30_000 }).toBe("");
   };
 
-  test("installs its CRDs, is ready, and has the metrics of docs/controller.md", async () => {
+  test("installs its CRDs, becomes ready, and has the metrics of docs/controller.md", async () => {
     expect(await get("crds", "-o", "name", "-l", "app.kubernetes.io/part-of=xfn")).toContain("compositions");
     for (const probe of ["livez", "readyz"]) expect((await fetch(`${controller.http}/${probe}`)).status).toBe(200);
     const metrics = await (await fetch(`${controller.http}/metrics`)).text();
@@ -197,7 +199,7 @@ describe("on an API server", needs("api-server"), () => {
     expect(made.toSorted()).toEqual([...promised].toSorted());
   });
 
-  test("MySQL of seed 004: map, math and string transforms, a claim with its secret, and nothing left", async () => {
+  test("MySQL of Crossplane's design: map, math and string transforms, a claim with its secret, and a complete deletion", async () => {
     await apply(mysqlDefinition);
     await wait("xrd/mysqlinstances.database.example.org", "condition=Offered");
     await apply(mysqlComposition);
@@ -225,7 +227,7 @@ describe("on an API server", needs("api-server"), () => {
       ),
     ).toBe("False");
 
-    // The test is the provider.
+    // The test acts as the provider.
     await apply(`
 apiVersion: v1
 kind: Secret
@@ -256,12 +258,12 @@ stringData: { username: myadmin, password: secret-of-the-server, endpoint: mysql
       "--timeout=60s",
     ]);
     expect(await get("crds", "-o", "name")).not.toContain("database.example.org");
-    // The garbage collector, which notices new kinds late, takes revisions.
+    // The garbage collector, which sees new kinds late, deletes revisions.
     await server.restartControllerManager();
     await expect.poll(() => get("compositionrevisions", "-o", "name"), { timeout: 60_000 }).toBe("");
   });
 
-  test("an XR says why it is not composed, and is composed as soon as that is mended", async () => {
+  test("an XR reports why it is not composed, and is composed as soon as the cause is fixed", async () => {
     await apply(`
 apiVersion: apiextensions.crossplane.io/v1
 kind: CompositeResourceDefinition
@@ -284,7 +286,7 @@ spec:
   compositeTypeRef: { apiVersion: example.org/v1, kind: XGroup }
   functions: [{ name: f, type: Container, container: { image: registry.example.org/f } }]
 `);
-    // Functions are off.
+    // Functions are disabled.
     await expect
       .poll(() => get("xgroup", "late", "-o", "jsonpath={.status.conditions[*].message}"), { timeout: 30_000 })
       .toContain("--enable-composition-functions");
@@ -305,11 +307,11 @@ spec:
     await expect.poll(() => get("resourcegroups", "-o", "name"), { timeout: 30_000 }).toBe("");
   });
 
-  test("a CRD of a definition that somebody deletes is there again at once, with what it is for", async () => {
+  test("a deleted CRD of a definition is created again at once, with new instances", async () => {
     await apply(group("lost"));
     await wait("xgroup/lost", "condition=Ready");
     const uid = await get("crd", "xgroups.example.org", "-o", "jsonpath={.metadata.uid}");
-    // Its instances go first, and what they are composed of.
+    // Its instances and their composed resources are deleted first.
     await server.kubectl(["delete", "crd/xgroups.example.org", "--timeout=60s"]);
     await applyWhenServed(group("found"));
     await wait("xgroup/found", "condition=Ready");
@@ -318,7 +320,7 @@ spec:
     await server.kubectl(["delete", "xgroup/found", "--timeout=60s"]);
   });
 
-  test("ends well when it is asked to, and another goes on where it was", async () => {
+  test("stops cleanly on SIGTERM, and another process continues", async () => {
     expect(await controller.end("SIGTERM")).toBe(0);
     expect(controller.log().at(-1)).toMatchObject({ msg: "stopped" });
     expect(controller.log().filter(({ level }) => level === "error")).toEqual([]);
@@ -327,7 +329,7 @@ spec:
     await wait("xgroup/meanwhile", "condition=Ready");
   });
 
-  test("of two replicas one works; the other does when the first is killed", async () => {
+  test("of two replicas one leads, and the other takes over when the first is killed", async () => {
     await controller.end("SIGTERM");
     const args = ["--leader-election", "--lease-duration", "3s"];
     controller = await startController(server.admin.kubeconfig, { args });
@@ -338,7 +340,7 @@ spec:
     await apply(group("handed-over"));
     await wait("xgroup/handed-over", "condition=Ready");
     expect(await second.end("SIGTERM")).toBe(0);
-    // Given back: nobody has to wait for it.
+    // The lease was released: no replica has to wait for it.
     controller = await startController(server.admin.kubeconfig, { args: ["--leader-election"] });
   });
 });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { DEFINITION } from "../harness/composites.ts";
 import { type MemoryClient, memoryClient } from "../harness/memory-client.ts";
 
-// What a real API server cannot be made to do at will: caches that lie, writes in between, answers that are lost.
+// Faults that a real API server cannot be made to show: stale caches, concurrent writes, lost replies.
 
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const XR_UID = "xr-uid";
@@ -54,7 +54,7 @@ interface World {
   client: MemoryClient;
   events: string[];
   compose(...resources: JsonObject[]): void;
-  /** What caches show; undefined: what the server has. */
+  /** The content of the caches; undefined: that of the server. */
   seen: { xr?: LiveObject | undefined; composed?: readonly LiveObject[] | undefined };
   reconcile(): Promise<Outcome | undefined>;
   restart(): void;
@@ -157,7 +157,7 @@ const referencesOf = (client: MemoryClient): unknown[] => {
   return Array.isArray(list) ? list.map((one) => isObject(one) && one["name"]) : [];
 };
 
-test("before anything is created the XR has our finalizer and the reference, at every write", async () => {
+test("at every write, the XR has the finalizer and the reference before its object is created", async () => {
   const { client, ...w } = world([xr()]);
   w.compose(unnamed("a"), named("b", "b"), unnamed("c"));
   const seen: string[] = [];
@@ -172,7 +172,7 @@ test("before anything is created the XR has our finalizer and the reference, at 
   expect(seen).toHaveLength(3);
 });
 
-test("an XR that has changed since it was read is not written, nothing is created for it, and it is looked at again", async () => {
+test("an XR that changed since it was read gets no write and no resource, and is requeued", async () => {
   const old = xr({}, { resourceVersion: "1" });
   const { client, seen, ...w } = world([
     xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] }, { resourceVersion: "5" }),
@@ -180,19 +180,19 @@ test("an XR that has changed since it was read is not written, nothing is create
   ]);
   seen.xr = old;
   seen.composed = [];
-  // With the old XR nobody knows of a1: the entry would get a second object.
+  // The old XR has no reference to a1: the entry would get a second object.
   w.compose(named("a", "a2"));
   const outcome = await w.reconcile();
   expect(outcome?.requeueAfterMs).toBeLessThan(1000);
   expect(get(client, "Widget", "a2")).toBeUndefined();
   expect(w.events).toEqual([]);
-  // What was read after the conflict is believed before the cache, which still shows the old one.
+  // The state that was read after the conflict wins over the stale cache.
   await w.reconcile();
   expect(get(client, "Widget", "a2")).toBeUndefined();
   expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
 });
 
-test("what a cache lacks is read live before anything is created under a name that somebody gave", async () => {
+test("an object with a user's name is read live before it is created, if no cache has it", async () => {
   const { client, seen, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] }), widget("a1", "a")]);
   seen.composed = [];
   w.compose(named("a", "a2"));
@@ -201,7 +201,7 @@ test("what a cache lacks is read live before anything is created under a name th
   expect(get(client, "Widget", "a2")).toBeUndefined();
 });
 
-test("what a cache still shows and is gone is not made again under the old object's identity, and converges", async () => {
+test("a deleted object that a stale cache shows is not created with its old identity", async () => {
   const ghost = widget("a1", "a");
   const { client, seen, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] })]);
   seen.composed = [ghost];
@@ -214,7 +214,7 @@ test("what a cache still shows and is gone is not made again under the old objec
   expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
 });
 
-/** An XR that has been reconciled, and has recorded these widgets: there is nothing to write to it but its references. */
+/** A reconciled XR with these recorded widgets: only its references can change. */
 function recorded(resourceVersion: string, ...names: string[]): LiveObject {
   const owned = [
     {
@@ -249,7 +249,7 @@ function recorded(resourceVersion: string, ...names: string[]): LiveObject {
   });
 }
 
-test("nothing is created that only an old copy of the XR has recorded", async () => {
+test("nothing is created whose reference only a stale copy of the XR has", async () => {
   const { client, seen, ...w } = world([recorded("5")]);
   seen.xr = recorded("4", "a1");
   w.compose(named("a", "a1"));
@@ -260,19 +260,19 @@ test("nothing is created that only an old copy of the XR has recorded", async ()
   expect(get(client, "Widget", "a1")).toBeDefined();
 });
 
-test("nothing is deleted that only an old copy of the XR does without", async () => {
+test("nothing is deleted that only a stale copy of the XR no longer desires", async () => {
   const { client, seen, ...w } = world([recorded("5", "b1"), widget("b1", "b")]);
   seen.xr = recorded("4", "b1");
   w.compose();
   const outcome = await w.reconcile();
   expect(outcome?.requeueAfterMs).toBeLessThan(1000);
   expect(client.writes).toEqual([]);
-  // As it is now it does without it, too.
+  // The current XR no longer desires it either.
   await w.reconcile();
   expect(w.titles().filter((one) => one.startsWith("delete"))).toEqual(["delete Widget/b1"]);
 });
 
-test("a status that the server does not take is told of, and keeps nobody from being told what is not ready", async () => {
+test("readiness is reported even if the server rejects the function's status", async () => {
   const { client, ...w } = world([xr()]);
   const patches = [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size" }];
   w.compose({ ...unnamed("a"), patches });
@@ -290,7 +290,7 @@ test("a status that the server does not take is told of, and keeps nobody from b
   ]);
 });
 
-test("an object that another takes between our look and our delete stays", async () => {
+test("an object that gets another controller before its deletion stays", async () => {
   const theirs = widget("b1", "b", { ownerReferences: [owner("other")], resourceVersion: "9" });
   const references = [{ ...WIDGET, name: "b1" }];
   const { client, seen, ...w } = world([xr({ resourceRefs: references }), theirs]);
@@ -301,7 +301,7 @@ test("an object that another takes between our look and our delete stays", async
   expect(w.titles().filter((one) => one.startsWith("delete"))).toHaveLength(1);
 });
 
-test("an object that has changed meanwhile and is still ours is deleted", async () => {
+test("an object that changed before its deletion and has the same controller is deleted", async () => {
   const { client, seen, ...w } = world([
     xr({ resourceRefs: [{ ...WIDGET, name: "b1" }] }),
     widget("b1", "b", { resourceVersion: "9" }),
@@ -310,12 +310,12 @@ test("an object that has changed meanwhile and is still ours is deleted", async 
   w.compose();
   await w.reconcile();
   expect(get(client, "Widget", "b1")).toBeUndefined();
-  // The cache still shows it: it is known to be gone, and its reference goes.
+  // The cache still shows it, but the deletion is recorded: its reference is removed.
   await w.reconcile();
   expect(referencesOf(client)).toEqual([]);
 });
 
-test("where a resource cannot be applied, nothing is deleted, and what is to go goes when it can be", async () => {
+test("nothing is deleted while a resource cannot be applied", async () => {
   const { client, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "b1" }] }), widget("b1", "b")]);
   w.compose(named("a", "a1"));
   client.beforeWrite = ({ object }) => {
@@ -330,7 +330,7 @@ test("where a resource cannot be applied, nothing is deleted, and what is to go 
   expect(get(client, "Widget", "b1")).toBeUndefined();
 });
 
-test("an answer that is lost costs a second look, no second object and no reference", async () => {
+test("a lost reply costs a retry, but no second object and no reference", async () => {
   for (let lost = 1; lost <= 5; lost++) {
     const { client, ...w } = world([xr()]);
     w.compose(unnamed("a"), named("b", "b"), unnamed("c"));
@@ -353,7 +353,7 @@ test("an answer that is lost costs a second look, no second object and no refere
   }
 });
 
-test("caches that lag behind our own writes make no further writes", async () => {
+test("caches that lag behind the controller's writes cause no further writes", async () => {
   const w = world([xr()]);
   const { client, seen } = w;
   seen.composed = [];
@@ -363,7 +363,7 @@ test("caches that lag behind our own writes make no further writes", async () =>
   client.writes.length = 0;
   const outcome = await w.reconcile();
   expect(client.writes).toEqual([]);
-  // They are not trusted for ever: somebody may have deleted what they never showed.
+  // This ends after some seconds: another client may have deleted what the caches never showed.
   expect(outcome?.requeueAfterMs).toBeLessThan(10_000);
   client.objects.delete("things.example.org/Widget//b");
   w.now += 10_000;
@@ -372,16 +372,16 @@ test("caches that lag behind our own writes make no further writes", async () =>
   expect(get(client, "Widget", "b")).toBeDefined();
 });
 
-test("an error that nobody foresaw is told without its words", async () => {
+test("an unexpected error is reported without its message", async () => {
   const { client, ...w } = world([xr()]);
   w.compose(unnamed("a"));
   client.kind = () => {
     throw new RangeError("hunter2");
   };
   await expect(w.reconcile()).rejects.toThrow("hunter2");
-  const told = JSON.stringify([w.events, get(client, "XDatabase", "xr")]);
-  expect(told).toContain("RangeError");
-  expect(told).not.toContain("hunter2");
+  const reported = JSON.stringify([w.events, get(client, "XDatabase", "xr")]);
+  expect(reported).toContain("RangeError");
+  expect(reported).not.toContain("hunter2");
 });
 
 test("consecutive conflicts are retried with growing pauses", async () => {
@@ -396,7 +396,7 @@ test("consecutive conflicts are retried with growing pauses", async () => {
   expect(times.at(-1)).toBeGreaterThan(1000);
 });
 
-/** As a client of a real server does: what no URL can name is refused before anything is sent. */
+/** Like a real client, refuses invalid names before it sends a request. */
 function refuseNames({ client }: World): void {
   const { get: read } = client;
   client.get = async (reference) => {
@@ -413,7 +413,7 @@ const secret = (namespace: string, name: string, ownerReferences: JsonObject[]):
 });
 const going = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["composite.apiextensions.crossplane.io"] };
 
-test("an entry with a name that nothing can have is told of and not recorded; mended, it is composed", async () => {
+test("an entry with an invalid name is reported and not recorded, and composed when it is fixed", async () => {
   const w = world([xr()]);
   const { client } = w;
   refuseNames(w);
@@ -421,14 +421,14 @@ test("an entry with a name that nothing can have is told of and not recorded; me
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
   expect(referencesOf(client)).toEqual(["b"]);
   expect(get(client, "Widget", "b")).toBeDefined();
-  const told = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
-  for (const part of ["composed resource", "metadata.name", "x/y"]) expect(told).toContain(part);
+  const reported = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
+  for (const part of ["composed resource", "metadata.name", "x/y"]) expect(reported).toContain(part);
   w.compose(named("a", "x-y"), named("b", "b"));
   await w.reconcile();
   expect(referencesOf(client)).toEqual(["b", "x-y"]);
 });
 
-test("a reference to what nothing can be called keeps neither an XR from its templates nor one from its end", async () => {
+test("a reference with an invalid name blocks neither the templates nor the deletion of an XR", async () => {
   const resourceRefs = [...["x/y", "..", "%2e"].map((name) => ({ ...WIDGET, name })), { ...WIDGET, name: "b" }];
   const spec = { resourceRefs, writeConnectionSecretToRef: { name: "x/y", namespace: "team" } };
   const living = world([xr(spec), widget("b", "b")]);
@@ -442,7 +442,7 @@ test("a reference to what nothing can be called keeps neither an XR from its tem
   expect([...ending.client.objects.keys()]).toEqual([]);
 });
 
-test("what is recorded without its namespace, or with one too many, goes with its XR", async () => {
+test("an object recorded without its namespace, or with a superfluous one, is deleted with its XR", async () => {
   const map: LiveObject = {
     ...widget("m", "m", { namespace: "team" }),
     apiVersion: "v1",
@@ -458,7 +458,7 @@ test("what is recorded without its namespace, or with one too many, goes with it
   expect([...client.objects.keys()]).toEqual([]);
 });
 
-test("one composed resource that cannot be deleted keeps no other from going, nor the connection secret", async () => {
+test("a resource that cannot be deleted blocks neither the other deletions nor the connection secret's", async () => {
   const place = { name: "details", namespace: "team" };
   const { client, ...w } = world([
     xr(
@@ -474,14 +474,14 @@ test("one composed resource that cannot be deleted keeps no other from going, no
   };
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
   expect([...client.objects.values()].map(({ metadata }) => metadata.name)).toEqual(["xr", "a", "b"]);
-  const told = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
-  for (const name of ["a", "b"]) expect(told).toContain(`Widget/${name} may not go`);
+  const reported = JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
+  for (const name of ["a", "b"]) expect(reported).toContain(`Widget/${name} may not go`);
   client.beforeWrite = () => undefined;
   await w.reconcile();
   expect([...client.objects.keys()]).toEqual([]);
 });
 
-test("one that may not be read keeps no other from going either", async () => {
+test("a resource that cannot be read does not block the other deletions", async () => {
   const resourceRefs = ["a", "b"].map((name) => ({ ...WIDGET, name }));
   const { client, seen, ...w } = world([xr({ resourceRefs }, going), widget("a", "a"), widget("b", "b")]);
   seen.composed = [];
@@ -494,7 +494,7 @@ test("one that may not be read keeps no other from going either", async () => {
   expect([...client.objects.values()].map(({ metadata }) => metadata.name)).toEqual(["xr", "a"]);
 });
 
-test("a connection secret that somebody else writes at the same moment is looked at again, and nobody is told", async () => {
+test("a concurrent write of the connection secret is retried without an event", async () => {
   const { client, ...w } = world([
     xr({ writeConnectionSecretToRef: { name: "details", namespace: "team" } }),
     secret("team", "details", [owner()]),
@@ -512,7 +512,7 @@ test("a connection secret that somebody else writes at the same moment is looked
 test.each([
   ["of another", { namespace: "team", name: "theirs" }, "other", undefined],
   ["of the composed resource", { namespace: "team", name: "theirs" }, "uid-a", { user: "YWRtaW4=" }],
-  // Never the Secret that the first two parts name.
+  // Never reads the Secret that the first two parts name.
   ["with a name that no Secret has", { namespace: "team", name: "theirs/x" }, "uid-a", undefined],
 ])("a connection secret %s", async (_, reference, controller, published) => {
   const resourceRefs = [{ ...WIDGET, name: "a" }];
@@ -529,7 +529,7 @@ test.each([
   expect(events.some((message) => message.includes(`${reference.namespace}/${reference.name}`))).toBe(!published);
 });
 
-test("a connection secret with a name that no Secret can have is refused, and what names it is said", async () => {
+test("a connection secret with an invalid name is refused with the field that names it", async () => {
   const { client, ...w } = world([
     xr({
       resourceRefs: [{ ...WIDGET, name: "a" }],

@@ -5,14 +5,14 @@ import { CHECKOUT } from "../harness/paths.ts";
 
 const page = readFileSync(join(CHECKOUT, "docs/conditions.md"), "utf8");
 
-/** The reasons that the tables of a section have in their first column. */
+/** The reasons in the first column of a section's tables. */
 function rowsOf(title: string): string[] {
   const section = new RegExp(`^## ${title}\\n(.*?)(?=^## )`, "ms").exec(page)?.[1] ?? "";
   const cells = section.split("\n").flatMap((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? []);
   return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason = ""]) => reason)).toSorted();
 }
 
-/** The words of a union of words, in the text of its source: types are gone when tests run. */
+/** The members of a union type, from its source text: types do not exist at run time. */
 function wordsOf(file: string, type: string): string[] {
   const text = readFileSync(join(CHECKOUT, "packages", file), "utf8");
   const union = new RegExp(`^export type ${type} =(.*?);$`, "ms").exec(text)?.[1] ?? "";
@@ -21,7 +21,7 @@ function wordsOf(file: string, type: string): string[] {
   return words;
 }
 
-test("docs/conditions.md has each reason that a composite is not composed for, and no other", () => {
+test("docs/conditions.md has all reasons of composites, and no others", () => {
   const words = [
     ...wordsOf("controller/src/objects/composite-error.ts", "CompositeErrorCode"),
     ...wordsOf("controller/src/revision/selection-error.ts", "SelectionErrorCode"),
@@ -33,7 +33,7 @@ test("docs/conditions.md has each reason that a composite is not composed for, a
   expect(rowsOf("Composites")).toEqual(words.toSorted());
 });
 
-test("docs/conditions.md has each reason that a claim cannot go on for, and no other", () => {
+test("docs/conditions.md has all reasons of claims, and no others", () => {
   const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimErrorCode");
   expect(rowsOf("Claims")).toEqual([...words, "ReconcileError", "ReconcilePaused"].toSorted());
 });

@@ -9,7 +9,7 @@ const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
 const settings = /^## Settings\n(.*)/ms.exec(page)?.[1] ?? "";
 const flagsIn = (text: string): string[] => [...new Set(text.match(/--[a-z][a-z-]+/g))].toSorted();
 
-test("docs/controller.md has a row for each flag of xfn-controller start, and for no other", () => {
+test("docs/controller.md has a row for each flag of xfn-controller start, and no others", () => {
   const help = execFileSync(process.execPath, [CONTROLLER_MAIN, "start", "--help"], { encoding: "utf8" });
   const lines = help.split("\n").filter((line) => !line.includes("--help"));
   const options = lines.flatMap((line) => /^ {2}(--[a-z-]+)/.exec(line)?.[1] ?? []);
