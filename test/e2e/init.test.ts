@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { XFN_MAIN } from "../harness/places.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 
 let folder = "";
 

@@ -1,10 +1,16 @@
-import { usageError } from "../errors/cli-error.ts";
-import type { TemplateName } from "../init/templates.ts";
-import type { CommandContext } from "./command-context.ts";
+import { choice, declareSettings, one, type SettingsOf } from "@xfn/program/settings";
+import { TEMPLATES, type TemplateName } from "../init/templates.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+
+const NAMES = Object.keys(TEMPLATES) as TemplateName[];
+
+const SETTINGS: SettingsOf<{ template: TemplateName }> = {
+  template: one("template", "<name>", `what to make: ${NAMES.join(", ")}`, choice(...NAMES), "function", "function"),
+};
 
 const HELP = `
 Templates:
-  function      a function in TypeScript, its test, and a Composition that uses it (default)
+  function      a function in TypeScript, its test, and a Composition that uses it
   composition   a Composition of templates, and its test
   project       a Composition of templates and a function, and tests of both
 
@@ -14,21 +20,17 @@ Example:
   $ xfn init greeter
   $ cd greeter && npm install && npm test`;
 
-const NAMES: readonly TemplateName[] = ["function", "composition", "project"];
-
 /** Declares `xfn init`. */
 export function addInit({ program, output, packageFolder, finish }: CommandContext): void {
-  program
+  const command = program
     .command("init")
     .description("make a project: a function, a Composition, or both, with tests")
-    .argument("<name>", "the folder to make; its name is the project's")
-    .option("--template <name>", `what to make: ${NAMES.join(", ")}`, "function")
+    .argument("<name>", "the folder to make; its name is the project's");
+  declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
-    .action(async (path: string, { template }: { template: string }) => {
-      const known = NAMES.find((name) => name === template);
-      if (known === undefined)
-        throw usageError(`--template must be ${NAMES.join(", ")}, not ${JSON.stringify(template)}`);
+    .action(async (path: string) => {
+      const { template } = readFlags(command, SETTINGS);
       const { initProject } = await import("../init/init-project.ts");
-      finish(await initProject({ path, template: known, packageFolder, output }));
+      finish(await initProject({ path, template, packageFolder, output }));
     });
 }

@@ -103,9 +103,9 @@ Example:
   ...`;
 
 /** Declares `xfn xpkg` and its commands. */
-export function addXpkg({ program, output, finish }: CommandContext): void {
-  const xpkg = program.command("xpkg").description("make, push and look into packages for Crossplane");
-  const context = { program: xpkg, output, finish };
+export function addXpkg(parent: CommandContext): void {
+  const xpkg = parent.program.command("xpkg").description("make, push and look into packages for Crossplane");
+  const context = { ...parent, program: xpkg };
   addXpkgBuild(context);
   addXpkgPush(context);
   addXpkgExtract(context);

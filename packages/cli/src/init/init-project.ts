@@ -12,7 +12,8 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { readDocuments } from "@xfn/functionio/document";
 import { generateTypes } from "@xfn/functionio/types";
-import { CliError, ExitCode, usageError } from "../errors/cli-error.ts";
+import { ExitCode } from "@xfn/program/exit-code";
+import { CliError, usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { packageSources } from "./local-packages.ts";
 import { TEMPLATES, type Template, type TemplateName, TOOLS } from "./templates.ts";
