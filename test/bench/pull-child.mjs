@@ -2,6 +2,10 @@
 // It is not TypeScript, because stripping types takes Node 18 MB and 50 ms, which a built program does not spend.
 import { readFileSync } from "node:fs";
 import { openStore } from "@xfn/oci-rootfs";
+import { exposeGc } from "@xfn/program/v8-tuning";
+
+// As xfn and xfn-runner do.
+exposeGc();
 
 const [dir, host, reference] = process.argv.slice(2);
 const store = await openStore({ dir });

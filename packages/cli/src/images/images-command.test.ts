@@ -56,7 +56,7 @@ test("rm removes by name, and says so for one that is not there", async () => {
   expect(stdout).toBe("one:latest\n");
   expect(stderr).toContain("freed");
   expect(await xfn("rm", "one")).toBe(1);
-  expect(stderr).toContain("no image of that name");
+  expect(stderr).toContain("no image of this name");
   await xfn();
   expect(stdout).not.toContain("one:latest");
 });

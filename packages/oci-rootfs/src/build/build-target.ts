@@ -59,7 +59,7 @@ function storeTarget(store: Store, name: string): BuildTarget {
     has: () => true,
     temporary: () => directory.temporary(),
     commit: (temporary, digest) => void directory.commit(temporary, directory.blobPath(digest)),
-    write: (digest, bytes) => images.keepDocument(digest, bytes),
+    write: (digest, bytes) => images.storeDocument(digest, bytes),
     discard: (temporary) => directory.remove(temporary),
     finish({ mediaType, digest, size }) {
       names.put({ name: storedName, target: { mediaType, digest, size }, manifests: {}, built: true });

@@ -178,7 +178,7 @@ describe("collection", () => {
     await put("a", 1);
     const leases = new Leases(box.store);
     const key = readdirSync(join(box.store, "layers", "sha256"))[0] as string;
-    leases.hold(`layer ${key}`);
+    leases.acquire(`layer ${key}`);
     const store = await openAgain();
     store.remove("a");
     expect(readdirSync(join(box.store, "layers", "sha256"))).toEqual([key]);
@@ -189,13 +189,13 @@ describe("collection", () => {
     const leases = new Leases(box.store);
     const size = (): number =>
       statSync(join(box.store, "leases", readdirSync(join(box.store, "leases"))[0] as string)).size;
-    leases.hold("image a", "image b");
+    leases.acquire("image a", "image b");
     const before = size();
     leases.release("image a");
     expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual(["image b"]);
     leases.release("image b");
     expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual([]);
-    leases.hold("image b");
+    leases.acquire("image b");
     expect(size()).toBeLessThan(before);
     expect(new Leases(box.store).collect((inUse) => [...inUse])).toEqual(["image b"]);
     leases.release("image b");

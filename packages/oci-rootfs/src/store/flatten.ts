@@ -20,18 +20,18 @@ import { linuxCalls } from "../layer/linux-calls.ts";
 import { readLayerRecord } from "./lower-view.ts";
 
 /**
- * Copies an image's layers into one directory: what an overlay of them would show. For where overlayfs is not to be
- * had. Files are the caller's; where the caller is root, they keep the owner that the store gave them.
+ * Copies an image's layers into one directory with the same content as an overlay of them, for systems without
+ * overlayfs. The files belong to the caller. If it is root, they retain their owner in the store.
  *
  * @param layers directories of an `Image`, bottom first
- * @param destination made if it is missing; only the caller may be able to write to it
+ * @param destination is created if it is missing; only the caller may have write access
  */
 export function flatten(layers: readonly string[], destination: string): void {
   mkdirSync(destination, { recursive: true });
   const finish = new Map<BytePath, Stats>();
   const links = new Links();
   for (const layer of layers) applyLayer(layer, destination, finish, links);
-  // Children before parents: a directory may not be searchable once it has its mode.
+  // Children first, because the final mode of a directory may make it unsearchable.
   for (const [path, stats] of [...finish].sort(([a], [b]) => (a < b ? 1 : -1))) {
     const at = systemPath(destination, path);
     keepOwner(at, stats);
@@ -40,12 +40,12 @@ export function flatten(layers: readonly string[], destination: string): void {
   }
 }
 
-/** Files of several names: their inodes in the store, which layers share, by the names that they have here. */
+/** Hard links: maps inodes in the store to the paths in the destination. */
 class Links {
   readonly #inodes = new Map<BytePath, number>();
   readonly #paths = new Map<number, BytePath[]>();
 
-  /** A name that the file has here: a later layer may have taken others away. */
+  /** Returns a current path of the file; later layers may have removed others. */
   nameOf(inode: number): BytePath | undefined {
     const paths = this.#paths.get(inode) ?? [];
     for (let path = paths.at(-1); path !== undefined; path = paths.at(-1)) {
@@ -62,7 +62,7 @@ class Links {
     else paths.push(path);
   }
 
-  /** Nothing is there, or below it, any more. */
+  /** Forgets a removed path, and all paths below a directory. */
   remove(path: BytePath, directory: boolean): void {
     this.#inodes.delete(path);
     if (!directory) return;
@@ -79,7 +79,7 @@ function applyLayer(layer: string, destination: string, finish: Map<BytePath, St
     const at = systemPath(destination, directory);
     if (opaque.has(directory))
       for (const name of readdirSync(at, "latin1")) remove(destination, join(directory, name), finish, links);
-    // Here and not before: only now is it certain that no component on the way is a lower layer's link to elsewhere.
+    // Deletes here, after the parents were applied, so that no parent is a symbolic link of a lower layer.
     for (const path of deleted.get(directory) ?? []) remove(destination, path, finish, links);
     for (const name of readdirSync(systemPath(layer, directory), "latin1")) {
       const path = join(directory, name);
@@ -94,7 +94,7 @@ function applyLayer(layer: string, destination: string, finish: Map<BytePath, St
         finish.set(path, stats);
         continue;
       }
-      // A deleted file: the record has said so already.
+      // A whiteout, which the record contains too.
       if (stats.isCharacterDevice()) continue;
       remove(destination, path, finish, links);
       const target = systemPath(destination, path);
@@ -122,13 +122,13 @@ function copy(source: string | Buffer, target: string | Buffer, stats: Stats): v
   } else {
     linuxCalls().makeFifo(target, stats.mode & 0o777);
     keepOwner(target, stats);
-    // The process' umask has had its say.
+    // Sets the bits that the umask has cleared.
     chmodSync(target, stats.mode & 0o777);
   }
   utimesSync(target, stats.mtime, stats.mtime);
 }
 
-/** Root's images belong to the id that runs their functions (see `StoreOptions.owner`). */
+/** Sets the owner of a file that root has unpacked for another user (see `StoreOptions.owner`). */
 function keepOwner(target: string | Buffer, stats: Stats): void {
   if (process.geteuid?.() === 0 && stats.uid !== 0) lchownSync(target, stats.uid, stats.gid);
 }
@@ -143,7 +143,7 @@ function remove(destination: string, path: BytePath, finish: Map<BytePath, Stats
     return;
   }
   rmSync(at, { recursive: true });
-  for (const kept of finish.keys()) if (kept === path || kept.startsWith(`${path}/`)) finish.delete(kept);
+  for (const other of finish.keys()) if (other === path || other.startsWith(`${path}/`)) finish.delete(other);
 }
 
 function join(directory: BytePath, name: string): BytePath {

@@ -1,60 +1,60 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 
-/** Bytes read at once: enough that a system call does not count, little enough for several layers at a time. */
+/** The buffer of a reader: large enough to amortise a system call, small enough for several layers at a time. */
 const READ_BYTES = 256 * 1024;
 
 const VERSION = 0;
 const STATE = 1;
-/** Zero means that more may come. */
+/** Zero means that the file may still grow. */
 const COMPLETE = 1;
-const GIVEN_UP = 2;
+const ABANDONED = 2;
 
 /**
- * How far a file has been written, in memory that threads share: one fetches a layer into a file, another unpacks it from
- * there as it comes. The file is the buffer between them, so neither has to hold anything or to wait for the other.
+ * The size of a file that is being written, in memory that threads share. One thread pulls a layer into the file, and
+ * another unpacks it concurrently. The file is the buffer between them, so that the writer never waits for the reader.
  */
 export interface GrowingFile {
   readonly path: string;
-  /** Int32: a counter that changes with everything else, and the state. */
+  /** Int32: a version that increases with each change, and the state. */
   readonly flags: SharedArrayBuffer;
-  /** BigInt64: bytes that are there. */
+  /** BigInt64: the bytes written so far. */
   readonly size: SharedArrayBuffer;
 }
 
-/** A file that nothing has been written to. */
+/** A new, empty file. */
 export function growingFile(path: string): GrowingFile {
   return { path, flags: new SharedArrayBuffer(8), size: new SharedArrayBuffer(8) };
 }
 
-/** A file that is there already. */
-export function wholeFile(path: string): GrowingFile {
+/** An existing, complete file. */
+export function completeFile(path: string): GrowingFile {
   const file = growingFile(path);
   const descriptor = openSync(path, "r");
   try {
-    grown(file, fstatSync(descriptor).size);
+    grow(file, fstatSync(descriptor).size);
   } finally {
     closeSync(descriptor);
   }
-  completed(file);
+  complete(file);
   return file;
 }
 
-/** So many bytes are there now. */
-export function grown(file: GrowingFile, bytes: number): void {
+/** Sets the number of bytes written so far. */
+export function grow(file: GrowingFile, bytes: number): void {
   Atomics.store(new BigInt64Array(file.size), 0, BigInt(bytes));
   wake(file);
 }
 
-/** That was all. */
-export function completed(file: GrowingFile): void {
+/** Marks the end of the file. */
+export function complete(file: GrowingFile): void {
   Atomics.store(new Int32Array(file.flags), STATE, COMPLETE);
   wake(file);
 }
 
-/** Nobody needs it any more: whoever reads it stops. */
-export function givenUp(file: GrowingFile): void {
-  Atomics.store(new Int32Array(file.flags), STATE, GIVEN_UP);
+/** Makes readers fail, because the writer has failed or the result is no longer needed. */
+export function abandon(file: GrowingFile): void {
+  Atomics.store(new Int32Array(file.flags), STATE, ABANDONED);
   wake(file);
 }
 
@@ -65,9 +65,9 @@ function wake({ flags }: GrowingFile): void {
 }
 
 /**
- * Reads along, to the end. A chunk is valid until the next one is asked for.
+ * Reads the file to its end while it grows. A chunk is valid until the next one is requested.
  *
- * @throws ImageError Aborted where the file was given up
+ * @throws ImageError Aborted if the file was abandoned
  */
 export async function* readGrowing(file: GrowingFile): AsyncGenerator<Uint8Array, void> {
   const flags = new Int32Array(file.flags);
@@ -78,11 +78,11 @@ export async function* readGrowing(file: GrowingFile): AsyncGenerator<Uint8Array
     for (let position = 0; ; ) {
       const version = Atomics.load(flags, VERSION);
       const state = Atomics.load(flags, STATE);
-      if (state === GIVEN_UP) throw new ImageError("Aborted", "given up");
-      const there = Number(Atomics.load(size, 0)) - position;
-      if (there > 0) {
-        const count = readSync(descriptor, buffer, 0, Math.min(there, READ_BYTES), position);
-        // Shorter than it was said to be: the one who checks the size will say so.
+      if (state === ABANDONED) throw new ImageError("Aborted", "the pull was aborted");
+      const available = Number(Atomics.load(size, 0)) - position;
+      if (available > 0) {
+        const count = readSync(descriptor, buffer, 0, Math.min(available, READ_BYTES), position);
+        // The file is too short. The verification of its size reports that.
         if (count === 0) return;
         position += count;
         yield buffer.subarray(0, count);

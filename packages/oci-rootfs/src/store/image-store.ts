@@ -27,7 +27,7 @@ import type { Lease, Leases } from "./leases.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
 import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
 
-/** An image whose layers are unpacked, whatever it is called. */
+/** An image whose layers are unpacked, without a name. */
 export interface ReadyImage {
   readonly digest: string;
   readonly config: ImageConfig;
@@ -38,25 +38,25 @@ export interface ReadyImage {
 interface ImageRecord {
   readonly version: 1;
   readonly config: ImageConfig;
-  /** Keys of the layers' folders. */
+  /** Keys of the layers' directories. */
   readonly layers: readonly string[];
   readonly overlay: boolean;
 }
 
 export interface FetchOptions {
-  /** As the caller calls it; for messages and progress. */
+  /** The caller's name for it, for messages and progress. */
   readonly name: string;
-  /** Absent: everything must be in the store. */
+  /** If it is absent, everything must be in the store. */
   readonly source: ImageSource | undefined;
   readonly platform: Platform;
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Layers of one image at a time: more would only share the same line and the same two threads. */
+/** Concurrent layers of one image. More would share the same bandwidth and the same few threads. */
 const MAX_PARALLEL_LAYERS = 4;
 
-/** How exactly the store knows when an image was used last. */
+/** The resolution of an image's time of last use. */
 const TOUCH_MS = 60_000;
 
 /** Images by the digest of their manifest. */
@@ -80,12 +80,12 @@ export class ImageStore {
     this.#limits = limits;
   }
 
-  /** The image if everything of it is in place. What a digest stands for never changes, so it is looked up once. */
+  /** Returns the image if it is complete. The content of a digest never changes, so its record is read once. */
   find(digest: string): ReadyImage | undefined {
-    // Before the look: what is there then stays.
-    this.#leases.keep(`image ${digest}`);
+    // The lease comes first, so that nothing is removed after the check.
+    this.#leases.ensure(`image ${digest}`);
     const image = this.#ready.get(digest) ?? this.#read(digest);
-    // Someone may have removed a layer while we run; then the image is made ready again.
+    // If a layer was removed meanwhile, the image is prepared again.
     if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined))
       return this.#remember(digest, image);
     this.#ready.delete(digest);
@@ -93,7 +93,7 @@ export class ImageStore {
     return undefined;
   }
 
-  /** For collection by last use. */
+  /** Updates the time of last use. */
   #touch(digest: string): void {
     const now = Date.now();
     if (now - (this.#touched.get(digest) ?? 0) < TOUCH_MS) return;
@@ -101,7 +101,7 @@ export class ImageStore {
     try {
       utimesSync(this.#recordPath(digest), new Date(now), new Date(now));
     } catch {
-      // Removed a moment ago; it is still ready in memory, and leased.
+      // The record was removed concurrently. The image is still in memory, and leased.
     }
   }
 
@@ -116,24 +116,24 @@ export class ImageStore {
     };
   }
 
-  /** Bytes of a manifest, index or config: from the store, else from the source and then kept. */
+  /** Returns a manifest, index or config from the store, else from the source, and then stores it. */
   async document(
     descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">,
     options: FetchOptions,
     limit: number,
   ): Promise<Buffer> {
-    const kept = this.readDocument(descriptor.digest, limit);
-    if (kept !== undefined) return kept;
+    const stored = this.readDocument(descriptor.digest, limit);
+    if (stored !== undefined) return stored;
     const { source, signal } = options;
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     return this.#documents.run(descriptor.digest, signal, async (shared) => {
       const bytes = await fetchDocument(source, descriptor, limit, shared);
-      this.keepDocument(descriptor.digest, bytes);
+      this.storeDocument(descriptor.digest, bytes);
       return bytes;
     });
   }
 
-  /** A small blob of the store; undefined where it is missing or damaged. */
+  /** Returns a small blob of the store; undefined if it is missing or damaged. */
   readDocument(digest: string, limit: number): Buffer | undefined {
     try {
       const bytes = readSmallFile(this.#store.blobPath(digest), limit);
@@ -144,13 +144,12 @@ export class ImageStore {
     }
   }
 
-  keepDocument(digest: string, bytes: Uint8Array): void {
+  storeDocument(digest: string, bytes: Uint8Array): void {
     this.#store.writeAtomically(this.#store.blobPath(digest), bytes);
   }
 
   /**
-   * Makes the image ready that a manifest or index describes: chooses the platform's manifest, fetches what is
-   * missing, unpacks.
+   * Prepares the image of a manifest or index: selects the platform's manifest, pulls what is missing, and unpacks it.
    */
   async prepare(
     top: { bytes: Uint8Array; digest: string; mediaType?: string },
@@ -162,7 +161,7 @@ export class ImageStore {
     const ready = this.find(chosen.digest);
     if (ready !== undefined) return ready;
     const manifest = parseManifestOrIndex(await this.document(chosen, options, MAX_MANIFEST_BYTES), chosen.mediaType);
-    // What the index calls a manifest could be an index after all.
+    // The index may declare the wrong media type.
     if (isIndex(manifest))
       throw new ImageError("InvalidManifest", "an index within an index is not followed", { digest: chosen.digest });
     return this.#prepareManifest(manifest, chosen.digest, options);
@@ -188,14 +187,14 @@ export class ImageStore {
       ...diffIds.map((diffId): Lease => `layer ${this.#layers.key(diffId)}`),
       ...chainsOf(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
     ];
-    this.#leases.hold(...parts);
+    this.#leases.acquire(...parts);
     try {
       const layers = await this.#fetchLayers(manifest, diffIds, options);
-      const placed = await this.#place(layers, manifest, diffIds, options);
-      const overlay = placed.every(({ record }) => record.overlay);
-      const record: ImageRecord = { version: 1, config, layers: placed.map(({ key }) => key), overlay };
+      const stacked = await this.#stack(layers, manifest, diffIds, options);
+      const overlay = stacked.every(({ record }) => record.overlay);
+      const record: ImageRecord = { version: 1, config, layers: stacked.map(({ key }) => key), overlay };
       this.#store.writeAtomically(this.#recordPath(digest), JSON.stringify(record));
-      return this.#remember(digest, { digest, config, layers: placed.map(({ root }) => root), overlay });
+      return this.#remember(digest, { digest, config, layers: stacked.map(({ root }) => root), overlay });
     } finally {
       this.#leases.release(...parts);
     }
@@ -205,7 +204,7 @@ export class ImageStore {
     const { name, source, onProgress } = options;
     const count = manifest.layers.length;
     const results: StoredLayer[] = [];
-    // The first layer that fails stops the others: nobody waits for them any more.
+    // The first failing layer stops the others.
     const stop = new AbortController();
     const abort = (): void => stop.abort(options.signal?.reason);
     options.signal?.addEventListener("abort", abort, { once: true });
@@ -254,7 +253,7 @@ export class ImageStore {
     return results;
   }
 
-  /** Each layer is within its own limits; all together may still be too much. */
+  /** Checks the limits of all layers together. */
   #checkTotals(layers: readonly (StoredLayer | undefined)[]): void {
     let entries = 0;
     let bytes = 0;
@@ -267,19 +266,19 @@ export class ImageStore {
     if (bytes > maxImageBytes) throw unsafe(`the image unpacks to more than ${maxImageBytes} bytes`);
   }
 
-  /** Puts the layers on each other, and unpacks those again that do not fit where they are to lie. */
-  async #place(
+  /** Stacks the layers. Unpacks a layer again if it is not correct on top of those below it. */
+  async #stack(
     layers: readonly StoredLayer[],
     manifest: Manifest,
     diffIds: readonly string[],
     options: FetchOptions,
   ): Promise<StoredLayer[]> {
-    let placed: StoredLayer[] = [];
+    let stacked: StoredLayer[] = [];
     const chainIds = chainsOf(diffIds);
     for (const [i, layer] of layers.entries()) {
       const diffId = diffIds[i] as string;
-      if (layer.record.opaque.includes("")) placed = [];
-      const lower = lowerView(placed.map(viewed));
+      if (layer.record.opaque.includes("")) stacked = [];
+      const lower = lowerView(stacked.map(viewed));
       const request = {
         descriptor: manifest.layers[i] as Descriptor,
         diffId,
@@ -289,19 +288,19 @@ export class ImageStore {
       try {
         const fitting = fitsOn(layer.record, lower)
           ? layer
-          : await this.#layers.ensureOn(placed.map(viewed), layer.record, chainIds[i] as string, request);
-        // overlayfs refuses one directory twice; the upper one has the last word on everything that is in it.
-        placed = [...placed.filter(({ key }) => key !== fitting.key), fitting];
+          : await this.#layers.ensureOn(stacked.map(viewed), layer.record, chainIds[i] as string, request);
+        // overlayfs rejects a directory that occurs twice. The upper occurrence decides about everything in it.
+        stacked = [...stacked.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {
         throw ImageError.from(error, { layer: i });
       }
     }
-    return placed;
+    return stacked;
   }
 
   #remember(digest: string, image: ReadyImage): ReadyImage {
     this.#ready.set(digest, image);
-    this.#leases.keep(`image ${digest}`);
+    this.#leases.ensure(`image ${digest}`);
     this.#touch(digest);
     return image;
   }
@@ -335,7 +334,10 @@ function viewed({ root, record }: StoredLayer): ViewedLayer {
   return { root, opaque: new Set(record.opaque) };
 }
 
-/** Names of the layers for their places: the lowest has another by itself, too. */
+/**
+ * The ChainIDs of the layers. The lowest layer gets one that differs from its DiffID, for its unpacking on an empty
+ * root.
+ */
 function chainsOf(diffIds: readonly string[]): string[] {
   let below = "";
   return diffIds.map((diffId, i) => {
@@ -344,7 +346,7 @@ function chainsOf(diffIds: readonly string[]): string[] {
   });
 }
 
-/** ChainID of the image specification ("Layer ChainID"): names a layer together with all below it. */
+/** The ChainID of a layer, which identifies it together with all layers below (OCI image-spec, "Layer ChainID"). */
 function chain(below: string, diffId: string): string {
   return `sha256:${createHash("sha256").update(`${below} ${diffId}`).digest("hex")}`;
 }

@@ -9,21 +9,21 @@ import { type Expected, verifiedBytes } from "../image/verified-bytes.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
 import { isLayerRecord, type LayerRecord } from "../layer/layer-record.ts";
 import type { Owner } from "../layer/layer-writer.ts";
-import { completed, type GrowingFile, givenUp, growingFile, grown, wholeFile } from "./growing-file.ts";
+import { abandon, complete, completeFile, type GrowingFile, grow, growingFile } from "./growing-file.ts";
 import type { ViewedLayer } from "./lower-view.ts";
 import { spentBuffers } from "./spent-buffers.ts";
 import { readRecord, type StoreDirectory } from "./store-directory.ts";
 import type { UnpackJob } from "./unpack-job.ts";
 import type { UnpackThreads } from "./unpack-threads.ts";
 
-/** A layer that packs to less is unpacked before a thread for it would have started. */
+/** A smaller layer is unpacked before a thread for it would have started. */
 const MIN_THREAD_BYTES = 2 * 1024 * 1024;
-/** Whoever unpacks a layer is woken when so much more of it is there: waking a thread costs more than reading what it is woken for. */
+/** Bytes after which the unpacking thread is notified. Waking it costs more than reading this much. */
 const WAKE_BYTES = 256 * 1024;
-/** So much more is read of a layer that cannot be unpacked, to say whether its digest was wrong in the first place. */
+/** Bytes to read after an error in the archive, to find out whether the blob's digest is wrong too. */
 const MAX_DRAIN_BYTES = 64 * 1024 * 1024;
 
-/** An unpacked layer of the store. */
+/** An unpacked layer in the store. */
 export interface StoredLayer {
   readonly key: string;
   /** The directory with the files. */
@@ -34,14 +34,14 @@ export interface StoredLayer {
 export interface LayerRequest {
   readonly descriptor: Descriptor;
   readonly diffId: string;
-  /** Where to get the blob if the store lacks it. */
+  /** For a blob that the store lacks. */
   readonly source: ImageSource | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Packed bytes received so far. */
+  /** Receives the number of packed bytes so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** Blobs of layers, and the directories made of them; each fetched and unpacked once. */
+/** Blobs of layers, and their unpacked directories. Each is pulled and unpacked once. */
 export class LayerStore {
   readonly #store: StoreDirectory;
   readonly #owner: Owner | undefined;
@@ -56,7 +56,7 @@ export class LayerStore {
     this.#limits = limits;
   }
 
-  /** The folder's name for a layer: by its unpacked content, and by whose the files are. */
+  /** The name of a layer's directory, from the digest of its content and the owner of its files. */
   key(digest: string): string {
     const { algorithm, hex } = parseDigest(digest);
     const owner = this.#owner === undefined ? "" : `-${this.#owner.uid}-${this.#owner.gid}`;
@@ -67,7 +67,7 @@ export class LayerStore {
     return join(this.#store.layerPath(key), "fs");
   }
 
-  /** The layer if it is unpacked. */
+  /** Returns the layer if it is unpacked. */
   find(key: string): StoredLayer | undefined {
     const root = this.root(key);
     if (statSync(root, { throwIfNoEntry: false }) === undefined) return undefined;
@@ -75,7 +75,7 @@ export class LayerStore {
     if (known !== undefined) return known;
     const record = readRecord(join(this.#store.layerPath(key), "layer.json"));
     if (!isLayerRecord(record)) {
-      // Folder and record came into place as one, so this one has been damaged since, or another version wrote it.
+      // Directory and record are committed together. So it was damaged later, or another version wrote it.
       const aside = this.#store.temporary();
       this.#store.commit(this.#store.layerPath(key), aside);
       this.#store.remove(aside);
@@ -90,7 +90,9 @@ export class LayerStore {
     return statSync(this.#store.blobPath(descriptor.digest), { throwIfNoEntry: false })?.size === descriptor.size;
   }
 
-  /** The layer by itself, and its blob: fetched, verified and unpacked in one pass where they are missing. */
+  /**
+   * Returns the layer, unpacked alone, and ensures its blob. Pulls, verifies and unpacks in one pass what is missing.
+   */
   ensure(request: LayerRequest): Promise<StoredLayer> {
     const key = this.key(request.diffId);
     return this.#flights.run(`${key} ${request.descriptor.digest}`, request.signal, async (signal) => {
@@ -103,7 +105,7 @@ export class LayerStore {
           const damaged =
             error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
           if (!damaged || request.source === undefined) throw error;
-          // Something has changed the file since it was verified: fetch it again.
+          // The file changed after its verification, so it is pulled again.
           this.#store.remove(this.#store.blobPath(request.descriptor.digest));
         }
       }
@@ -112,43 +114,44 @@ export class LayerStore {
   }
 
   /**
-   * The layer as it must look on top of these layers, bottom first; its blob is in the store, and `itself` is what it was when
-   * it was unpacked alone.
+   * Returns the layer, unpacked for its position on top of `lower`, bottom first. Its blob must be in the store.
+   *
+   * @param alone the record of the layer when it was unpacked alone
    */
   ensureOn(
     lower: readonly ViewedLayer[],
-    itself: LayerRecord,
+    alone: LayerRecord,
     chainId: string,
     request: LayerRequest,
   ): Promise<StoredLayer> {
     const key = this.key(chainId);
     return this.#flights.run(`${key} on`, request.signal, async (signal) => {
-      return this.find(key) ?? (await this.#unpackBlob(key, request, { lower, named: itself.named }, signal));
+      return this.find(key) ?? (await this.#unpackBlob(key, request, { lower, named: alone.named }, signal));
     });
   }
 
-  /** From the store's own copy, which something may have changed since it was verified. */
+  /** Unpacks the store's blob. Verifies it again, because the file may have changed. */
   async #unpackBlob(
     key: string,
     request: LayerRequest,
-    place: Place | undefined,
+    position: Position | undefined,
     signal: AbortSignal,
   ): Promise<StoredLayer> {
-    const file = wholeFile(this.#store.blobPath(request.descriptor.digest));
-    const stop = (): void => givenUp(file);
+    const file = completeFile(this.#store.blobPath(request.descriptor.digest));
+    const stop = (): void => abandon(file);
     signal.addEventListener("abort", stop, { once: true });
-    const unpacking = this.#unpack(file, request, place, request.descriptor, signal);
+    const unpacking = this.#unpack(file, request, position, request.descriptor, signal);
     try {
-      return this.#commit(key, await unpacking.record, unpacking.folder);
+      return this.#commit(key, await unpacking.record, unpacking.directory);
     } catch (error) {
-      this.#store.remove(unpacking.folder);
+      this.#store.remove(unpacking.directory);
       throw ImageError.from(error, { digest: request.descriptor.digest });
     } finally {
       signal.removeEventListener("abort", stop);
     }
   }
 
-  /** Fetched, verified and, unless it is unpacked already, unpacked as it comes. */
+  /** Pulls and verifies a blob. Unpacks it at the same time, unless it is unpacked already. */
   async #fetch(
     key: string,
     request: LayerRequest,
@@ -166,35 +169,35 @@ export class LayerStore {
       opened = descriptorOfFile;
       const stream = await source.blob(descriptor, signal);
       unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined, signal) : undefined;
-      let refused: unknown;
-      unpacking?.record.catch((error: unknown) => (refused = error));
+      let rejection: unknown;
+      unpacking?.record.catch((error: unknown) => (rejection = error));
       let received = 0;
-      let told = 0;
+      let notified = 0;
       for await (const chunk of verifiedBytes(stream, descriptor)) {
         if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
-        // A flipped bit mostly breaks the archive first; that the digest is wrong is the better answer.
-        if (refused !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw refused;
+        // Damage breaks the archive before the digest is known, but a wrong digest is the better error.
+        if (rejection !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw rejection;
         for (let at = 0; at < chunk.length; ) at += writeSync(descriptorOfFile, chunk, at);
         received += chunk.length;
-        if (received - told >= WAKE_BYTES) {
-          grown(file, received);
-          told = received;
+        if (received - notified >= WAKE_BYTES) {
+          grow(file, received);
+          notified = received;
         }
         onBytes?.(received);
         spentBuffers(chunk.length);
       }
-      grown(file, received);
-      completed(file);
+      grow(file, received);
+      complete(file);
       const record = await unpacking?.record;
       this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));
       if (unpacked !== undefined) return unpacked;
       if (record === undefined || unpacking === undefined) throw new TypeError("nothing was unpacked");
-      return this.#commit(key, record, unpacking.folder);
+      return this.#commit(key, record, unpacking.directory);
     } catch (error) {
-      givenUp(file);
-      // Who is told that it failed may rely on nothing being written any more.
+      abandon(file);
+      // Callers rely on the unpacking having stopped when this throws.
       await unpacking?.record.catch(() => {});
-      if (unpacking !== undefined) this.#store.remove(unpacking.folder);
+      if (unpacking !== undefined) this.#store.remove(unpacking.directory);
       throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
       if (opened !== undefined) closeSync(opened);
@@ -205,56 +208,57 @@ export class LayerStore {
   #unpack(
     file: GrowingFile,
     { descriptor, diffId }: LayerRequest,
-    place: Place | undefined,
+    position: Position | undefined,
     verify: Expected | undefined,
     signal: AbortSignal,
   ): Unpacking {
-    const folder = this.#store.temporary();
+    const directory = this.#store.temporary();
     try {
-      // Searchable for the owner of the files; the store itself is closed to others.
-      mkdirSync(folder, { mode: 0o755 });
+      // Searchable for the owner of the files. Only this user can search the store itself.
+      mkdirSync(directory, { mode: 0o755 });
     } catch (error) {
-      this.#store.remove(folder);
+      this.#store.remove(directory);
       throw error;
     }
     const job: UnpackJob = {
       file,
-      root: join(folder, "fs"),
+      root: join(directory, "fs"),
       limits: this.#limits,
       owner: this.#owner,
-      lower: place?.lower,
-      named: place?.named,
+      lower: position?.lower,
+      named: position?.named,
       diffId,
       packedBytes: descriptor.size,
       verify: verify && { digest: verify.digest, size: verify.size },
     };
-    return { folder, record: this.#run(job, signal) };
+    return { directory, record: this.#run(job, signal) };
   }
 
-  // Loaded when it is needed: a call of a cached image does not pay for parsers and threads.
+  // Loaded on demand, so that a call of a cached image does not load parsers and threads.
   async #run(job: UnpackJob, signal: AbortSignal): Promise<LayerRecord> {
     if (job.packedBytes < MIN_THREAD_BYTES) return (await import("./unpack-job.ts")).unpackHere(job);
     this.#threads ??= import("./unpack-threads.ts").then(({ UnpackThreads }) => new UnpackThreads());
     return (await this.#threads).run(job, signal);
   }
 
-  #commit(key: string, record: LayerRecord, folder: string): StoredLayer {
-    writeFileSync(join(folder, "layer.json"), JSON.stringify(record), { mode: 0o600 });
-    this.#store.commit(folder, this.#store.layerPath(key));
+  #commit(key: string, record: LayerRecord, directory: string): StoredLayer {
+    writeFileSync(join(directory, "layer.json"), JSON.stringify(record), { mode: 0o600 });
+    this.#store.commit(directory, this.#store.layerPath(key));
     const layer = this.find(key);
-    if (layer === undefined) throw new ImageError("StoreFailed", `${this.#store.layerPath(key)} vanished`);
+    if (layer === undefined)
+      throw new ImageError("StoreFailed", `another process removed ${this.#store.layerPath(key)}`);
     return layer;
   }
 }
 
-/** The layers that one is unpacked for, and what it hides of them. */
-interface Place {
+/** The layers that a layer is unpacked on top of, and the paths of them that it hides. */
+interface Position {
   readonly lower: readonly ViewedLayer[];
   readonly named: LayerRecord["named"];
 }
 
-/** A layer that is being unpacked into a temporary folder. */
+/** A layer that is being unpacked into a temporary directory. */
 interface Unpacking {
-  readonly folder: string;
+  readonly directory: string;
   readonly record: Promise<LayerRecord>;
 }

@@ -13,7 +13,7 @@ export const REF_NAME = "org.opencontainers.image.ref.name";
 
 const READ_BYTES = 256 * 1024;
 
-/** A layout as a source of images. Nothing in it is trusted: blobs are verified like a registry's. */
+/** A layout as a source of images. Its content is as untrusted as a registry's. */
 export function layoutSource({ dir }: Pick<LayoutName, "dir">): ImageSource {
   const blobPath = (digest: string): string => {
     const { algorithm, hex } = parseDigest(digest);
@@ -28,7 +28,7 @@ export function layoutSource({ dir }: Pick<LayoutName, "dir">): ImageSource {
       const path = blobPath(digest);
       const stats = statSync(path, { throwIfNoEntry: false });
       if (stats === undefined) throw new ImageError("NotFound", `${path} does not exist`, { digest });
-      // Opening a FIFO would wait for a writer that never comes.
+      // Opening a FIFO would block.
       if (!stats.isFile()) throw new ImageError("InvalidManifest", `${path} is not a regular file`, { digest });
       return createReadStream(path, { highWaterMark: READ_BYTES });
     },
@@ -43,7 +43,7 @@ function readManifest(path: string, digest: string): SourceManifest {
   return { bytes, digest };
 }
 
-/** The layout's manifest or index for a tag; without a tag the only one there is. @throws ImageError NotFound */
+/** The layout's manifest or index for a tag; without a tag, its only one. @throws ImageError NotFound */
 export function readLayoutEntry({ dir, tag }: Pick<LayoutName, "dir" | "tag">): Descriptor {
   const index = readLayoutIndex(dir);
   if (index === undefined)
@@ -60,7 +60,10 @@ export function readLayoutEntry({ dir, tag }: Pick<LayoutName, "dir" | "tag">): 
   const tags = manifests.map(named).filter((name) => name !== undefined);
   const choice = tags.length === 0 ? "no tags" : `the tags ${tags.join(", ")}`;
   if (tag === undefined)
-    throw new ImageError("NotFound", `${dir} holds ${manifests.length} images, name one: it has ${choice}`);
+    throw new ImageError(
+      "NotFound",
+      `${dir} has ${manifests.length} images, and the name must select one: it has ${choice}`,
+    );
   throw new ImageError("NotFound", `${dir} has no image tagged ${tag}: it has ${choice}`);
 }
 
@@ -83,11 +86,11 @@ function readOrNotFound(path: string): Buffer {
   }
 }
 
-/** A layout being written. Blobs first; the image is in it once `tag` has renamed a new `index.json` into place. */
+/** Writes a layout: blobs first, then `tag` replaces `index.json` atomically, which adds the image. */
 export interface LayoutWriter {
-  /** @param size bytes that it must have, where they are known: an earlier writer may have been cut off */
+  /** @param size the expected bytes, because an interrupted writer may have left a truncated blob */
   has(digest: string, size?: number): boolean;
-  /** A path in the layout for a blob that is being written. */
+  /** Returns a path in the layout for a blob that is being written. */
   temporary(): string;
   commit(temporary: string, digest: string): void;
   discard(temporary: string): void;
@@ -95,7 +98,7 @@ export interface LayoutWriter {
   tag(descriptor: Descriptor, tag: string | undefined): void;
 }
 
-/** Opens or makes a layout; other images in it stay. */
+/** Opens or creates a layout. Its other images stay. */
 export function layoutWriter(dir: string): LayoutWriter {
   const blobs = join(dir, "blobs", "sha256");
   makeFolder(blobs);

@@ -30,12 +30,12 @@ function breakFolder(): void {
 
 test("of a process that always holds something, no more is written down than a few thousand lines", () => {
   const leases = new Leases(box.store);
-  leases.hold("image kept");
+  leases.acquire("image kept");
   for (let count = 0; count < PREPARATIONS; count++) {
-    leases.hold(`layer ${count}`);
+    leases.acquire(`layer ${count}`);
     leases.release(`layer ${count}`);
   }
-  leases.hold("layer last");
+  leases.acquire("layer last");
   expect(statSync(file()).size).toBeLessThan(MAX_FILE_BYTES);
   expect(seen()).toEqual(["image kept", "layer last"]);
   expect(readdirSync(folder)).toHaveLength(1);
@@ -44,21 +44,21 @@ test("of a process that always holds something, no more is written down than a f
 
 test("many leases at once are not written again with each that is added", () => {
   const leases = new Leases(box.store);
-  leases.hold(...Array.from({ length: PREPARATIONS }, (_, count): Lease => `layer ${count}`));
+  leases.acquire(...Array.from({ length: PREPARATIONS }, (_, count): Lease => `layer ${count}`));
   const before = statSync(file()).ino;
-  leases.hold("image kept");
+  leases.acquire("image kept");
   expect(statSync(file()).ino).toBe(before);
   expect(seen()).toHaveLength(PREPARATIONS + 1);
 });
 
 test("a collector that was reading when the file was written anew sees what was held", () => {
   const leases = new Leases(box.store);
-  leases.hold("image kept");
+  leases.acquire("image kept");
   const before = statSync(file()).ino;
   const reading = openSync(file(), "r");
   try {
     for (let count = 0; statSync(file()).ino === before && count < PREPARATIONS; count++) {
-      leases.hold(`layer ${count}`);
+      leases.acquire(`layer ${count}`);
       leases.release(`layer ${count}`);
     }
     expect(statSync(file()).ino).not.toBe(before);
@@ -71,9 +71,9 @@ test("a collector that was reading when the file was written anew sees what was 
 
 test("all that is held is written down again where somebody has removed the folder", () => {
   const leases = new Leases(box.store);
-  leases.hold("image a");
+  leases.acquire("image a");
   rmSync(folder, { recursive: true });
-  leases.hold("image b");
+  leases.acquire("image b");
   expect(seen()).toEqual(["image a", "image b"]);
   rmSync(file());
   leases.release("image b");
@@ -82,7 +82,7 @@ test("all that is held is written down again where somebody has removed the fold
 
 test("a store that was removed does not come back with what is released", () => {
   const leases = new Leases(box.store);
-  leases.hold("image a");
+  leases.acquire("image a");
   rmSync(box.store, { recursive: true });
   leases.release("image a");
   expect(existsSync(box.store)).toBe(false);
@@ -90,17 +90,17 @@ test("a store that was removed does not come back with what is released", () => 
 
 test("what could not be written down is not taken for held", () => {
   const leases = new Leases(box.store);
-  leases.hold("image a");
+  leases.acquire("image a");
   breakFolder();
-  expect(() => leases.hold("image b")).toThrow("ENOTDIR");
+  expect(() => leases.acquire("image b")).toThrow("ENOTDIR");
   rmSync(folder);
-  leases.hold("image b");
+  leases.acquire("image b");
   expect(seen()).toEqual(["image a", "image b"]);
 });
 
 test("a release that could not be written down is written down with the next", () => {
   const leases = new Leases(box.store);
-  leases.hold("image a", "image b");
+  leases.acquire("image a", "image b");
   breakFolder();
   expect(() => leases.release("image a")).toThrow("ENOTDIR");
   rmSync(folder);

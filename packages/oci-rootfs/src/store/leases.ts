@@ -19,40 +19,40 @@ import { ImageError } from "../base/errors.ts";
 import { makeFolder } from "../base/make-folder.ts";
 import { mayBeRunning, ownName } from "../base/process-identity.ts";
 
-/** What a process uses: an image by its manifest's digest, a layer by its folder, a blob by its digest. */
+/** Something in use: an image by its manifest's digest, a layer by its directory, or a blob by its digest. */
 export type Lease = `image ${string}` | `layer ${string}` | `blob ${string}`;
 
-/** A collector renames a few hundred folders under its lock, which takes milliseconds. */
+/** A collector renames a few hundred directories under its lock, which takes milliseconds. */
 const LOCK_WAIT_MS = 10_000;
 const LOCK_STEP_MS = 2;
-/** How often a lease shows, to those who cannot see the process, that there still is one. */
+/** The interval of updates to the file's time, for collectors in other PID namespaces that cannot see the process. */
 const TOUCH_MS = 60_000;
-/** Half a megabyte, which a collector reads in a millisecond: a file of more lines is written anew. */
+/** A longer file is rewritten. A collector reads this one, of half a megabyte, in a millisecond. */
 const MAX_LINES = 4096;
 
 const files = new Set<string>();
 
-// What is left by one that is killed is as good as gone: nobody believes the lease of a process that has ended.
+// The file of a killed process stays, but collectors ignore leases of processes that have exited.
 process.on("exit", () => {
   for (const file of files) rmSync(file, { force: true });
 });
 
 /**
- * What this process uses of a store, for the collectors of others: a file of its own, which counts for as long as the process
- * lives.
+ * The leases of this process on the contents of a store. They are in a file, and valid while the process runs.
  *
- * No lock is held by those who use images. A user writes its lease, waits while a collector is at work, and then looks whether
- * the thing is there; a collector takes the lock, reads the leases, and then moves things away. So either the collector sees the
- * lease, or the user sees that the thing has gone.
+ * Users of images need no lock. A user writes its lease, waits while a collector runs, and then checks whether the
+ * content exists. A collector acquires the lock, reads the leases, and then renames content. So either the collector
+ * sees the lease, or the user sees that the content is missing.
  */
 export class Leases {
   readonly #folder: string;
   readonly #lock: string;
   readonly #temporaries: string;
-  readonly #held = new Map<Lease, number>();
+  /** The number of acquisitions of each lease. */
+  readonly #counts = new Map<Lease, number>();
   #file: string | undefined;
   #lines = 0;
-  /** Whether a write failed, so that the file may say more than is held, or end within a line. */
+  /** Whether a write failed, so that the file may have too many leases, or end within a line. */
   #isStale = false;
   #touched = 0;
 
@@ -62,42 +62,47 @@ export class Leases {
     this.#temporaries = join(dir, "tmp");
   }
 
-  /** From now on, nobody removes these; what of them is there after this call stays. If it throws, none is held by it. */
-  hold(...leases: Lease[]): void {
+  /** Acquires leases: content that exists after this call stays. If it throws, it has acquired none. */
+  acquire(...leases: Lease[]): void {
     const fresh = new Set<Lease>();
     for (const lease of leases) {
-      const count = this.#held.get(lease) ?? 0;
-      this.#held.set(lease, count + 1);
+      const count = this.#counts.get(lease) ?? 0;
+      this.#counts.set(lease, count + 1);
       if (count === 0) fresh.add(lease);
     }
     try {
       this.#write([...fresh]);
       if (fresh.size > 0) this.#waitForCollector();
     } catch (error) {
-      // What no collector can see must not pass for held when it is wanted next.
+      // A lease that no collector can see must not count as acquired in the next call.
       this.#drop(leases);
       this.#isStale = true;
       throw error;
     }
   }
 
-  /** Takes back one `hold` of each. If it throws, collectors still see them: the next call of either kind makes up for it. */
+  /**
+   * Releases leases, once for each `acquire`. If it throws, collectors still see them until the next successful call.
+   */
   release(...leases: Lease[]): void {
     this.#write(this.#drop(leases).map((lease) => `-${lease}`));
   }
 
-  /** Holds something until the process ends, or releases it; cheap when it is held already. */
-  keep(lease: Lease): void {
-    if (this.#held.has(lease)) this.#touch();
-    else this.hold(lease);
+  /** Acquires a lease unless this process has it, until `release` or the end of the process. */
+  ensure(lease: Lease): void {
+    if (this.#counts.has(lease)) this.#touch();
+    else this.acquire(lease);
   }
 
-  /** Does something while nobody begins to use anything. `work` is told what is in use, by this process as well. */
+  /**
+   * Runs `work` while no process can start using content. `work` receives all leases, including those of this
+   * process.
+   */
   collect<T>(work: (inUse: ReadonlySet<string>) => T): T {
     const name = ownName();
     this.#waitForCollector(() => {
       try {
-        // A link that leads nowhere is made with its content or not at all, whenever the process is killed.
+        // Creates the lock and its content atomically, even if the process is killed.
         symlinkSync(name, this.#lock);
         return true;
       } catch (error) {
@@ -112,21 +117,21 @@ export class Leases {
     }
   }
 
-  /** @returns those that are not held any more */
+  /** @returns the leases whose last acquisition was released */
   #drop(leases: readonly Lease[]): Lease[] {
     return leases.filter((lease) => {
-      const count = this.#held.get(lease) ?? 0;
-      if (count <= 1) return this.#held.delete(lease);
-      this.#held.set(lease, count - 1);
+      const count = this.#counts.get(lease) ?? 0;
+      if (count <= 1) return this.#counts.delete(lease);
+      this.#counts.set(lease, count - 1);
       return false;
     });
   }
 
-  /** Says what has changed, or all that is held. */
+  /** Writes the changes, or all leases. */
   #write(lines: readonly string[]): void {
     if (lines.length === 0 && !this.#isStale) return;
     try {
-      if (this.#file === undefined) this.#writeAnew();
+      if (this.#file === undefined) this.#rewrite();
       else this.#change(this.#file, lines);
       this.#isStale = false;
       this.#touched = Date.now();
@@ -136,46 +141,46 @@ export class Leases {
     }
   }
 
-  // A process may live for months: what it has used and released must not make the file longer for ever.
+  // A process may run for months. Released leases must not make the file grow without bound.
   #change(file: string, lines: readonly string[]): void {
-    // Many leases at once are no reason to write them again with every change.
-    const tooLong = this.#lines + lines.length > Math.max(MAX_LINES, 2 * this.#held.size);
+    // The bound depends on the number of leases, so that many leases do not cause a rewrite for every change.
+    const tooLong = this.#lines + lines.length > Math.max(MAX_LINES, 2 * this.#counts.size);
     try {
-      if (this.#held.size === 0) {
+      if (this.#counts.size === 0) {
         truncateSync(file);
         this.#lines = 0;
       } else if (this.#isStale || tooLong) {
-        this.#writeAnew();
+        this.#rewrite();
       } else {
         append(file, text(lines));
         this.#lines += lines.length;
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      // Somebody has removed the file, or its folder, or the whole store, which is not to come back for nothing.
-      if (this.#held.size > 0) this.#writeAnew();
+      // The file, its directory or the whole store was removed. It is recreated only if it is needed.
+      if (this.#counts.size > 0) this.#rewrite();
     }
   }
 
   /**
-   * Replaces the file by one that says what is held, and nothing else. A collector that reads meanwhile sees the old file or the
-   * new one, each whole, and both say all that was held before. What is held from now on waits for it, whichever it sees. The new
-   * file is made outside the folder: a name there that goes away would fail a collector which has listed it.
+   * Replaces the file by one with only the current leases. A concurrent collector reads the old or the new file, and
+   * both contain all earlier leases. New leases wait for that collector in either case. The new file is created
+   * outside the directory, because a collector that lists it must not find a file that disappears.
    */
-  #writeAnew(): void {
+  #rewrite(): void {
     makeFolder(this.#folder, 0o700);
     makeFolder(this.#temporaries, 0o700);
     this.#file ??= join(this.#folder, ownName());
     files.add(this.#file);
     const aside = join(this.#temporaries, ownName());
     try {
-      writeFileSync(aside, text([...this.#held.keys()]), { mode: 0o600, flag: "wx" });
+      writeFileSync(aside, text([...this.#counts.keys()]), { mode: 0o600, flag: "wx" });
       renameSync(aside, this.#file);
     } catch (error) {
       rmSync(aside, { force: true });
       throw error;
     }
-    this.#lines = this.#held.size;
+    this.#lines = this.#counts.size;
   }
 
   #touch(): void {
@@ -184,7 +189,7 @@ export class Leases {
     try {
       utimesSync(this.#file, new Date(), new Date());
     } catch {
-      // Somebody has removed the store under us: the next use will say so.
+      // The store was removed. The next use reports it.
     }
   }
 
@@ -193,8 +198,8 @@ export class Leases {
       if (this.#isAbandoned()) {
         rmSync(this.#lock, { force: true });
       } else if (waited >= LOCK_WAIT_MS) {
-        const way = `if none is, remove ${this.#lock}`;
-        throw new ImageError("StoreFailed", `another process is collecting in the store; ${way}`, { retryable: true });
+        const message = `another process is pruning the store; if no process is, remove ${this.#lock}`;
+        throw new ImageError("StoreFailed", message, { retryable: true });
       } else {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_STEP_MS);
       }
@@ -214,7 +219,7 @@ export class Leases {
   }
 
   #inUse(): Set<string> {
-    const inUse = new Set<string>(this.#held.keys());
+    const inUse = new Set<string>(this.#counts.keys());
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       const path = join(this.#folder, name);
       if (path === this.#file) continue;
@@ -233,7 +238,7 @@ export class Leases {
   }
 }
 
-/** Not to a new file: where ours has gone, all that we hold is to be written again, and not only what came last. */
+/** Fails if the file does not exist, because a new file must contain all leases and not only the latest. */
 function append(file: string, content: string): void {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   try {

@@ -6,23 +6,23 @@ import type { LayerRecord } from "../layer/layer-record.ts";
 import type { LowerEntry, LowerTree } from "../layer/layer-tree.ts";
 import { readRecord } from "./store-directory.ts";
 
-/** One unpacked layer as far as looking through it needs. */
+/** An unpacked layer of a merged view. */
 export interface ViewedLayer {
   /** The directory with the layer's files. */
   readonly root: string;
-  /** Directories that hide what is below them. */
+  /** Directories that hide lower ones. */
   readonly opaque: ReadonlySet<BytePath>;
 }
 
 /**
- * Names of a directory that are asked for one by one; for more the directory is read. Without that, 500,000 whiteouts
- * on 256 layers would cost a system call for each layer and whiteout.
+ * After this many lookups of single names, the directory is listed. Otherwise 500,000 whiteouts on 256 layers would
+ * need a system call for each layer and whiteout.
  */
 const LOOK_UPS_BEFORE_LISTING = 32;
 
-/** A directory of several layers, seen as one. */
+/** A directory that is merged from several layers. */
 interface MergedDirectory {
-  /** Where it is, topmost first, down to where something hides what is below. */
+  /** The directories, topmost first, down to one that hides those below. */
   readonly sources: { readonly layer: ViewedLayer; readonly at: string | Buffer }[];
   readonly path: BytePath;
   readonly known: Map<string, MergedNode | undefined>;
@@ -32,10 +32,10 @@ interface MergedDirectory {
 type MergedNode = MergedDirectory | { readonly source: string | Buffer };
 
 /**
- * Unpacked layers as one tree, by the rules of overlayfs. `layers` are bottom first. What was seen is kept: the layers do
- * not change, and the view lives as long as one image is put together.
+ * Merges unpacked layers by the rules of overlayfs. `layers` are bottom first. Lookups are cached, because layers never
+ * change. The view lives only while one image is prepared.
  *
- * Symbolic links are never followed: each component is looked up by itself.
+ * Never follows symbolic links: looks up each component separately.
  */
 export function lowerView(layers: readonly ViewedLayer[]): LowerTree {
   const root: MergedDirectory = { sources: [], path: "", known: new Map(), listed: false };
@@ -47,7 +47,7 @@ export function lowerView(layers: readonly ViewedLayer[]): LowerTree {
     lookup(path) {
       let node: MergedNode | undefined = root;
       for (const name of path.split("/")) {
-        // A file or link has nothing below its name.
+        // A file or link has no children.
         if (!("sources" in node)) return undefined;
         node = child(node, name);
         if (node === undefined) return undefined;
@@ -86,7 +86,7 @@ function list(directory: MergedDirectory): void {
   for (const [name, kinds] of names) directory.known.set(name, merge(directory, name, kinds));
 }
 
-/** A link may lead to a name that no file system has: there is nothing of that name. */
+/** The target of a link may be longer than any file name. Then it does not exist. */
 function statsOf(path: string | Buffer): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -98,13 +98,13 @@ function statsOf(path: string | Buffer): Stats | undefined {
 
 type Kind = "directory" | "whiteout" | "other";
 
-/** Layers hold no devices but those that we have made: whiteouts. */
+/** The only devices in unpacked layers are whiteouts. */
 function kindOf(entry: Dirent | Stats): Kind {
   if (entry.isDirectory()) return "directory";
   return entry.isCharacterDevice() ? "whiteout" : "other";
 }
 
-/** What shows of a name that has these kinds in the directory's sources. */
+/** Merges the entries of one name, which have these kinds in the directory's sources. */
 function merge(directory: MergedDirectory, name: string, kinds: readonly (Kind | undefined)[]): MergedNode | undefined {
   const path = childOf(directory, name);
   const sources: MergedDirectory["sources"] = [];
@@ -134,26 +134,26 @@ function describe(source: string | Buffer): LowerEntry | undefined {
   return { kind: "other", mode, source };
 }
 
-/** Layers of an image, by their directories. What cannot be seen in a directory is in the record beside it. */
+/** Reads the record beside the directory of an unpacked layer. */
 export function readLayerRecord(root: string): LayerRecord | undefined {
   return readRecord(join(root, "..", "layer.json")) as LayerRecord | undefined;
 }
 
-/** The tree of an image whose layers are in these directories, bottom first. */
+/** The merged view of an image's layers, given as directories, bottom first. */
 export function imageTree(layers: readonly string[]): LowerTree {
   return lowerView(layers.map((root) => ({ root, opaque: new Set(readLayerRecord(root)?.opaque) })));
 }
 
-/** What is at a path, following links as a process inside the tree would. Undefined where there is nothing. */
+/** Resolves a path, with symbolic links as for a process inside the tree. Undefined if it does not exist. */
 export function resolveInTree(tree: LowerTree, path: BytePath): LowerEntry | undefined {
   const done: string[] = [];
   const rest = path.split("/").reverse();
   let followed = 0;
-  let looked = 0;
+  let visited = 0;
   let found: LowerEntry | undefined;
   for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
-    looked += 1;
-    if (looked > MAX_STEPS_PER_PATH) return undefined;
+    visited += 1;
+    if (visited > MAX_STEPS_PER_PATH) return undefined;
     if (name === "" || name === ".") continue;
     if (name === "..") {
       done.pop();

@@ -5,34 +5,34 @@ import { fileStamp } from "../base/file-stamp.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import { readRecord, type StoreDirectory } from "./store-directory.ts";
 
-/** What the store knows by a name. */
+/** The record of a name. */
 export interface NameRecord {
   readonly name: string;
-  /** What the name stands for: a manifest, or an index of several. */
+  /** Its manifest or index. */
   readonly target: Pick<Descriptor, "mediaType" | "digest" | "size">;
-  /** The manifests that were made ready, by platform (`linux/amd64`). */
+  /** Digests of the unpacked manifests, by platform (`linux/amd64`). */
   readonly manifests: Readonly<Record<string, string>>;
-  /** Made here (`xfn build`) and not at a registry: there is nothing to ask whether it is current. */
+  /** Built locally (`xfn build`), so that no registry has a newer version. */
   readonly built: boolean;
 }
 
-/** Names of images, one small file each, so that processes need no lock. */
+/** Names of images, in one small file each, so that processes need no lock. */
 export interface NameStore {
   get(name: string): NameRecord | undefined;
   put(record: NameRecord): void;
   remove(name: string): void;
-  /** When the name was last given to something; 0 for an unknown one. */
+  /** The time of the last `put`; 0 for an unknown name. */
   modifiedMs(name: string): number;
   list(): NameRecord[];
 }
 
-// More names than that in use at once: all are read again.
+// Bounds the memory. The cache is cleared when it is full.
 const MAX_KNOWN = 1_000;
 
 export function nameStore(store: StoreDirectory): NameStore {
-  // A name has slashes and may be longer than a file's name: its hash is neither.
+  // Hashed, because a name has slashes and may be longer than NAME_MAX.
   const pathOf = (name: string): string => join(store.names, `${createHash("sha256").update(name).digest("hex")}.json`);
-  // A runner asks for the same few names again and again. A file is never written to: another one takes its place.
+  // A cache, because a runner uses the same few names repeatedly. Files are replaced, never written.
   const known = new Map<string, { path: string; stamp: string; record: NameRecord | undefined }>();
   return {
     get(name) {

@@ -4,35 +4,35 @@ import { readImageFile } from "./read-image.ts";
 import type { Image } from "./store.ts";
 import { type ProcessUser, resolveUser, type UserFiles } from "./user-files.ts";
 
-/** What an image says about the process that it starts, in the words of the OCI runtime specification. */
+/** The process of an image, with the names of the OCI runtime specification. */
 export interface ProcessConfig {
-  /** Entrypoint and command. */
+  /** Entrypoint, then command. */
   readonly args: readonly string[];
-  /** `NAME=value`. Starts with a default PATH, which a later one of the image replaces. */
+  /** `NAME=value`. Starts with a default PATH, which a PATH of the image overrides. */
   readonly env: readonly string[];
   /** Absolute. */
   readonly cwd: string;
   readonly user: ProcessUser;
-  /** Docker's `Hostname`, which the image specification does not have; absent where the image leaves it out. */
+  /** Docker's `Hostname`, an extension of the image specification; absent if the image has none. */
   readonly hostname?: string;
 }
 
 const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** An honest one has some KiB; parsing is on the way of a call. */
+/** Legitimate files have a few KiB. Parsing delays the first call. */
 const MAX_USER_FILE_BYTES = 1024 * 1024;
 
-/** What the kernel takes (`__NEW_UTS_LEN`); a longer name would fail with no word about the image. */
+/** The kernel's limit (`__NEW_UTS_LEN`). The runtime's error for a longer name would not mention the image. */
 const MAX_HOSTNAME_BYTES = 64;
 
-/** An image's config never changes, and reading accounts takes many system calls: once is enough. */
+/** A cache, because an image's config never changes and reading its accounts takes many system calls. */
 const known = new WeakMap<ImageConfig, ProcessConfig>();
 
 /**
- * The process that an image describes. Annotations and labels have no say in it: `run.oci.*` ones would be orders to
+ * Returns the process of an image. Ignores annotations and labels, because `run.oci.*` ones would be instructions to
  * the OCI runtime.
  *
- * @throws ImageError NoEntrypoint; InvalidConfig for NUL bytes and for users that do not exist
+ * @throws ImageError NoEntrypoint; InvalidConfig for NUL bytes and unknown users
  */
 export async function processConfig(image: Pick<Image, "name" | "config" | "layers">): Promise<ProcessConfig> {
   const cached = known.get(image.config);
@@ -59,7 +59,7 @@ function read({ config, layers }: Pick<Image, "config" | "layers">): ProcessConf
     ["working directory", [cwd]],
     ["host name", [Hostname ?? ""]],
   ] as const) {
-    // The kernel would silently end the string there.
+    // The kernel would silently truncate the string.
     if (values.some((value) => value.includes("\0")))
       throw new ImageError("InvalidConfig", `NUL byte in the ${what} of the image`);
   }

@@ -6,7 +6,7 @@ import { imageTree, resolveInTree } from "./lower-view.ts";
 import { type Image, internalsOf, type Store } from "./store.ts";
 import { readSmallFile } from "./store-directory.ts";
 
-/** The manifest of an image that this store made ready. @throws ImageError NotFound */
+/** Returns the manifest of an image in the store. @throws ImageError NotFound */
 export function readImageManifest(store: Store, image: Pick<Image, "digest">): Manifest {
   const { digest } = image;
   const bytes = internalsOf(store).images.readDocument(digest, MAX_MANIFEST_BYTES);
@@ -17,11 +17,11 @@ export function readImageManifest(store: Store, image: Pick<Image, "digest">): M
 }
 
 /**
- * A file of an image, as a process in the image would find it: links lead nowhere else. Undefined where there is none.
+ * Reads a file of an image, with symbolic links resolved inside the image. Returns undefined if it does not exist.
  *
  * @param layers directories of an `Image`, bottom first
  * @param maxBytes a larger file is an error
- * @throws ImageError TooLarge; InvalidConfig for what is no regular file
+ * @throws ImageError TooLarge; InvalidConfig if it is not a regular file
  */
 export function readImageFile(layers: readonly string[], path: string, maxBytes: number): Buffer | undefined {
   const entry = resolveInTree(imageTree(layers), toBytePath(path));

@@ -127,8 +127,8 @@ export class StoreDirectory {
   }
 
   /**
-   * Removes a tree, whatever modes a layer gave its directories. A failure to remove a temporary tree, such as EMFILE, is
-   * retried in the background: thrown, it would hide the error for which the tree is removed.
+   * Removes a tree, whatever modes a layer gave its directories. A failure to remove a temporary tree, such as
+   * EMFILE, is retried in the background: thrown, it would hide the error for which the tree is removed.
    */
   remove(path: string): void {
     // Another process may recreate any other path, which a retry must not remove.
@@ -174,7 +174,9 @@ export function readRecord(path: string): unknown {
   }
 }
 
-/** Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may contain. */
+/**
+ * Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may contain.
+ */
 export function readSmallFile(path: string | Buffer, limit: number, flags = 0): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
   try {

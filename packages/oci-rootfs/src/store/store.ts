@@ -18,86 +18,87 @@ import { Leases } from "./leases.ts";
 import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
 import { openStoreDirectory, type StoreDirectory } from "./store-directory.ts";
 
-/** An image that is ready to run: its layers are unpacked. */
+/** An image whose layers are unpacked. */
 export interface Image {
-  /** The full name: a reference, a name of the local store, or `oci:` with an absolute path. */
+  /** The full name: a reference, a name in the local store, or `oci:` with an absolute path. */
   readonly name: string;
-  /** Of the platform's manifest. */
+  /** Digest of the platform's manifest. */
   readonly digest: string;
   readonly config: ImageConfig;
-  /** Absolute directories, bottom first. Never to be written to: all images share them. */
+  /** Absolute directories, bottom first. All images share them, so callers must not write to them. */
   readonly layers: readonly string[];
   /**
-   * False where the store's file system could not hold overlayfs' marks for deleted files: then only `flatten` shows
-   * the image rightly.
+   * False if the store's file system does not support overlayfs's marks for deleted files. Then only `flatten` gives
+   * the correct files.
    */
   readonly overlay: boolean;
 }
 
 export interface ImageOptions extends RegistryOptions {
-  /** Default IfNotPresent. Images that were built here have no registry to ask, so Always takes them as they are. */
+  /** Default IfNotPresent. Always uses a locally built image without a pull, because no registry has it. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
   /** Default: Linux on this machine's processor. */
   platform?: Platform | undefined;
-  /** Where names without a registry are pulled from. Default `docker.io`. */
+  /** The registry of names without one. Default `docker.io`. */
   defaultRegistry?: string | undefined;
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface StoreOptions {
-  /** Made if it is missing, for this user only; usually `$XDG_CACHE_HOME/xfn`. */
+  /** The store's directory, usually `$XDG_CACHE_HOME/xfn`. It is created if it is missing, for this user only. */
   dir: string;
-  /** Who is to own unpacked files; needs root if it is someone else. Default: this process' user. */
+  /** The owner of unpacked files; another user requires root. Default: the user of this process. */
   owner?: Owner | undefined;
   limits?: Partial<LayerLimits> | undefined;
 }
 
-/** A name that the store knows. */
+/** A name in the store. */
 export interface StoredName {
   readonly name: string;
-  /** Of the manifest or index that the name stands for. */
+  /** Digest of its manifest or index. */
   readonly digest: string;
-  /** Made here and not pulled. */
+  /** Built locally, not pulled. */
   readonly built: boolean;
 }
 
 /**
- * Images in a directory: blobs, unpacked layers and names. Any number of processes may use it at once, and one that is
- * killed leaves nothing that another would take for whole.
+ * A directory of images: blobs, unpacked layers and names. Several processes can use it at once. A killed process
+ * leaves nothing that another would mistake for complete.
  */
 export interface Store {
   readonly dir: string;
   /**
-   * The image of that name, ready to run: `NAME` in the local store, `[REGISTRY/]REPOSITORY[:TAG][@DIGEST]`, or
-   * `oci:DIR[:TAG]`. A name without a registry is looked up in the local store first.
+   * Returns an image by its name: `NAME` in the local store, `[REGISTRY/]REPOSITORY[:TAG][@DIGEST]`, or
+   * `oci:DIR[:TAG]`. Pulls and unpacks what is missing. A name without a registry is looked up in the local store
+   * first.
    *
    * @throws ImageError
    */
   image(name: string, options?: ImageOptions): Promise<Image>;
-  /** Gives something that the store holds (by digest of its manifest or index) a name. */
+  /** Sets a name for a manifest or index in the store. */
   tag(name: string, digest: string): void;
   list(): StoredName[];
-  /** All images, those included that no name leads to any more, with their sizes and when they were used last. */
+  /** Lists all images, including those without a name, with their sizes and times of last use. */
   images(): StoredImage[];
   /**
-   * Forgets a name, and removes what only it led to.
+   * Removes a name, and everything that is reachable only from it.
    *
-   * @throws ImageError NotFound; InUse where a process uses the image, this one included
+   * @throws ImageError NotFound; InUse if a process, including this one, uses the image
    */
   remove(name: string): PruneResult;
-  /** Removes images by last use, age and size; never one that a process uses. */
+  /** Removes images by time of last use and size, but none that a process uses. */
   prune(options?: PruneOptions): PruneResult;
   /**
-   * Says that this process does not use an image any more: it may then be collected. An image is in use from the moment that
-   * `image` returned it, for as long as the process lives.
+   * Reports that this process no longer uses an image, so that it can be collected. Otherwise an image that `image`
+   * returned is in use until the process exits.
    *
-   * @param digest - as in `Image`
+   * @param digest as in `Image`
    */
   release(digest: string): void;
 }
 
-/** What other modules of this package may do with a store. */
+/** The parts of a store, for the other modules of this package. */
 export interface StoreInternals {
   readonly directory: StoreDirectory;
   readonly images: ImageStore;
@@ -110,7 +111,7 @@ const internals = new WeakMap<Store, StoreInternals>();
 
 export function internalsOf(store: Store): StoreInternals {
   const found = internals.get(store);
-  if (found === undefined) throw new TypeError("not a store of openStore");
+  if (found === undefined) throw new TypeError("not a store that openStore returned");
   return found;
 }
 
@@ -160,10 +161,10 @@ function attempt<T>(work: () => T): T {
 
 function removeImage({ directory, names, leases }: StoreInternals, text: string): PruneResult {
   const name = storeNames(parseReference(text)).find((one) => names.get(one) !== undefined);
-  if (name === undefined) throw new ImageError("NotFound", "the store has no image of that name", { image: text });
+  if (name === undefined) throw new ImageError("NotFound", "the store has no image of this name", { image: text });
   const result = collectGarbage(directory, names, leases, {}, new Set([name]));
   if (result.images.length === 0)
-    throw new ImageError("InUse", "a process uses the image: end it first", { image: name, retryable: true });
+    throw new ImageError("InUse", "a process uses the image: stop it first", { image: name, retryable: true });
   return result;
 }
 
@@ -178,8 +179,7 @@ export function findRecord(inside: StoreInternals, reference: Reference): NameRe
 
 function tagImage({ images, names }: StoreInternals, name: string, digest: string): void {
   const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
-  if (bytes === undefined)
-    throw new ImageError("NotFound", "the store holds no such manifest", { image: name, digest });
+  if (bytes === undefined) throw new ImageError("NotFound", "the store has no such manifest", { image: name, digest });
   names.put({
     name: storeNames(parseReference(name))[0],
     target: { mediaType: "", digest, size: bytes.length },
@@ -215,7 +215,7 @@ function byDigest({ images }: StoreInternals, reference: Reference): NameRecord 
   };
 }
 
-/** A store that has lost a part of an image fetches it again. */
+/** If the store has lost a part of an image, it is pulled again. */
 function unlessMissing(error: unknown): undefined {
   if (error instanceof ImageError && error.code === "NotFound") return undefined;
   throw error;
@@ -249,31 +249,31 @@ async function pull(
   options: ImageOptions,
 ): Promise<Image> {
   const { images, names } = inside;
-  // Loaded when it is needed: a call of a cached image does not pay for an HTTP client.
+  // Loaded on demand, so that a call of a cached image does not load an HTTP client.
   const { RegistryClient } = await import("../registry/client.ts");
   const source: ImageSource = new RegistryClient(reference, options);
   const name = reference.toString();
   try {
     const { digest, tag = "latest" } = reference;
     const top = await source.manifest(digest === undefined ? { tag } : { digest }, options.signal);
-    if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.keepDocument(top.digest, top.bytes);
+    if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.storeDocument(top.digest, top.bytes);
     const { onProgress, signal } = options;
     const ready = await images.prepare(top, { name, source, platform, onProgress, signal });
     const target = { mediaType: top.mediaType ?? "", digest: top.digest, size: top.bytes.length };
     const before = names.get(name);
     const manifests = before?.target.digest === top.digest ? before.manifests : {};
     const key = printPlatform(platform);
-    // An image that has not changed costs no write.
+    // An unchanged image needs no write.
     if (manifests[key] !== ready.digest)
       names.put({ name, target, manifests: { ...manifests, [key]: ready.digest }, built: false });
     return named(name, ready);
   } finally {
-    // Not awaited: what others still fetch through it may take its time.
+    // Not awaited, because concurrent callers may still transfer layers through this client.
     source.close().catch(() => {});
   }
 }
 
-/** Entries of layouts, by what shows that `index.json` is still the same file. */
+/** Manifests of layouts, valid while `index.json` has the same stamp. */
 const layoutEntries = new WeakMap<StoreInternals, Map<string, { stamp: string; manifest: string }>>();
 
 async function layoutImage(inside: StoreInternals, layout: LayoutName, options: ImageOptions): Promise<Image> {
@@ -292,7 +292,7 @@ async function layoutImage(inside: StoreInternals, layout: LayoutName, options: 
   const top = await source.manifest({ digest: entry.digest }, signal);
   if (top.bytes.length !== entry.size)
     throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);
-  if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.keepDocument(top.digest, top.bytes);
+  if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.storeDocument(top.digest, top.bytes);
   const ready = await images.prepare(
     { ...top, mediaType: entry.mediaType },
     { name, source, platform, onProgress, signal },

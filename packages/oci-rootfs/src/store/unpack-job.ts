@@ -7,39 +7,39 @@ import { unpackLayer } from "../layer/unpack-layer.ts";
 import { type GrowingFile, readGrowing } from "./growing-file.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
 
-/** One layer to unpack, in data that can be sent to another thread. */
+/** A layer to unpack, as data that can be sent to another thread. */
 export interface UnpackJob {
   /** The packed layer. */
   readonly file: GrowingFile;
-  /** The directory to make. */
+  /** The directory to create. */
   readonly root: string;
   readonly limits: LayerLimits;
   readonly owner: Owner | undefined;
-  /** The layers below, bottom first, if the layer is unpacked for one place only. */
+  /** The layers below, bottom first, if the layer is unpacked for its position in one image. */
   readonly lower: readonly ViewedLayer[] | undefined;
-  /** What it deletes, if it has been unpacked by itself before. */
+  /** The paths that it deletes and hides, if it was unpacked alone before. */
   readonly named: LayerRecord["named"] | undefined;
   readonly diffId: string;
   readonly packedBytes: number;
-  /** What the packed bytes must be, unless the one who writes the file sees to that. */
+  /** Digest and size of the packed bytes; undefined if the writer of the file verifies them. */
   readonly verify: Expected | undefined;
 }
 
-/** What came of a job. */
+/** The result of a job. */
 export type UnpackOutcome = { readonly record: LayerRecord } | { readonly error: SentError };
 
-/** An ImageError in data. */
+/** An ImageError as data that can be sent to another thread. */
 export interface SentError {
   readonly code: ImageErrorCode;
   readonly message: string;
   readonly entry: string | undefined;
   readonly digest: string | undefined;
   readonly retryable: boolean;
-  /** The system's code, such as `ENOSPC`. */
+  /** The code of a system error, such as `ENOSPC`. */
   readonly systemCode: string | undefined;
 }
 
-/** Unpacks the layer here, on this thread. @throws ImageError */
+/** Unpacks a layer on this thread. @throws ImageError */
 export async function unpackHere(job: UnpackJob): Promise<LayerRecord> {
   const { file, verify, lower, ...rest } = job;
   const bytes = readGrowing(file);
@@ -54,7 +54,7 @@ export async function unpackHere(job: UnpackJob): Promise<LayerRecord> {
     await drain(source);
     return record;
   } catch (error) {
-    // That the blob is damaged is a better answer than what the damage did to the archive.
+    // A wrong digest of the blob is the better error than the damage that it caused in the archive.
     if (verify !== undefined && error instanceof ImageError && error.code === "UnsafeLayer")
       await drain(source).catch((damage: unknown) => (failure = damage));
     throw failure ?? error;
@@ -63,7 +63,7 @@ export async function unpackHere(job: UnpackJob): Promise<LayerRecord> {
   }
 }
 
-/** The decompressor may have had enough before the blob ended. */
+/** Reads the rest of the blob: the compressed stream may end before it. */
 async function drain(source: AsyncGenerator<Uint8Array, void>): Promise<void> {
   for (let next = await source.next(); !next.done; ) next = await source.next();
 }
@@ -77,6 +77,6 @@ export function sendError(thrown: unknown): SentError {
 
 export function receiveError({ code, message, entry, digest, retryable, systemCode }: SentError): ImageError {
   const cause = systemCode === undefined ? undefined : Object.assign(new Error(message), { code: systemCode });
-  const place = { ...(entry !== undefined && { entry }), ...(digest !== undefined && { digest }) };
-  return new ImageError(code, message, { ...place, retryable, cause });
+  const location = { ...(entry !== undefined && { entry }), ...(digest !== undefined && { digest }) };
+  return new ImageError(code, message, { ...location, retryable, cause });
 }

@@ -7,7 +7,7 @@ import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
-import { type GrowingFile, givenUp, growingFile, wholeFile } from "./growing-file.ts";
+import { abandon, completeFile, type GrowingFile, growingFile } from "./growing-file.ts";
 import { LayerStore, type StoredLayer } from "./layer-store.ts";
 import { openStoreDirectory } from "./store-directory.ts";
 import type { UnpackJob } from "./unpack-job.ts";
@@ -43,7 +43,7 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-function job(packed: GrowingFile = wholeFile(join(box.dir, "layer"))): UnpackJob {
+function job(packed: GrowingFile = completeFile(join(box.dir, "layer"))): UnpackJob {
   return {
     file: packed,
     root: join(box.dir, `fs-${(jobs += 1)}`),
@@ -79,7 +79,7 @@ test("a layer that waits for a thread can be given up, and those behind it have 
   caller.abort();
   await expect(second).rejects.toMatchObject({ code: "Aborted" });
   await expect(threads.run(job(), caller.signal)).rejects.toMatchObject({ code: "Aborted" });
-  givenUp(packed);
+  abandon(packed);
   for (const one of await ended) expect(one).toMatchObject({ reason: { code: "Aborted" } });
   await third;
 });

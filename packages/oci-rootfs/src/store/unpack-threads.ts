@@ -5,18 +5,21 @@ import { abortError, throwIfAborted } from "../base/single-flight.ts";
 import type { LayerRecord } from "../layer/layer-record.ts";
 import { receiveError, type UnpackJob, type UnpackOutcome } from "./unpack-job.ts";
 
-/** More threads than processors gain nothing, and more than a few only quarrel over one file system. */
+/** More threads than processors gain nothing, and more than a few contend for one file system. */
 const MAX_THREADS = Math.min(availableParallelism(), 4);
-/** A layer of as many entries as are allowed takes a third of this; a thread that needs more ends, and not the process. */
+/**
+ * A layer with the maximum of entries takes a third. If a thread needs more, only the thread ends and not the
+ * process.
+ */
 const MAX_HEAP_MB = 1024;
-/** Buffers that are done with do not count as heap: a small nursery is cleared more often, and they with it. */
-const NURSERY_MB = 1;
-/** A thread that has nothing to do any more goes away: a runner may live for months. */
+/** A small young generation is collected more often, and with it used buffers, which do not count as heap. */
+const YOUNG_GENERATION_MB = 1;
+/** An idle thread is stopped after this time, because a runner may run for months. */
 const IDLE_MS = 500;
 
 /**
- * Unpacks layers on threads of their own: several at once, and the thread that asks stays free for calls, connections and
- * hashing. A thread costs some 20 ms to start.
+ * Unpacks several layers at once on worker threads, so that the main thread stays free for calls, connections and
+ * hashing. Starting a thread takes about 20 ms.
  */
 export class UnpackThreads {
   readonly #idle: Worker[] = [];
@@ -24,17 +27,17 @@ export class UnpackThreads {
   #running = 0;
 
   /**
-   * @param signal - gives up a job that waits for a thread; one that has begun is given up through its file
-   * @throws ImageError as of unpacking; StoreFailed where the thread died, or none could be started
+   * @param signal aborts a job that waits for a thread. A running job is aborted through its file.
+   * @throws ImageError of the unpacking; StoreFailed if the thread died or could not be started
    */
   async run(job: UnpackJob, signal?: AbortSignal): Promise<LayerRecord> {
-    if (this.#running >= MAX_THREADS) await this.#turn(signal);
+    if (this.#running >= MAX_THREADS) await this.#waitForThread(signal);
     this.#running += 1;
     try {
       const worker = this.#idle.pop() ?? start();
       worker.ref();
       const outcome = await ask(worker, job);
-      this.#rest(worker);
+      this.#addIdle(worker);
       if ("error" in outcome) throw receiveError(outcome.error);
       return outcome.record;
     } finally {
@@ -43,7 +46,7 @@ export class UnpackThreads {
     }
   }
 
-  #turn(signal: AbortSignal | undefined): Promise<void> {
+  #waitForThread(signal: AbortSignal | undefined): Promise<void> {
     throwIfAborted(signal);
     return new Promise((resolve, reject) => {
       const go = (): void => {
@@ -59,7 +62,7 @@ export class UnpackThreads {
     });
   }
 
-  #rest(worker: Worker): void {
+  #addIdle(worker: Worker): void {
     const forget = (): boolean => {
       const at = this.#idle.indexOf(worker);
       if (at >= 0) this.#idle.splice(at, 1);
@@ -75,19 +78,19 @@ export class UnpackThreads {
 }
 
 function start(): Worker {
-  // From the sources in tests, else from what was built of them.
+  // Tests run from the sources.
   const name = import.meta.url.endsWith(".ts") ? "unpack-worker.ts" : "unpack-worker.js";
   try {
     return new Worker(new URL(name, import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: NURSERY_MB },
-      // Options of the process, such as a test runner's loader, are not for it.
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+      // Without the options of the process, such as a test runner's loader.
       execArgv: [],
     });
   } catch (error) {
-    // The system has no thread or memory to spare, which says nothing about the image: a moment later it may have.
+    // The system lacks threads or memory, which may be temporary.
     const why = error instanceof Error ? error.message : String(error);
-    const way = "try again once this machine has less to do, or raise its limit of processes (`ulimit -u`, pids.max)";
-    throw new ImageError("StoreFailed", `no thread could be started that unpacks (${why}): ${way}`, {
+    const way = "retry when the machine is less busy, or raise its limit of processes (`ulimit -u`, pids.max)";
+    throw new ImageError("StoreFailed", `cannot start an unpack worker (${why}): ${way}`, {
       retryable: true,
       cause: error,
     });
@@ -98,7 +101,7 @@ function ask(worker: Worker, job: UnpackJob): Promise<UnpackOutcome> {
   return new Promise((resolve, reject) => {
     const died = (error: unknown): void => {
       const why = error instanceof Error ? error.message : `exit code ${String(error)}`;
-      reject(new ImageError("StoreFailed", `the thread that unpacks has ended: ${why}`, { cause: error }));
+      reject(new ImageError("StoreFailed", `the unpack worker exited unexpectedly: ${why}`, { cause: error }));
     };
     worker.removeAllListeners();
     worker.once("message", resolve).once("error", died).once("exit", died);

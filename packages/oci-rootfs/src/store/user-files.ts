@@ -1,13 +1,13 @@
 import { ImageError } from "../base/errors.ts";
 
-/** A process' user as the runtime specification has it. */
+/** The user of a process, as in the OCI runtime specification. */
 export interface ProcessUser {
   readonly uid: number;
   readonly gid: number;
   readonly additionalGids: readonly number[];
 }
 
-/** Contents of the image's `/etc/passwd` and `/etc/group`; undefined where there is no such file. */
+/** Contents of the image's `/etc/passwd` and `/etc/group`; undefined for a missing file. */
 export interface UserFiles {
   readonly passwd: string | undefined;
   readonly group: string | undefined;
@@ -24,17 +24,17 @@ const GROUP_FIELDS = 4;
 const MAX_ID = 2 ** 32 - 1;
 
 /**
- * Who an image's USER is (`user`, `uid`, `user:group`, ...). Digits are an id even if an account has that name; an
- * unknown id has group 0; a user keeps the extra groups when a group is given.
+ * Resolves an image's USER (`user`, `uid`, `user:group`, ...). Digits are an id even if an account has that name. An
+ * unknown id has group 0. A user retains its additional groups if a group is given.
  *
- * @throws ImageError InvalidConfig for a name that does not exist and for files that cannot be read
+ * @throws ImageError InvalidConfig for an unknown name, and for files that are invalid
  */
 export function resolveUser(user: string, files: () => UserFiles): ProcessUser {
   if (user === "") return { uid: 0, gid: 0, additionalGids: [] };
   const [name = "", groupName, ...more] = user.split(":");
   if (more.length > 0) throw invalid(`cannot read user ${JSON.stringify(user)}: more than one colon`);
   const { passwd, group } = files();
-  // One without the other says nothing reliable: then neither counts, as in the reference runner.
+  // Crossplane's reference runner ignores both files if one is missing.
   const accounts = readAccounts(
     passwd === undefined || group === undefined ? { passwd: "", group: "" } : { passwd, group },
   );
@@ -69,7 +69,7 @@ function readAccounts(files: { passwd: string; group: string }): {
     groups.set(name, gid);
     for (const member of members.split(",")) {
       const account = byName.get(member);
-      // The primary group is not also an extra one.
+      // The primary group is not an additional one.
       if (account !== undefined && account.gid !== gid) account.groups.push(gid);
     }
   }
@@ -77,8 +77,8 @@ function readAccounts(files: { passwd: string; group: string }): {
 }
 
 /**
- * Records of fields separated by colons, which may be quoted and then go on over lines; `#` begins a comment. These are
- * the rules by which the reference reads the files: those of its language's CSV reader (RFC 4180).
+ * Parses records of fields that are separated by colons. Quoted fields may contain line breaks, and `#` begins a
+ * comment. Crossplane's reference runner reads the files with Go's encoding/csv, which has these rules (RFC 4180).
  */
 function readRecords(text: string, fields: number, file: string): string[][] {
   const records: string[][] = [];
@@ -94,7 +94,7 @@ function readRecords(text: string, fields: number, file: string): string[][] {
   return records;
 }
 
-/** Reads each character once, whatever is quoted: an image can make a line as long as the file may be. */
+/** Reads each character once, because an image can have a line as long as the file. */
 class FieldReader {
   readonly #text: string;
   #at = 0;
@@ -104,7 +104,7 @@ class FieldReader {
     this.#text = text;
   }
 
-  /** Passes over empty lines and comments. */
+  /** Skips empty lines and comments. @returns false at the end of the text */
   toNextRecord(): boolean {
     for (;;) {
       const first = this.#text[this.#at];
@@ -115,11 +115,11 @@ class FieldReader {
     }
   }
 
-  /** The fields up to the end of the line; undefined where a quote is not where it may be. */
+  /** Returns the fields of a record; undefined for a misplaced quote. */
   record(): string[] | undefined {
     const fields: string[] = [];
     for (;;) {
-      // What counts as space is Go's, which leaves out the byte order mark and has U+0085.
+      // Go's definition of space excludes the byte order mark and includes U+0085.
       this.#take(/(?:(?![\n\uFEFF])\s|\u0085)*/y);
       const field = this.#text[this.#at] === '"' ? this.#quoted() : this.#take(/[^:\n"]*/y);
       if (field === undefined) return undefined;

@@ -7,28 +7,29 @@ import { MAX_LAYERS } from "../image/manifest.ts";
 import { TarReader } from "../layer/tar-reader.ts";
 import type { LayoutWriter } from "../store/layout.ts";
 
-/** An image of 256 layers has a name, a folder and two more files for each in the oldest form. */
+/** The oldest form of an archive has a directory and three files for each of up to 256 layers. */
 const MAX_ENTRIES = 4 * (MAX_LAYERS + 16);
 
-/** A file of an archive, put aside. */
-export interface ArchivePart {
+/** A file of an archive, extracted to a temporary path. */
+export interface ArchiveFile {
   readonly temporary: string;
   readonly digest: string;
   readonly size: number;
+  /** The first four bytes. */
   readonly head: Buffer;
 }
 
-export interface ArchiveParts {
-  readonly files: Map<string, ArchivePart>;
-  /** Old archives hold a layer that occurs twice as a link to the first. */
+export interface ArchiveFiles {
+  readonly files: Map<string, ArchiveFile>;
+  /** Old archives contain a layer that occurs twice as a link to the first occurrence. */
   readonly links: Map<string, string>;
 }
 
-/** Puts the files of an image archive aside, under names of ours: what they are called is only remembered. */
-export async function unpackParts(
+/** Extracts the files of an image archive to temporary paths, because their names are untrusted. */
+export async function extractFiles(
   path: string,
   writer: LayoutWriter,
-  { files, links }: ArchiveParts,
+  { files, links }: ArchiveFiles,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   let open: { name: string; temporary: string; fd: number } | undefined;
@@ -45,15 +46,15 @@ export async function unpackParts(
   const reader = new TarReader({
     add(entry) {
       entries += 1;
-      if (entries > MAX_ENTRIES) throw invalid(`more than ${MAX_ENTRIES} entries: not the archive of one image`);
+      if (entries > MAX_ENTRIES) throw invalid(`more than ${MAX_ENTRIES} entries: not an archive of one image`);
       const name = posix.normalize(entry.path);
       if (entry.kind === "symlink" || entry.kind === "link") {
         const base = entry.kind === "symlink" ? posix.dirname(name) : ".";
         links.set(name, posix.normalize(posix.join(base, entry.target)));
       }
       if (entry.kind !== "file") return;
-      // Two files of a name: a reader that takes the other one would see another image.
-      if (files.has(name) || links.has(name)) throw invalid(`two files are called ${JSON.stringify(name)}`);
+      // A reader that uses the other file would see another image.
+      if (files.has(name) || links.has(name)) throw invalid(`two files have the name ${JSON.stringify(name)}`);
       const temporary = writer.temporary();
       open = { name, temporary, fd: openSync(temporary, "wx", 0o600) };
       hash = createHash("sha256");
@@ -82,12 +83,12 @@ export async function unpackParts(
   }
 }
 
-/** What an archive has under a name. @throws ImageError InvalidManifest */
-export function findPart({ files, links }: ArchiveParts, name: string): ArchivePart {
+/** Returns a file of the archive. @throws ImageError InvalidManifest if it is missing */
+export function findFile({ files, links }: ArchiveFiles, name: string): ArchiveFile {
   const path = posix.normalize(name);
-  const part = files.get(path) ?? files.get(links.get(path) ?? "");
-  if (part === undefined) throw invalid(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
-  return part;
+  const file = files.get(path) ?? files.get(links.get(path) ?? "");
+  if (file === undefined) throw invalid(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
+  return file;
 }
 
 function invalid(why: string): ImageError {

@@ -30,7 +30,10 @@ export interface CopyOptions extends Omit<RegistryOptions, "auth"> {
   fromAuth?: RegistryAuth | undefined;
   /** For the registry of `to`; takes precedence over `credentials`. */
   toAuth?: RegistryAuth | undefined;
-  /** A repository in the registry of `to` that may have some of the blobs. Default: derived from the source and the store. */
+  /**
+   * A repository in the registry of `to` that may have some of the blobs. Default: derived from the source and the
+   * store.
+   */
   mountFrom?: string | undefined;
   /** Uploads blobs in chunks of this many bytes. Default: each blob in one request. */
   chunkBytes?: number | undefined;
@@ -56,8 +59,8 @@ export interface CopiedImage {
 const MAX_PARALLEL_BLOBS = 4;
 
 /**
- * Copies an image, or all images of an index, between a registry, a layout and a store, byte for byte, so that digests do
- * not change. Transfers only what the target lacks, and sets the name last.
+ * Copies an image, or all images of an index, between a registry, a layout and a store, byte for byte, so that
+ * digests do not change. Transfers only what the target lacks, and sets the name last.
  *
  * @throws ImageError
  */

@@ -44,7 +44,7 @@ export async function openSource(
       return { source, name: location.toString(), top: { ...top, mediaType } };
     }
     case "store": {
-      const inside = internalsOf(needed(store));
+      const inside = internalsOf(required(store));
       const record = findRecord(inside, location.reference);
       if (record === undefined) throw new ImageError("NotFound", "not in the local store", { image: location.name });
       const { digest, mediaType } = record.target;
@@ -69,7 +69,7 @@ export async function openSource(
 export interface TargetOptions {
   readonly registry: RegistryOptions;
   readonly chunkBytes: number | undefined;
-  /** A repository of the target's registry that may have the blob. */
+  /** Returns a repository of the target's registry that may have the blob. */
   readonly mountFrom: (blob: Descriptor) => string | undefined;
 }
 
@@ -78,14 +78,14 @@ export function openTarget(location: ImageLocation, store: Store | undefined, op
     case "layout":
       return layoutTarget(location);
     case "store":
-      return storeTarget(internalsOf(needed(store)), location);
+      return storeTarget(internalsOf(required(store)), location);
     case "registry":
       return registryTarget(location, options);
   }
 }
 
-function needed(store: Store | undefined): Store {
-  if (store === undefined) throw new TypeError("a name of the store needs the option store");
+function required(store: Store | undefined): Store {
+  if (store === undefined) throw new TypeError("a name in the store requires the option store");
   return store;
 }
 
@@ -114,7 +114,7 @@ function layoutTarget(layout: LayoutName): ImageTarget {
   const writer = layoutWriter(layout.dir);
   return {
     name: layout.toString(),
-    // Blobs are looked for one by one: nobody promises that a layout is whole.
+    // Each blob is checked, because a layout may be incomplete.
     hasManifest: async () => false,
     async blob({ descriptor, open, onBytes, signal }) {
       if (writer.has(descriptor.digest, descriptor.size)) return "present";
@@ -154,10 +154,10 @@ function storeTarget({ directory, images, layers, names }: StoreInternals, { ref
       }
       return "written";
     },
-    manifest: async ({ digest }, bytes) => images.keepDocument(digest, bytes),
+    manifest: async ({ digest }, bytes) => images.storeDocument(digest, bytes),
     async finish({ mediaType, digest, size }, bytes) {
-      images.keepDocument(digest, bytes);
-      // A name with a registry can be asked for there again; others are the store's own.
+      images.storeDocument(digest, bytes);
+      // A name with a registry can be pulled again. Others exist only in the store.
       names.put({ name, target: { mediaType, digest, size }, manifests: {}, built: !reference.qualified });
     },
     async close() {},
@@ -178,19 +178,19 @@ function registryTarget(reference: Reference, { registry, chunkBytes, mountFrom 
     manifest: (descriptor, bytes, signal) => writer.manifest(descriptor, bytes, undefined, signal),
     async finish(descriptor, bytes, signal) {
       if (wanted !== undefined && !isOfDigest(bytes, wanted))
-        throw new ImageError("DigestMismatch", `what is to be pushed is ${descriptor.digest}`, { digest: wanted });
+        throw new ImageError("DigestMismatch", `the image to push is ${descriptor.digest}`, { digest: wanted });
       await writer.manifest(descriptor, bytes, tag, signal);
     },
     close: () => writer.close(),
   };
 }
 
-/** Which repositories of a registry, known to the store by name, have which blobs. */
+/** Maps blobs to repositories of a registry that have them, according to the names in the store. */
 export function knownRepositories(store: Store, registry: string): ReadonlyMap<string, string> {
   const { names, images } = internalsOf(store);
   const found = new Map<string, string>();
   for (const record of names.list()) {
-    // What was only built here is at no registry, whatever it is called.
+    // A locally built image is not at its registry yet.
     if (record.built) continue;
     try {
       const reference = tryParseImageName(record.name);
@@ -202,7 +202,7 @@ export function knownRepositories(store: Store, registry: string): ReadonlyMap<s
         for (const { digest } of [document.config, ...document.layers]) found.set(digest, reference.repository);
       }
     } catch {
-      // A record that cannot be read costs an upload, no more.
+      // An unreadable record costs only an upload.
     }
   }
   return found;

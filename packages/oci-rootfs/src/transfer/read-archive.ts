@@ -11,34 +11,33 @@ import { type Platform, printPlatform } from "../image/platform.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
 import { type LayoutWriter, layoutWriter } from "../store/layout.ts";
-import { type ArchivePart, type ArchiveParts, findPart, unpackParts } from "./archive-files.ts";
+import { type ArchiveFile, type ArchiveFiles, extractFiles, findFile } from "./archive-files.ts";
 
 export interface ReadArchiveOptions {
-  /** Files as `docker save` and `writeArchive` write them. Of several an index is made. */
+  /** Archives of `docker save` or `writeArchive`. Several archives become an index. */
   paths: readonly string[];
-  /** `oci:DIR[:TAG]`: the layout that the image is put into. */
+  /** `oci:DIR[:TAG]`: the layout to write. */
   to: string;
-  /** Annotations of a layer, which an archive cannot hold, from what its configuration says. */
+  /** Returns the annotations of a layer, which an archive cannot contain, from the image config. */
   layerAnnotations?: (config: ImageConfig, layer: Descriptor) => Readonly<Record<string, string>> | undefined;
-  /** On manifests and index. */
+  /** Annotations of the manifests and the index. */
   annotations?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What was read. */
 export interface ReadArchiveResult {
-  /** Of the manifest or index. */
+  /** Digest of the manifest or index. */
   readonly digest: string;
   /** In the order of `paths`. */
   readonly configs: readonly ImageConfig[];
 }
 
-/** `manifest.json` of an image with as many layers and hundreds of names. */
+/** Sufficient for a `manifest.json` with the maximum of layers and hundreds of names. */
 const MAX_LIST_BYTES = 1024 * 1024;
 
 /**
- * Reads image archives into a layout. Nothing in them is trusted: paths in them are names and nothing else, layers are held
- * against the digests in the configuration.
+ * Reads image archives into a layout. Archives are untrusted: their paths are only names, and layers are verified by
+ * the digests in the image config.
  *
  * @throws ImageError
  */
@@ -65,44 +64,44 @@ async function readOne(
   writer: LayoutWriter,
   options: ReadArchiveOptions,
 ): Promise<{ descriptor: Descriptor; config: ImageConfig }> {
-  // Opening a FIFO would wait for a writer that never comes.
+  // Opening a FIFO would block.
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new ImageError("NotFound", "there is no such file");
+  if (stats === undefined) throw new ImageError("NotFound", "the file does not exist");
   if (!stats.isFile()) throw invalid("not a regular file");
-  const parts: ArchiveParts = { files: new Map(), links: new Map() };
+  const archive: ArchiveFiles = { files: new Map(), links: new Map() };
   try {
-    await unpackParts(path, writer, parts, options.signal);
-    return await toImage(parts, writer, options);
+    await extractFiles(path, writer, archive, options.signal);
+    return await toImage(archive, writer, options);
   } finally {
-    for (const { temporary } of parts.files.values()) writer.discard(temporary);
+    for (const { temporary } of archive.files.values()) writer.discard(temporary);
   }
 }
 
 async function toImage(
-  parts: ArchiveParts,
+  archive: ArchiveFiles,
   writer: LayoutWriter,
   { layerAnnotations, annotations, signal }: ReadArchiveOptions,
 ): Promise<{ descriptor: Descriptor; config: ImageConfig }> {
-  const { Config, Layers } = readList(parts);
-  const configPart = findPart(parts, Config);
-  if (configPart.size > MAX_CONFIG_BYTES)
-    throw new ImageError("TooLarge", `image config is ${configPart.size} bytes, more than ${MAX_CONFIG_BYTES}`);
-  const configBytes = readFileSync(configPart.temporary);
+  const { Config, Layers } = readList(archive);
+  const configFile = findFile(archive, Config);
+  if (configFile.size > MAX_CONFIG_BYTES)
+    throw new ImageError("TooLarge", `image config is ${configFile.size} bytes, more than ${MAX_CONFIG_BYTES}`);
+  const configBytes = readFileSync(configFile.temporary);
   const config = parseConfig(configBytes, Layers.length);
   const layers: Descriptor[] = [];
   for (const [i, name] of Layers.entries()) {
     throwIfAborted(signal);
     try {
-      const layer = await toLayer(findPart(parts, name), config.rootfs?.diff_ids[i] as string, writer);
+      const layer = await toLayer(findFile(archive, name), config.rootfs?.diff_ids[i] as string, writer);
       const added = layerAnnotations?.(config, layer);
       layers.push(added === undefined ? layer : { ...layer, annotations: added });
     } catch (error) {
       throw ImageError.from(error, { layer: i });
     }
   }
-  writer.write(configPart.digest, configBytes);
+  writer.write(configFile.digest, configBytes);
   const descriptor = writeDocument(writer, OCI_MANIFEST, {
-    config: { mediaType: OCI_CONFIG, digest: configPart.digest, size: configPart.size },
+    config: { mediaType: OCI_CONFIG, digest: configFile.digest, size: configFile.size },
     layers,
     ...annotated(annotations),
   });
@@ -111,24 +110,24 @@ async function toImage(
   return { descriptor: os === "" ? descriptor : { ...descriptor, platform }, config };
 }
 
-/** Puts a layer where blobs are, packed if it is not yet, and holds it against the digest of what is in it. */
-async function toLayer(part: ArchivePart, diffId: string, writer: LayoutWriter): Promise<Descriptor> {
-  const gzip = part.head.length >= 2 && part.head.readUInt16BE(0) === 0x1f8b;
-  const zstd = part.head.length === 4 && part.head.readUInt32LE(0) === 0xfd2fb528;
-  let unpacked = part.digest;
+/** Adds a layer to the blobs. Verifies the digest of its content, and compresses it if it is not yet. */
+async function toLayer(file: ArchiveFile, diffId: string, writer: LayoutWriter): Promise<Descriptor> {
+  const gzip = file.head.length >= 2 && file.head.readUInt16BE(0) === 0x1f8b;
+  const zstd = file.head.length === 4 && file.head.readUInt32LE(0) === 0xfd2fb528;
+  let unpacked = file.digest;
   if (gzip || zstd) {
     const hash = createHash("sha256");
-    for await (const chunk of decompressed(createReadStream(part.temporary))) hash.update(chunk);
+    for await (const chunk of decompressed(createReadStream(file.temporary))) hash.update(chunk);
     unpacked = `sha256:${hash.digest("hex")}`;
   }
   if (unpacked !== diffId)
-    throw new ImageError("DigestMismatch", `the layer's content is ${unpacked}, the config says ${diffId}`);
+    throw new ImageError("DigestMismatch", `the layer's content is ${unpacked}, but the config names ${diffId}`);
   const temporary = writer.temporary();
   try {
     const plain = !gzip && !zstd;
-    const packed = plain ? await gzipLayer(createReadStream(part.temporary), temporary) : part;
-    // A copy where it is packed already: the archive may name one file for several layers.
-    if (!plain) copyFileSync(part.temporary, temporary);
+    const packed = plain ? await gzipLayer(createReadStream(file.temporary), temporary) : file;
+    // Copied and not moved, because several layers of the archive may be one file.
+    if (!plain) copyFileSync(file.temporary, temporary);
     writer.commit(temporary, packed.digest);
     return { mediaType: zstd ? OCI_LAYER_ZSTD : OCI_LAYER_GZIP, digest: packed.digest, size: packed.size };
   } catch (error) {
@@ -137,19 +136,19 @@ async function toLayer(part: ArchivePart, diffId: string, writer: LayoutWriter):
   }
 }
 
-function readList(parts: ArchiveParts): { Config: string; Layers: readonly string[] } {
-  const part = parts.files.get("manifest.json");
-  if (part === undefined)
+function readList({ files }: ArchiveFiles): { Config: string; Layers: readonly string[] } {
+  const file = files.get("manifest.json");
+  if (file === undefined)
     throw invalid(
-      parts.files.has("index.json")
-        ? "an archive of an OCI layout: unpack it and use oci:DIR, or `skopeo copy oci-archive:FILE docker-archive:FILE`"
+      files.has("index.json")
+        ? "this is an archive of an OCI layout: extract it and use oci:DIR, or run `skopeo copy oci-archive:FILE docker-archive:FILE`"
         : "it has no manifest.json: not an image archive such as docker save and xpkg build write",
     );
-  if (part.size > MAX_LIST_BYTES)
-    throw new ImageError("TooLarge", `manifest.json is ${part.size} bytes, more than ${MAX_LIST_BYTES}`);
+  if (file.size > MAX_LIST_BYTES)
+    throw new ImageError("TooLarge", `manifest.json is ${file.size} bytes, more than ${MAX_LIST_BYTES}`);
   let list: unknown;
   try {
-    list = JSON.parse(readFileSync(part.temporary, "utf8"));
+    list = JSON.parse(readFileSync(file.temporary, "utf8"));
   } catch (cause) {
     throw new ImageError("InvalidManifest", "manifest.json is not JSON", { cause });
   }
@@ -170,8 +169,7 @@ function writeIndex(
   const platforms = new Set<string>();
   for (const { descriptor } of images) {
     const platform: Platform | undefined = descriptor.platform;
-    if (platform === undefined)
-      throw invalid("an index is made of images for several platforms, and one of these has none");
+    if (platform === undefined) throw invalid("an index needs the platform of each image, and one image has none");
     const text = printPlatform(platform);
     if (platforms.has(text)) throw invalid(`there are two images for ${text}`);
     platforms.add(text);

@@ -21,27 +21,28 @@ import { openSource } from "./image-location.ts";
 export interface LayerFileOptions extends RegistryOptions {
   /** `store:NAME`, or a name without a registry; `oci:DIR[:TAG]`; or a reference with a registry. */
   from: string;
-  /** For names of a store. */
+  /** For names in a store. */
   store?: Store | undefined;
-  /** Whether a layer is the one that has the file. */
+  /** Selects the layer that has the file. */
   isLayer: (layer: Descriptor) => boolean;
   /** The file, relative to the root. */
   path: string;
   /** A larger file, or a layer that unpacks to much more, is an error. */
   maxBytes: number;
-  /** Which image of an index, where it has one for this platform; else the first. */
+  /** Selects the image of an index for this platform, if it has one; else the first. */
   platform?: Platform | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Headers, and files beside the one that is wanted. */
+/** Bytes of headers and of other files in the layer. */
 const MAX_OTHER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads one file of one layer of an image, and fetches nothing else: for files that are data to others, and not to be run. Undefined
- * where no layer is the one.
+ * Reads one file of one layer of an image without fetching the other layers, for images that contain data. Returns
+ * undefined if `isLayer` selects no layer.
  *
- * @throws ImageError NotFound where the layer has no such file; InvalidManifest where two layers are the one; those of registries
+ * @throws ImageError NotFound if the layer lacks the file; InvalidManifest if `isLayer` selects two layers; those of
+ *   registries
  */
 export async function readLayerFile(options: LayerFileOptions): Promise<Buffer | undefined> {
   const { from, store, isLayer, platform } = options;
@@ -55,7 +56,7 @@ export async function readLayerFile(options: LayerFileOptions): Promise<Buffer |
         : document;
       const [layer, second] = manifest.layers.filter(isLayer);
       if (second !== undefined)
-        throw new ImageError("InvalidManifest", "two layers say that they are the one that is looked for");
+        throw new ImageError("InvalidManifest", "two layers match, but only one may contain the file");
       return layer === undefined ? undefined : await readFromLayer(source, layer, options, signal);
     } finally {
       await source.close();
@@ -80,7 +81,7 @@ function choose(manifests: readonly Descriptor[], platform: Platform | undefined
 
 async function readChosen(source: ImageSource, chosen: Descriptor, signal: AbortSignal): Promise<Manifest> {
   const { bytes } = await source.manifest({ digest: chosen.digest }, signal);
-  // What a source gives for a digest is held against it here: not all sources do that.
+  // Verified here, because not all sources verify a digest.
   const verified = await readVerified(chunks(bytes), chosen, MAX_MANIFEST_BYTES);
   const manifest = parseManifestOrIndex(verified, chosen.mediaType);
   if (isIndex(manifest)) throw new ImageError("InvalidManifest", "an index within an index is not followed");
@@ -113,7 +114,7 @@ async function readFromLayer(
       found = [];
     },
     write(chunk) {
-      // The parser may use its buffer again.
+      // The parser reuses its buffer.
       if (isReading) found?.push(Buffer.from(chunk));
     },
     closeFile: () => undefined,
@@ -125,7 +126,7 @@ async function readFromLayer(
     reader.write(chunk);
   }
   reader.end();
-  if (found === undefined) throw new ImageError("NotFound", `the layer holds no ${path}`, { digest });
+  if (found === undefined) throw new ImageError("NotFound", `the layer has no ${path}`, { digest });
   return Buffer.concat(found);
 }
 

@@ -22,20 +22,20 @@ import { layoutSource, readLayoutEntry } from "../store/layout.ts";
 import { readSmallFile } from "../store/store-directory.ts";
 
 export interface WriteArchiveOptions {
-  /** `oci:DIR[:TAG]`: the layout that holds the image. */
+  /** `oci:DIR[:TAG]`: the layout that contains the image. */
   from: string;
-  /** The file to write; it appears when it is whole. */
+  /** The file to write. It appears when it is complete. */
   path: string;
   signal?: AbortSignal | undefined;
 }
 
-/** What reproduces an archive must not depend on when it was written. */
+/** A fixed time makes archives reproducible. */
 const EPOCH = new Date(0);
 
 /**
- * Writes an image as one file, as `docker save` does: configuration, layers, and a `manifest.json` that names them
- * (https://github.com/moby/docker-image-spec). All layers are compressed by gzip, which all readers of the form take; its
- * manifest does not survive, nor do annotations. The same image gives the same bytes.
+ * Writes an image as one file, like `docker save`: config, layers, and a `manifest.json` that names them
+ * (https://github.com/moby/docker-image-spec). All layers are compressed with gzip, which all readers support. The
+ * archive contains neither the manifest nor annotations. The same image gives the same bytes.
  *
  * @throws ImageError
  */
@@ -57,7 +57,8 @@ async function write(from: string, path: string, signal: AbortSignal | undefined
   const { digest } = readLayoutEntry(layout);
   const { bytes } = await layoutSource(layout).manifest({ digest }, signal);
   const manifest = parseManifestOrIndex(bytes.subarray(0, MAX_MANIFEST_BYTES));
-  if (isIndex(manifest)) throw new ImageError("Unsupported", "an archive holds one image, and this is an index");
+  if (isIndex(manifest))
+    throw new ImageError("Unsupported", "an archive contains one image, and this is an index: select one platform");
   const blobPath = (blob: string): string => {
     const { algorithm, hex } = parseDigest(blob);
     return join(layout.dir, "blobs", algorithm, hex);
@@ -87,7 +88,7 @@ async function write(from: string, path: string, signal: AbortSignal | undefined
         hex = parseDigest(packed.digest).hex;
       }
       const name = `${hex}.tar.gz`;
-      // One layer may occur twice in an image; an archive holds it once.
+      // A layer may occur twice in an image, but only once in the archive.
       if (!names.includes(name)) await add(name, file);
       names.push(name);
     }

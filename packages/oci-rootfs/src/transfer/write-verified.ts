@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { type Expected, verifiedBytes } from "../image/verified-bytes.ts";
 
-/** Writes content into a new file that is complete and right, or the promise rejects. */
+/** Writes verified content to a new file. After a failure, the caller removes it. */
 export async function writeVerified(
   path: string,
   content: AsyncIterable<Uint8Array>,
