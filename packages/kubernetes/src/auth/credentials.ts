@@ -43,7 +43,7 @@ export function credentialsOf(input: CredentialsInput): Credentials {
         ca,
         ...own,
         ...issued,
-        serverName: string(cluster, "tls-server-name"),
+        serverName: stringOf(cluster, "tls-server-name"),
         insecureSkipVerify: cluster["insecure-skip-tls-verify"] === true,
       };
     },
@@ -59,15 +59,15 @@ export function credentialsOf(input: CredentialsInput): Credentials {
 }
 
 function identityOf({ name, user, folder, cluster, env }: CredentialsInput): Identity {
-  const file = string(user, "tokenFile");
+  const file = stringOf(user, "tokenFile");
   if (file !== undefined) return new TokenFile(resolve(folder, file));
-  const token = string(user, "token");
+  const token = stringOf(user, "token");
   if (token !== undefined) return fixed({ authorization: `Bearer ${token}` });
   if (isObject(user["exec"])) return new ExecCredentials({ user: name, exec: user["exec"], folder, cluster, env });
   if (isObject(user["auth-provider"])) return new LegacyProvider(name, user["auth-provider"]);
-  const username = string(user, "username");
+  const username = stringOf(user, "username");
   if (username === undefined) return fixed({});
-  const pair = `${username}:${string(user, "password") ?? ""}`;
+  const pair = `${username}:${stringOf(user, "password") ?? ""}`;
   return fixed({ authorization: `Basic ${Buffer.from(pair).toString("base64")}` });
 }
 
@@ -76,8 +76,8 @@ function fixed(headers: Readonly<Record<string, string>>): Identity {
 }
 
 function impersonation(user: JsonObject): Readonly<Record<string, string>> | undefined {
-  const as = string(user, "as");
-  const uid = string(user, "as-uid");
+  const as = stringOf(user, "as");
+  const uid = stringOf(user, "as-uid");
   if (as === undefined) return undefined;
   const groups = Array.isArray(user["as-groups"]) ? user["as-groups"].filter((group) => typeof group === "string") : [];
   if (groups.length > 1) {
@@ -95,9 +95,9 @@ function impersonation(user: JsonObject): Readonly<Record<string, string>> | und
 
 /** `KEY-data` in base64, else the file that `KEY` names. */
 async function pem(object: JsonObject, key: string, folder: string): Promise<string | undefined> {
-  const data = string(object, `${key}-data`);
+  const data = stringOf(object, `${key}-data`);
   if (data !== undefined) return Buffer.from(data, "base64").toString();
-  const path = string(object, key);
+  const path = stringOf(object, key);
   if (path === undefined) return undefined;
   try {
     return await readFile(resolve(folder, path), "utf8");
@@ -108,7 +108,8 @@ async function pem(object: JsonObject, key: string, folder: string): Promise<str
   }
 }
 
-function string(object: JsonObject, key: string): string | undefined {
+/** A non-empty string of a kubeconfig entry. */
+export function stringOf(object: JsonObject, key: string): string | undefined {
   const value = object[key];
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import type { ClusterAccess } from "./access.ts";
-import { credentialsOf } from "./credentials.ts";
+import { credentialsOf, stringOf } from "./credentials.ts";
 import { inClusterAccess, SERVICE_ACCOUNT } from "./in-cluster.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 import { proxyOf } from "./proxy.ts";
@@ -65,10 +65,10 @@ function accessOf(merged: Merged, wanted: string | undefined, env: Readonly<Reco
   const name = wanted ?? merged.currentContext;
   if (name === undefined) throw new KubeconfigError("Invalid", "the kubeconfig has no current-context: name one");
   const context = entry(merged.contexts, "context", name);
-  const clusterName = string(context.value, "cluster");
+  const clusterName = stringOf(context.value, "cluster");
   if (clusterName === undefined) throw new KubeconfigError("Invalid", `context ${name} names no cluster`);
   const cluster = entry(merged.clusters, "cluster", clusterName);
-  const userName = string(context.value, "user");
+  const userName = stringOf(context.value, "user");
   const user = userName === undefined ? { value: {}, folder: "" } : entry(merged.users, "user", userName);
   const server = serverOf(clusterName, cluster.value);
   const credentials = credentialsOf({
@@ -81,14 +81,14 @@ function accessOf(merged: Merged, wanted: string | undefined, env: Readonly<Reco
   });
   return {
     server,
-    namespace: string(context.value, "namespace"),
-    proxy: string(cluster.value, "proxy-url") ?? proxyOf(server, env),
+    namespace: stringOf(context.value, "namespace"),
+    proxy: stringOf(cluster.value, "proxy-url") ?? proxyOf(server, env),
     ...credentials,
   } satisfies ClusterAccess;
 }
 
 function serverOf(name: string, cluster: JsonObject): string {
-  const server = string(cluster, "server");
+  const server = stringOf(cluster, "server");
   const url = server === undefined || !URL.canParse(server) ? undefined : new URL(server);
   if (server === undefined || (url?.protocol !== "https:" && url?.protocol !== "http:")) {
     throw new KubeconfigError("Invalid", `cluster ${name}: server must be https://HOST:PORT`);
@@ -114,7 +114,7 @@ async function mergeFile(path: string, into: Merged, mustExist: boolean): Promis
   }
   if (!isObject(value)) throw new KubeconfigError("Invalid", `kubeconfig ${path} is empty or not an object`);
   // The first file that sets a value wins.
-  into.currentContext ??= string(value, "current-context");
+  into.currentContext ??= stringOf(value, "current-context");
   for (const [list, key, map] of [
     ["clusters", "cluster", into.clusters],
     ["users", "user", into.users],
@@ -123,7 +123,7 @@ async function mergeFile(path: string, into: Merged, mustExist: boolean): Promis
     const items = value[list] ?? [];
     if (!Array.isArray(items)) throw new KubeconfigError("Invalid", `kubeconfig ${path}: ${list} must be a list`);
     for (const item of items) {
-      const name = isObject(item) ? string(item, "name") : undefined;
+      const name = isObject(item) ? stringOf(item, "name") : undefined;
       if (!isObject(item) || name === undefined) {
         throw new KubeconfigError("Invalid", `kubeconfig ${path}: an entry of ${list} has no name`);
       }
@@ -139,11 +139,6 @@ function entry(map: Map<string, Entry>, what: string, name: string): Entry {
   if (found === undefined)
     throw new KubeconfigError("Invalid", `the kubeconfig has no ${what} ${JSON.stringify(name)}`);
   return found;
-}
-
-function string(object: JsonObject, key: string): string | undefined {
-  const value = object[key];
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** `homedir` throws for a user without an entry in the user database. */

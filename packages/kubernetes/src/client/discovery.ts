@@ -53,7 +53,7 @@ export class Discovery {
     try {
       version = await this.#fetchOnce(apiVersion);
     } catch (error) {
-      // A stale answer is most likely still true.
+      // A stale entry is most likely still true.
       if (known !== undefined && isApiError(error) && error.retryable) return known;
       throw error;
     }
@@ -61,12 +61,12 @@ export class Discovery {
   }
 
   #fetchOnce(apiVersion: string): Promise<Version> {
-    let answer = this.#fetching.get(apiVersion);
-    if (answer === undefined) {
-      answer = this.#fetch(apiVersion).finally(() => this.#fetching.delete(apiVersion));
-      this.#fetching.set(apiVersion, answer);
+    let version = this.#fetching.get(apiVersion);
+    if (version === undefined) {
+      version = this.#fetch(apiVersion).finally(() => this.#fetching.delete(apiVersion));
+      this.#fetching.set(apiVersion, version);
     }
-    return answer;
+    return version;
   }
 
   async #fetch(apiVersion: string): Promise<Version> {

@@ -28,9 +28,9 @@ export class KindRequests {
     return this.#forgetting(kind, this.#requester.stream({ ...request, resource: resourceOf(kind) }));
   }
 
-  async #forgetting<T>(kind: ResourceKind, answer: Promise<T>): Promise<T> {
+  async #forgetting<T>(kind: ResourceKind, response: Promise<T>): Promise<T> {
     try {
-      return await answer;
+      return await response;
     } catch (error) {
       if (isApiError(error, "KindNotServed")) this.discovery.forget(apiVersionOf(kind));
       throw error;

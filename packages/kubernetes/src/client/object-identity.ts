@@ -43,7 +43,7 @@ export function describe({ kind, name, namespace }: ObjectReference): string {
 
 /** @throws {ApiError} ServerError: the response is not an object with a name */
 export function liveObject(what: string, value: JsonValue): LiveObject {
-  if (!isLive(value)) throw new ApiError("ServerError", `${what}: the answer is not an object with a name`);
+  if (!isLive(value)) throw new ApiError("ServerError", `${what}: the response is not an object with a name`);
   return value;
 }
 

@@ -21,14 +21,14 @@ export function readBody(
       body.destroy();
     };
     const timer = setTimeout(
-      () => fail(new ApiError("Timeout", `${what}: the answer did not end within ${timeoutMs / 1000} s`)),
+      () => fail(new ApiError("Timeout", `${what}: the response did not end within ${timeoutMs / 1000} s`)),
       timeoutMs,
     );
     let ended = false;
     body.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBytes) {
-        fail(new ApiError("Invalid", `${what}: the answer is larger than ${maxBytes / 1024 / 1024} MiB`));
+        fail(new ApiError("Invalid", `${what}: the response is larger than ${maxBytes / 1024 / 1024} MiB`));
       } else chunks.push(chunk);
     });
     body.once("end", () => {
@@ -46,7 +46,7 @@ export function readBody(
       clearTimeout(timer);
       if (ended && failure === undefined) return;
       if (failure instanceof Error) reject(failure);
-      else reject(new ApiError("Unreachable", `${what}: the answer broke off after ${bytes} bytes`));
+      else reject(new ApiError("Unreachable", `${what}: the response broke off after ${bytes} bytes`));
     });
   });
 }

@@ -46,21 +46,21 @@ export async function listObjects(
   };
   const query = selectors(options);
   query.set("limit", String(options.pageSize ?? PAGE_SIZE));
-  let answer = await page(query);
-  const { items } = answer;
-  while (answer.continue !== "") {
-    query.set("continue", answer.continue);
+  let last = await page(query);
+  const { items } = last;
+  while (last.continue !== "") {
+    query.set("continue", last.continue);
     try {
-      answer = await page(query);
+      last = await page(query);
     } catch (error) {
       if (!isApiError(error, "Expired")) throw error;
       // The continue token expired between two pages: fetch the current list in one piece.
       const all = await page(selectors(options));
       return { items: all.items, resourceVersion: all.resourceVersion };
     }
-    for (const item of answer.items) items.push(item);
+    for (const item of last.items) items.push(item);
   }
-  return { items, resourceVersion: answer.resourceVersion };
+  return { items, resourceVersion: last.resourceVersion };
 }
 
 export async function* watchObjects(
@@ -88,11 +88,11 @@ interface Page {
   readonly continue: string;
 }
 
-function readPage(what: string, kind: ResourceKind, answer: JsonValue): Page {
-  const metadata = isObject(answer) ? answer["metadata"] : undefined;
-  const items = isObject(answer) ? (answer["items"] ?? []) : undefined;
+function readPage(what: string, kind: ResourceKind, response: JsonValue): Page {
+  const metadata = isObject(response) ? response["metadata"] : undefined;
+  const items = isObject(response) ? (response["items"] ?? []) : undefined;
   if (!isObject(metadata) || !Array.isArray(items)) {
-    throw new ApiError("ServerError", `${what}: the answer is not a list`);
+    throw new ApiError("ServerError", `${what}: the response is not a list`);
   }
   const apiVersion = apiVersionOf(kind);
   const { resourceVersion, continue: token } = metadata;

@@ -7,7 +7,7 @@ import { ApiError } from "./api-error.ts";
 import { sleep } from "./backoff.ts";
 import { readBody } from "./read-body.ts";
 import { withRetries } from "./retry.ts";
-import { errorOfAnswer } from "./status.ts";
+import { statusError } from "./status.ts";
 import { type RateLimit, TokenBucket } from "./token-bucket.ts";
 
 /** A request in terms of the Kubernetes API. */
@@ -169,17 +169,17 @@ export class Requester {
     } catch (cause) {
       throw failureOf(what, cause, signal);
     }
-    return bytes.length === 0 ? null : parseAnswer(what, bytes);
+    return bytes.length === 0 ? null : parseResponse(what, bytes);
   }
 }
 
 /** @throws {ApiError} ServerError: the response is not JSON */
-export function parseAnswer(what: string, bytes: Uint8Array): JsonValue {
+export function parseResponse(what: string, bytes: Uint8Array): JsonValue {
   try {
     return parseTrustedJson(bytes, { limits: { maxBytes: bytes.length } });
   } catch (cause) {
     if (!(cause instanceof DocumentError)) throw cause;
-    throw new ApiError("ServerError", `${what}: the answer is not JSON: ${cause.message}`, { cause });
+    throw new ApiError("ServerError", `${what}: the response is not JSON: ${cause.message}`, { cause });
   }
 }
 
@@ -202,12 +202,12 @@ async function errorOfResponse(request: ApiRequest, response: HttpResponse, time
   try {
     const bytes = await readBody(request.what, response, timeoutMs);
     text = bytes.subarray(0, MAX_ERROR_TEXT_BYTES).toString();
-    const value = bytes.length === 0 ? null : parseAnswer(request.what, bytes);
+    const value = bytes.length === 0 ? null : parseResponse(request.what, bytes);
     body = typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     // Without a readable body, the status has to do.
   }
-  return errorOfAnswer(request.what, {
+  return statusError(request.what, {
     status: response.status,
     body,
     text: body === undefined ? text : undefined,

@@ -9,7 +9,7 @@ const MAX_CAUSES = 32;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** The parts of a response that determine its error. */
-export interface Answer {
+export interface FailedResponse {
   readonly status: number;
   /** The body, if it is a `Status` object. */
   readonly body: JsonValue | undefined;
@@ -25,15 +25,15 @@ export interface Answer {
  *
  * @param what the request in words, for the message: `get Secret default/db`
  */
-export function errorOfAnswer(what: string, answer: Answer): ApiError {
-  const status = isObject(answer.body) ? answer.body : undefined;
+export function statusError(what: string, response: FailedResponse): ApiError {
+  const status = isObject(response.body) ? response.body : undefined;
   const details = isObject(status?.["details"]) ? status["details"] : undefined;
   const reason = text(status?.["reason"]);
-  const number = typeof status?.["code"] === "number" ? status["code"] : answer.status;
-  const message = text(status?.["message"]) ?? text(answer.text?.trim()) ?? "no reason given";
+  const number = typeof status?.["code"] === "number" ? status["code"] : response.status;
+  const message = text(status?.["message"]) ?? text(response.text?.trim()) ?? "no reason given";
   const seconds = details?.["retryAfterSeconds"];
-  const asked = answer.retryAfter ?? (typeof seconds === "number" && seconds > 0 ? String(seconds) : undefined);
-  return new ApiError(codeOf(number, reason, details, answer.apply === true), `${what}: ${shorten(message)}`, {
+  const asked = response.retryAfter ?? (typeof seconds === "number" && seconds > 0 ? String(seconds) : undefined);
+  return new ApiError(codeOf(number, reason, details, response.apply === true), `${what}: ${shorten(message)}`, {
     status: number,
     reason,
     causes: causesOf(details),

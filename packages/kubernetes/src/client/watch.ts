@@ -2,8 +2,8 @@ import { isObject, type JsonValue } from "@xfn/functionio";
 import type { HttpResponse } from "../transport/transport.ts";
 import { ApiError } from "./api-error.ts";
 import type { LiveObject, WatchEvent } from "./client.ts";
-import { failureOf, parseAnswer } from "./request.ts";
-import { errorOfAnswer } from "./status.ts";
+import { failureOf, parseResponse } from "./request.ts";
+import { statusError } from "./status.ts";
 
 // A server accepts objects of 3 MB at most; managed fields add less than that again.
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
@@ -36,7 +36,7 @@ export async function* readWatch(
         parts = [];
         partsBytes = 0;
         from = end + 1;
-        if (line.length > 0) yield eventOf(what, parseAnswer(what, line));
+        if (line.length > 0) yield eventOf(what, parseResponse(what, line));
         // The time that the reader took is not the server's silence.
         timer.refresh();
       }
@@ -61,7 +61,7 @@ function eventOf(what: string, event: JsonValue): WatchEvent {
   const type = isObject(event) ? event["type"] : undefined;
   const object = isObject(event) ? event["object"] : undefined;
   if (!isObject(object)) throw new ApiError("ServerError", `${what}: an event has no object`);
-  if (type === "ERROR") throw errorOfAnswer(what, { status: 500, body: object });
+  if (type === "ERROR") throw statusError(what, { status: 500, body: object });
   if (type === "ADDED" || type === "MODIFIED" || type === "DELETED" || type === "BOOKMARK") {
     return { type, object: object as unknown as LiveObject };
   }

@@ -72,9 +72,9 @@ export async function deleteObject(
   const body: JsonObject = { apiVersion: "v1", kind: "DeleteOptions" };
   if (preconditions !== undefined) body["preconditions"] = { ...preconditions };
   if (propagationPolicy !== undefined) body["propagationPolicy"] = propagationPolicy;
-  const answer = await requests.json(kind, { what, verb: "delete", method: "DELETE", path, body, signal });
-  // For an object that is gone, the server answers with a Status.
-  return isLive(answer) && answer.kind === kind.kind ? answer : undefined;
+  const response = await requests.json(kind, { what, verb: "delete", method: "DELETE", path, body, signal });
+  // For a deleted object, the server returns a Status.
+  return isLive(response) && response.kind === kind.kind ? response : undefined;
 }
 
 function json(object: KubernetesObject): JsonValue {

@@ -12,7 +12,7 @@ export class RequestGuard {
     this.#target = target;
     this.#signal = signal;
     this.#timer = setTimeout(() => {
-      this.#end(new TransportError("Timeout", `no answer within ${headTimeoutMs / 1000} s`));
+      this.#end(new TransportError("Timeout", `no response within ${headTimeoutMs / 1000} s`));
     }, headTimeoutMs);
     signal?.addEventListener("abort", this, { once: true });
   }
