@@ -9,8 +9,8 @@ export const COMPOSITION_API_VERSIONS: readonly string[] = [
 ];
 
 /**
- * How a composite resource is composed (seed 000, "Overview"; field names of Crossplane v1.13's API). What
- * `parseComposition` returns is checked and in one form, whichever of the accepted spellings the author used.
+ * A Composition, with the field names of Crossplane v1.13's API. `parseComposition` returns one form for all accepted
+ * spellings. The functions are those of Crossplane's design document "Composition Functions".
  */
 export interface Composition {
   /** One of {@link COMPOSITION_API_VERSIONS}. */
@@ -22,25 +22,25 @@ export interface Composition {
 
 /** The `spec` of a Composition. */
 export interface CompositionSpec {
-  /** The kind of XR that this Composition is for. Seed 004 writes `from`. */
+  /** The kind of XR that this Composition is for. Crossplane's design "Composition" calls the field `from`. */
   compositeTypeRef: TypeReference;
-  /** `Pipeline`: {@link pipeline} composes, and nothing else. Absent: `Resources`, that is templates and functions. */
+  /** With `Pipeline`, only {@link pipeline} composes. The default, `Resources`, uses templates and functions. */
   mode?: "Resources" | "Pipeline";
-  /** The templates of composed resources, in order. Names are unique. Seed 004 writes `to`. */
+  /** The templates of composed resources, in order. Names are unique. Crossplane's design "Composition" calls the field `to`. */
   resources: NamedTemplate[];
-  /** What the author wrote the templates under, where that is not `resources`; for messages that name their place. */
+  /** The field of the templates if it is not `resources`. Messages use it in paths. */
   resourcesField?: "to";
   /** Patches that templates share. */
   patchSets: PatchSet[];
-  /** Data beside the XR for templates to read and write. */
+  /** Data beside the XR that templates read and write. */
   environment?: EnvironmentConfiguration;
-  /** The functions, in order. They see what the templates made. Names are unique. */
+  /** The functions, in order. They see the output of the templates. Names are unique. */
   functions: CompositionFunction[];
   /** The steps of `mode: Pipeline`, in order. Names are unique. */
   pipeline?: PipelineStep[];
   /**
-   * What becomes of observed resources that nothing desires: `Keep` (the default) leaves them alone, `Delete` deletes
-   * them, as Crossplane v1.13 did.
+   * The fate of observed resources that no step desires: `Keep`, the default, retains them. `Delete` deletes them, as
+   * Crossplane v1.13 did.
    */
   undesiredResources: "Keep" | "Delete";
   /** The namespace of the XRs' connection secrets. */
@@ -53,7 +53,7 @@ export interface TypeReference {
   kind: string;
 }
 
-/** A template with its name; one that its author did not name is called `template-<index>`. */
+/** A template with its name, by default `template-<index>`. */
 export interface NamedTemplate extends ResourceTemplate {
   name: string;
 }
@@ -62,9 +62,9 @@ export interface NamedTemplate extends ResourceTemplate {
 export interface PipelineStep {
   /** The step's name, unique in its Composition. */
   step: string;
-  /** The Function that is run. */
+  /** The Function to run. */
   functionRef: { name: string };
-  /** Given to the function. */
+  /** The input of the function. */
   input?: JsonObject;
 }
 
@@ -72,30 +72,30 @@ export interface PipelineStep {
 export interface CompositionFunction {
   /** The step's name, unique in its Composition. */
   name: string;
-  /** The only type there is so far: an OCI image, run in a container. */
+  /** The only supported type: an OCI image that runs in a container. */
   type: "Container";
-  /** Given to the function as the `config` of its FunctionIO. */
+  /** The `config` in the FunctionIO of the function. */
   config?: JsonObject;
   container: ContainerFunction;
 }
 
-/** When an image is pulled. */
+/** When the runner pulls an image. */
 export type PullPolicy = "IfNotPresent" | "Always" | "Never";
 
-/** What a function can reach: nothing, or what its runner can. */
+/** The network of a function: none, or that of its runner. */
 export type NetworkPolicy = "Isolated" | "Accessible";
 
-/** How a function's container is run. */
+/** A function's image, and the options of its container. */
 export interface ContainerFunction {
   /** The OCI image, as the author wrote it. */
   image: string;
-  /** Absent: the runner's default, IfNotPresent. */
+  /** Default `IfNotPresent`. */
   imagePullPolicy?: PullPolicy;
   /** Secrets with credentials for the image's registry. */
   imagePullSecrets: ImagePullSecret[];
-  /** Milliseconds after which the function is killed, at most {@link MAX_TIMEOUT_MS}. Absent: the runner's default, 10 s. */
+  /** The runner kills the function after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default 10 s. */
   timeoutMs?: number;
-  /** `Isolated` unless the author says otherwise. `network: {policy: Runner}` (v1.13) reads as `Accessible`. */
+  /** Default `Isolated`. Crossplane v1.13's `network: {policy: Runner}` becomes `Accessible`. */
   network: NetworkPolicy;
   resources: ContainerFunctionResources;
   runner: ContainerFunctionRunner;
@@ -107,23 +107,23 @@ export interface ImagePullSecret {
   namespace?: string;
 }
 
-/** What a function may use. There are limits only, no requests. */
+/** The resources that a function can use: limits, no requests. */
 export interface ContainerFunctionResources {
   limits: {
     /** Bytes, above zero. */
     memoryBytes?: number;
-    /** A fraction of cores (0.25), above zero. */
+    /** Cores, such as 0.25, above zero. */
     cpus?: number;
   };
 }
 
-/** Where the function's runner is. */
+/** The runner of a function. */
 export interface ContainerFunctionRunner {
   /** A gRPC target such as `unix:///@crossplane/fn/default.sock`. */
   endpoint?: string;
 }
 
-/** Timers hold no more milliseconds than a signed 32-bit number, almost 25 days; more would fire at once. */
+/** The longest delay of a timer in milliseconds, almost 25 days. A timer with a longer delay fires at once. */
 export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
 /** Whether a Composition is for an XR's exact API version and kind. */

@@ -6,12 +6,11 @@ import type { Composition } from "./composition.ts";
 import { documentOf } from "./parse-composition.ts";
 
 /**
- * Holds a Composition's connection details against the keys of its definition (seed 004, "Connection Secrets"): each key
- * is to be exposed exactly once. A key that no resource exposes, or that two do, is an error; where functions follow,
- * which may expose it as well, a missing one is a warning. A detail that is not among the keys is a warning: it will not
- * be published. A definition without keys says nothing about them.
+ * Compares a Composition's connection details with the keys of its definition. Exactly one resource must expose each key.
+ * With functions, which can expose keys too, a missing key is a warning. A detail without a key is a warning, because
+ * it is not published. A definition without keys allows all details.
  *
- * @param document the text that the Composition was read from, for lines and columns
+ * @param document the text of the Composition, for lines and columns
  */
 export function checkConnectionKeys(
   composition: Composition,
@@ -27,7 +26,7 @@ export function checkConnectionKeys(
   for (const [index, template] of spec.resources.entries()) {
     for (const [detailIndex, detail] of (template.connectionDetails ?? []).entries()) {
       const name = detailName(detail);
-      // Without a name it is published as nothing; `parseComposition` says so.
+      // A detail without a name is not published. `parseComposition` warns of it.
       if (name === undefined) continue;
       const path = ["spec", field, index, "connectionDetails", detailIndex];
       const title = JSON.stringify(name.slice(0, 64));
@@ -46,7 +45,8 @@ export function checkConnectionKeys(
   for (const key of known) {
     if (exposed.has(key)) continue;
     const message = `no resource exposes the connection key ${JSON.stringify(key)} of the definition`;
-    if (spec.functions.length > 0) findings.warning("Required", ["spec", field], `${message}; a function has to`);
+    if (spec.functions.length > 0)
+      findings.warning("Required", ["spec", field], `${message}; a function must expose it`);
     else findings.error("Required", ["spec", field], `${message}; add it to the connectionDetails of one`);
   }
   return findings.sorted();

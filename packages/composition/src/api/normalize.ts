@@ -10,7 +10,7 @@ import type {
 import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./template.ts";
 import type { WrittenContainer, WrittenFunction, WrittenSpec, WrittenStep } from "./written.ts";
 
-/** The one form of a spec that has been checked, whichever spellings its author used. Defaults are filled in. */
+/** Converts all spellings of a checked spec to one form, and fills in defaults. */
 export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeReference): CompositionSpec {
   const { mode, environment, pipeline, undesiredResources, writeConnectionSecretsToNamespace: namespace } = written;
   const to = written.to ?? undefined;
@@ -43,7 +43,7 @@ function environmentOf({ patches, ...rest }: EnvironmentConfiguration): Environm
   return { ...rest, ...(isFilled(patches) && { patches: patchesOf(patches) }) };
 }
 
-/** Like Crossplane's, the engine passes over a patch without a type: the default is filled in here. */
+/** Fills in the default type of patches: the engine, like Crossplane's, ignores a patch without a type. */
 function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
   return (patches ?? []).map((patch) => (patch.type ? patch : { ...patch, type: "FromCompositeFieldPath" }));
 }

@@ -56,7 +56,7 @@ export interface ParseCompositionOptions {
 }
 
 /**
- * A Composition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
+ * Reads a Composition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
  *
  * @throws {CompositionError} with all errors of the file: field path, line and column
  */
@@ -69,7 +69,7 @@ export function parseComposition(document: ParsedDocument, options: ParseComposi
   return composition;
 }
 
-/** What {@link checkComposition} returns: the Composition, or all of its errors as one. */
+/** The result of {@link checkComposition}: the Composition, or one error with all findings of severity `error`. */
 export type CheckedComposition =
   | { composition: Composition; error?: undefined; findings: Finding[] }
   | { composition?: undefined; error: CompositionError; findings: Finding[] };
@@ -92,7 +92,7 @@ function readComposition(document: ParsedDocument, findings: Findings): Composit
   }
   const { kind } = value;
   if (typeof kind === "string" && kind !== "" && kind !== "Composition") {
-    // Everything else would only repeat that this is the wrong file.
+    // More findings would only repeat that this is the wrong file.
     findings.error("Invalid", ["kind"], `expected Composition, found ${JSON.stringify(kind.slice(0, 64))}`);
     return undefined;
   }
@@ -103,7 +103,7 @@ function readComposition(document: ParsedDocument, findings: Findings): Composit
   return { apiVersion, kind: "Composition", metadata: metadata ?? {}, spec: normalizeSpec(spec, compositeTypeRef) };
 }
 
-/** A Composition's document for a value that does not come from a text, such as an object from an API server. */
+/** Wraps a value without a text, such as an object from an API server, in a document. */
 export function documentOf(value: JsonObject, source?: string): ParsedDocument {
   return { value, source, positionOf: () => undefined };
 }

@@ -1,14 +1,14 @@
 import type { ConnectionDetail, JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
 import type { MergeOptions } from "../field-path/merge.ts";
 
-// The patch-and-transform part of the Composition API (seed 004, "Composition"; field names of Crossplane v1.13), in the
-// shape in which it is written: what an API server or a file gives is of these types once it has been checked.
+// Patch-and-transform: the types of checked files and of objects from an API server, with the field names of Crossplane
+// v1.13. Crossplane's design document "Composition" describes them.
 
-/** One composed resource: a base, and what is copied into it from the XR and back. */
+/** A composed resource: a base, and patches between it and the XR. */
 export interface ResourceTemplate {
-  /** The name of its entry. Seed 004 has none: `parseComposition` then gives `template-<index>`. */
+  /** The name of its entry. `parseComposition` fills in the default, `template-<index>`. */
   name?: string;
-  /** The object as it is before patches. */
+  /** The object before patches. */
   base: JsonObject;
   /** In order. */
   patches?: Patch[];
@@ -23,7 +23,7 @@ export interface PatchSet {
   patches: Patch[];
 }
 
-/** From where to where a patch copies. */
+/** The source and the target of a patch. */
 export type PatchType =
   | "FromCompositeFieldPath"
   | "ToCompositeFieldPath"
@@ -40,33 +40,33 @@ export interface Patch {
   /** Default `FromCompositeFieldPath`. */
   type?: PatchType;
   fromFieldPath?: string;
-  /** Default: the same as `fromFieldPath`. A Combine needs it. */
+  /** Default: `fromFieldPath`. Required for the Combine types. */
   toFieldPath?: string;
   /** For the Combine types. */
   combine?: Combine;
   /** For type PatchSet. */
   patchSetName?: string;
-  /** Applied in order to what was read. */
+  /** Applied in order to the value of the source. */
   transforms?: Transform[];
   policy?: PatchPolicy;
 }
 
-/** How a patch deals with what is missing, and with what is there already. */
+/** How a patch treats a missing source and an existing target. */
 export interface PatchPolicy {
-  /** Default `Optional`: where the source has no such field the patch does nothing. */
+  /** Default `Optional`: without a source field the patch does nothing. */
   fromFieldPath?: "Optional" | "Required";
-  /** Absent: the value replaces what is there. */
+  /** Default: the value replaces the target. */
   mergeOptions?: MergeOptions;
 }
 
-/** Several values made one. */
+/** Combines several values into one string. */
 export interface Combine {
   strategy: "string";
   variables: { fromFieldPath: string }[];
   string?: { fmt: string };
 }
 
-/** One transform: its type, and the configuration of that type. */
+/** A transform: its type, and the configuration of that type. */
 export interface Transform {
   type: "map" | "match" | "math" | "string" | "convert";
   map?: { [key: string]: JsonValue };
@@ -79,13 +79,13 @@ export interface Transform {
 /** The first pattern that matches gives the result. */
 export interface MatchTransform {
   patterns: MatchPattern[];
-  /** What there is when nothing matches, with `fallbackTo: Value`. */
+  /** The result if no pattern matches, with `fallbackTo: Value`. */
   fallbackValue?: JsonValue;
   /** Default `Value`. */
   fallbackTo?: "Value" | "Input";
 }
 
-/** A pattern and what it stands for. */
+/** A pattern and its result. */
 export interface MatchPattern {
   /** Default `literal`. */
   type?: "literal" | "regexp";
@@ -103,11 +103,11 @@ export interface MathTransform {
   clampMax?: number | bigint;
 }
 
-/** What is done with a string. */
+/** An operation on a string. */
 export interface StringTransform {
   /** Default `Format`. */
   type?: "Format" | "Convert" | "TrimPrefix" | "TrimSuffix" | "Regexp" | "Join";
-  /** Go's fmt syntax. */
+  /** A format in the syntax of Go's package fmt. */
   fmt?: string;
   convert?: "ToUpper" | "ToLower" | "ToBase64" | "FromBase64" | "ToJson" | "ToSha1" | "ToSha256" | "ToSha512";
   trim?: string;
@@ -115,7 +115,7 @@ export interface StringTransform {
   join?: { separator: string };
 }
 
-/** Another type for the same value. */
+/** A conversion to another type. */
 export interface ConvertTransform {
   toType: "string" | "int" | "int64" | "bool" | "float64" | "object" | "array";
   /** `quantity`: string to float64. `json`: string to object or array. Default `none`. */
@@ -124,11 +124,11 @@ export interface ConvertTransform {
 
 /** Data beside the XR that templates can read and write (alpha in Crossplane v1.13). */
 export interface EnvironmentConfiguration {
-  /** Data that is there even without any EnvironmentConfig; those win over it. */
+  /** The initial data. EnvironmentConfigs are merged over it. */
   defaultData?: JsonObject;
-  /** Which EnvironmentConfig objects make up the environment, later ones winning. */
+  /** The EnvironmentConfigs to merge, in order. Later ones win. */
   environmentConfigs?: EnvironmentSource[];
-  /** Between the XR and the environment, before any template is rendered. */
+  /** Patches between the XR and the environment. They run before the templates. */
   patches?: Patch[];
   policy?: { resolution?: "Required" | "Optional"; resolve?: "Always" | "IfNotPresent" };
 }
@@ -143,7 +143,7 @@ export interface EnvironmentSource {
 
 /** EnvironmentConfigs by label. */
 export interface EnvironmentSelector {
-  /** `Single` (the default) wants exactly one match. */
+  /** Default `Single`: at most one match. */
   mode?: "Single" | "Multiple";
   maxMatch?: number | bigint;
   minMatch?: number | bigint;

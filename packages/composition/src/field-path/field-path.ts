@@ -6,7 +6,7 @@ import { isObject, kindOf } from "../values/json.ts";
  * `spec.items[*].name`.
  *
  * A number is an index only inside brackets. Quotes are optional around a bracketed field and are trimmed from both
- * ends of any field. `*` is an ordinary field name here; `expandWildcards` is for whoever allows wildcards.
+ * ends of any field. `*` is an ordinary field name here. `expandWildcards` expands it where wildcards are allowed.
  */
 export type FieldPath = readonly FieldPathSegment[];
 
@@ -16,11 +16,11 @@ export type FieldPathSegment = string | number;
 /**
  * - `Syntax`: the text is not a field path
  * - `NotFound`: the object has no such field or element (it may have one later)
- * - `WrongType`: the path leads through something that has no such fields or elements, or ends at another type
+ * - `WrongType`: a value on the path has no fields or elements, or the value at its end has another type
  * - `IndexTooLarge`: an index beyond {@link MAX_INDEX}
- * - `InvalidValue`: a value that JSON cannot hold (NaN, infinite), or that is too deep or too large to be copied
- * - `CannotMerge`: a list cannot be appended to something else
- * - `TooManyMatches`: wildcards that stand for more fields than anybody means
+ * - `InvalidValue`: a value that JSON cannot represent (NaN, infinite), or that is too deep or too large to copy
+ * - `CannotMerge`: a list can be appended to a list only
+ * - `TooManyMatches`: wildcards match too many fields
  */
 export type FieldPathErrorCode =
   | "Syntax"
@@ -44,15 +44,15 @@ export class FieldPathError extends Error {
 }
 
 /**
- * Crossplane's own bound since CVE-2023-27484: an index in a path that a user wrote decides how long an array becomes,
- * so an unbounded one is a way to exhaust memory.
+ * Crossplane's bound since CVE-2023-27484. The index in a user's path sets the length of the list, so a larger one could
+ * exhaust the memory.
  */
 export const MAX_INDEX = 1024;
 
-/** Longer paths do not occur (the deepest CRD fields are below 1,000 characters) and cost time to read. */
+/** The paths of the deepest CRD fields have fewer than 1,000 characters. Longer ones only cost time. */
 const MAX_PATH_LENGTH = 16_384;
 
-/** Go reads an index as an unsigned 32-bit number and takes anything larger for a field. */
+/** Go reads an index as an unsigned 32-bit number, and a larger number as a field. */
 const MAX_UINT32 = 0xffff_ffff;
 
 /**
@@ -108,7 +108,7 @@ function readBracketed(inner: string): FieldPathSegment {
 }
 
 function trimQuotes(field: string): string {
-  // Loops, because /['"]+$/ takes quadratic time on a field of nothing but quotes and a letter.
+  // Loops, because /['"]+$/ takes quadratic time on many quotes followed by a letter.
   let start = 0;
   let end = field.length;
   while (start < end && isQuote(field.charAt(start))) start++;
@@ -125,8 +125,8 @@ function syntaxError(text: string, reason: string): FieldPathError {
 }
 
 /**
- * A field path as text, in Crossplane's form: fields that contain a dot, and `*`, in brackets without quotes. Not every
- * text reads back as the same path: an empty field, brackets in a field and quotes at its ends are lost, as there.
+ * Prints a field path in Crossplane's form: fields with a dot, and `*`, in brackets without quotes. As in Crossplane, the
+ * text does not keep empty fields, brackets in a field, or quotes at its ends.
  */
 export function formatFieldPath(path: FieldPath): string {
   let text = "";
@@ -138,9 +138,8 @@ export function formatFieldPath(path: FieldPath): string {
 }
 
 /**
- * The value that a path leads to; null for the empty path, as in Crossplane. Only an object's own keys count, so that
- * `__proto__` and `constructor` find nothing unless the data has such a key. A `null` at the end is found; a `null` on
- * the way is a WrongType.
+ * Returns the value at a path, and null for the empty path, as in Crossplane. Only an object's own keys count, so that
+ * `__proto__` and `constructor` match data only. A `null` at the end is a value. A `null` on the way is a WrongType.
  *
  * @throws {FieldPathError} `Syntax`, `NotFound`, `WrongType` or `IndexTooLarge`
  */
@@ -152,8 +151,8 @@ export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonVal
 }
 
 /**
- * Like {@link getFieldPath}, but undefined where there is no such field or element: that is no error for most callers,
- * and an exception would cost more than the search.
+ * Like {@link getFieldPath}, but returns undefined if there is no such field or element. Most callers expect that, and an
+ * exception would cost more than the search.
  *
  * @throws {FieldPathError} `WrongType` or `IndexTooLarge`
  */
@@ -179,7 +178,7 @@ function step(value: JsonValue, path: FieldPath, depth: number): JsonValue | und
   return Object.hasOwn(value, segment) ? value[segment] : undefined;
 }
 
-/** The error of a path that asks of a value, the one before segment `depth`, what it does not have. */
+/** The error of a path whose segment `depth` does not fit the type of the value before it. */
 export function wrongType(value: JsonValue, path: FieldPath, depth: number): FieldPathError {
   const wanted = typeof path[depth] === "number" ? "an array" : "an object";
   return new FieldPathError("WrongType", `${nameOf(path, depth)}: is ${kindOf(value)}, not ${wanted}`);
@@ -201,7 +200,7 @@ function nameOf(path: FieldPath, length: number): string {
   return formatFieldPath(path.slice(0, length)) || "the object";
 }
 
-/** Whether an error says that there is no such field or element, as opposed to a path that can never be right. */
+/** Whether an error reports a missing field or element, rather than a wrong path. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof FieldPathError && error.code === "NotFound";
 }

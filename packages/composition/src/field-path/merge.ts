@@ -4,26 +4,26 @@ import { emptyObject, isObject, kindOf, MAX_VALUE_DEPTH } from "../values/json.t
 import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath } from "./field-path.ts";
 import { setFieldPath } from "./set.ts";
 
-/** How a value is merged into what is there. */
+/** How a value is merged into an existing one. */
 export interface MergeOptions {
-  /** Keep what the destination's maps have. */
+  /** Values of the target's maps win. */
   keepMapValues?: boolean;
-  /** Append to lists what they do not have yet. */
+  /** Append new items to lists. */
   appendSlice?: boolean;
 }
 
 /**
- * Sets the value that a path leads to, merged into what is there as the options say. Without options it is replaced.
- * With options, even empty ones, objects merge deeply and the new value wins, null and empty values included; except
- * that an empty object changes nothing in an object. A null on either side as a whole means replacement.
+ * Merges a value into the value at a path. Without options the value replaces the existing one. With options, even empty
+ * ones, objects merge deeply and the new value wins, even if it is null or empty. An empty object does not change an
+ * object. If either value is null, the new value replaces the existing one.
  *
- * - `keepMapValues`: what is there wins wherever it is not empty (null, false, 0, "", [] and {} are).
- * - `appendSlice`: lists are appended to lists. Of a list that is the value itself, elements that are there already
- *   are left out; of lists within it they are not.
+ * - `keepMapValues`: existing values win unless they are empty (null, false, 0, "", [] or {}).
+ * - `appendSlice`: lists are appended to lists. At the path itself, items that the list already has are skipped. In nested
+ *   lists they are not.
  *
- * An error leaves the object as it was.
+ * On error the object is unchanged.
  *
- * @throws {FieldPathError} as `setFieldPath`, and `CannotMerge`: a list cannot be appended to what is there
+ * @throws {FieldPathError} as `setFieldPath`, and `CannotMerge`: the existing value is no list
  */
 export function mergeFieldPath(
   object: JsonObject,
@@ -40,7 +40,7 @@ export function mergeFieldPath(
 
 class Merge {
   readonly #path: FieldPath;
-  /** Whether the new value wins over what is there. */
+  /** Whether the new value wins over the existing one. */
   readonly #overwrite: boolean;
   readonly #append: boolean;
 
@@ -53,13 +53,13 @@ class Merge {
   whole(there: JsonValue, value: GoValue): GoValue {
     if (this.#append && Array.isArray(there) && Array.isArray(value)) {
       const added = without(value, there);
-      // Crossplane: an empty list, to which nothing is added, becomes null.
+      // In Crossplane an empty list to which nothing is added becomes null.
       return there.length === 0 && added.length === 0 ? null : [...there, ...added];
     }
     return this.#value(there, value, 0);
   }
 
-  /** Of two values that are both there; the new one is not null. */
+  /** Merges a value that is not null into an existing one. */
   #value(there: JsonValue, value: GoValue, depth: number): GoValue {
     if (Array.isArray(value)) {
       if (this.#append && there !== null) return this.#appended(there, value);
@@ -92,7 +92,7 @@ class Merge {
   }
 }
 
-/** What `keepMapValues` does not keep. */
+/** Whether a value counts as empty for `keepMapValues`. */
 function isEmpty(value: GoValue): boolean {
   switch (typeof value) {
     case "string":
@@ -111,13 +111,13 @@ function isEmpty(value: GoValue): boolean {
   }
 }
 
-/** The items that are not among the others. By fingerprints, because comparing each with each takes quadratic time. */
+/** The items that are not among the others. Compares fingerprints: comparing all pairs would take quadratic time. */
 function without(items: JsonValue[], others: JsonValue[]): JsonValue[] {
   const known = new Set(others.map((other) => fingerprint(other, 0)));
   return items.filter((item) => !known.has(fingerprint(item, 0)));
 }
 
-/** A text that is the same for equal values only. An int64 and a float64 are never equal, as in Go. */
+/** A string that only equal values share. As in Go, an int64 never equals a float64. */
 function fingerprint(value: GoValue, depth: number): string {
   if (depth > MAX_VALUE_DEPTH) {
     throw new FieldPathError("InvalidValue", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);

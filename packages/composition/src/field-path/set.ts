@@ -5,12 +5,10 @@ import { type FieldPath, type FieldPathSegment, indexTooLarge, MAX_INDEX, wrongT
 import { documentValue } from "./value.ts";
 
 /**
- * Sets the value that a path leads to, in place. What is missing on the way is made: objects, and lists filled with
- * nulls up to the index. A null element of a list is replaced by what the path needs; a null field is not. The empty
- * path sets nothing, and `*` is a field of that name.
+ * Sets the value at a path, in place. Creates missing objects, and lists filled with nulls up to the index. A null item on
+ * the way is replaced, a null field is not. The empty path sets nothing, and `*` is a field of that name.
  *
- * The value is copied, and is afterwards what JSON makes of it ({@link documentValue}). An error leaves the object as
- * it was.
+ * The value is copied and normalized as by JSON ({@link documentValue}). On error the object is unchanged.
  *
  * @throws {FieldPathError} `WrongType`, `IndexTooLarge` or `InvalidValue`
  */
@@ -18,7 +16,7 @@ export function setFieldPath(object: JsonObject, path: FieldPath, value: GoValue
   const written = documentValue(value);
   const last = path.length - 1;
   let at: JsonValue = object;
-  // Nothing is changed before the last step that can fail: what is missing is built aside and attached as a whole.
+  // Build what is missing aside and attach it as a whole, so that an error changes nothing.
   for (let depth = 0; depth <= last; depth++) {
     const segment = path[depth] as FieldPathSegment;
     if (typeof segment === "number") {
@@ -37,7 +35,7 @@ export function setFieldPath(object: JsonObject, path: FieldPath, value: GoValue
   }
 }
 
-/** The objects and lists that the segments from one on stand for, around a value. */
+/** Wraps a value in the objects and lists of the segments from `depth` on. */
 function build(path: FieldPath, from: number, value: JsonValue): JsonValue {
   let built = value;
   for (let depth = path.length - 1; depth >= from; depth--) {
@@ -62,8 +60,8 @@ function setElement(list: JsonValue[], index: number, value: JsonValue): void {
 }
 
 /**
- * Deletes what a path leads to, in place: a field, or an element, whose successors move up. What is not there is no
- * error; the empty path deletes nothing.
+ * Deletes the field or item at a path, in place. Later items move up. A missing one is no error, and the empty path
+ * deletes nothing.
  *
  * @throws {FieldPathError} `WrongType`
  */

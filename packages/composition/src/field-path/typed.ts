@@ -3,9 +3,8 @@ import { asDouble, asInt64, type GoValue, goKind } from "../values/go-value.ts";
 import { emptyObject, isObject, kindOf } from "../values/json.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, getFieldPath } from "./field-path.ts";
 
-// The value of a field, of a known type. All throw a FieldPathError: what getFieldPath throws, and `WrongType` for a value
-// of another type; null is one too. Numbers are of two types, as in Crossplane: what was written as an integer is one,
-// and is not taken for a float64.
+// Typed values of fields. All functions throw FieldPathErrors like getFieldPath, and `WrongType` for a value of another
+// type, null included. As in Crossplane, an integer in the document is an int64 and never a float64.
 
 /** The string at a path. */
 export function getString(root: JsonValue, path: string | FieldPath): string {

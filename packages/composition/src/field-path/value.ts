@@ -4,16 +4,15 @@ import { emptyObject, MAX_VALUE_DEPTH } from "../values/json.ts";
 import { FieldPathError } from "./field-path.ts";
 
 /**
- * How many values one copy may consist of. A Kubernetes object has at most some ten thousand; but patches that copy an
- * object into itself double it each time, and forty of them would fill any memory.
+ * The most values of one copy. A Kubernetes object has at most some ten thousand, but each patch that copies an object into
+ * itself doubles it, so forty patches would exhaust the memory.
  */
 export const MAX_COPIED_VALUES = 1_000_000;
 
 /**
- * A value as it stands in a document after it was printed as JSON and read again, which is how Crossplane writes it:
- * float64 values without a fraction become int64 (`4.0` is 4), a lone surrogate becomes U+FFFD. Objects and lists are
- * copied to the last level, so that source and target never share what one of them may change; objects of the copy
- * have no prototype.
+ * Copies a value as if it were printed as JSON and read again, which is how Crossplane writes it: a float64 without a
+ * fraction becomes an int64 (`4.0` is 4), a lone surrogate becomes U+FFFD. Objects and lists are copied deeply, so that
+ * source and target share nothing that either may change. Objects of the copy have no prototype.
  *
  * @throws {FieldPathError} `InvalidValue`
  */
@@ -25,7 +24,7 @@ export function documentValue(value: GoValue): JsonValue {
 function scalar(value: Exclude<GoValue, JsonValue[] | JsonObject>): JsonValue {
   switch (typeof value) {
     case "string":
-      // `isWellFormed` is a plain scan; building the new string is for the rare case.
+      // `isWellFormed` only scans. The rare ill-formed string needs a new one.
       return value.isWellFormed() ? value : value.toWellFormed();
     case "number":
       return Number.isSafeInteger(value) ? value + 0 : fromFloat64(value);

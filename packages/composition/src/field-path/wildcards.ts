@@ -3,23 +3,21 @@ import { isObject, kindOf } from "../values/json.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, wrongType } from "./field-path.ts";
 
 /**
- * How many segments all expanded paths may have together. Each path is set or read on its own, so that wildcards
- * multiply work; no resource has a hundred thousand fields that are meant at once.
+ * The most segments of all expanded paths together. Each path is set or read separately, so wildcards multiply the work.
  */
 const MAX_EXPANDED_SEGMENTS = 1_000_000;
 
-/** A path of which the first segments are settled, and the value that these lead to. */
+/** A path whose first segments are expanded, and the value at these. */
 interface Match {
   path: FieldPath;
   value: JsonValue;
 }
 
 /**
- * Replaces each `*` of a path by every index or key that there is, in the order of the paths as text. Where the rest
- * of a path does not exist, its branch is left out without an error, down to the last segment; so nothing may be left.
- * A key that is itself `*` is taken as it is, once.
+ * Replaces each `*` of a path by all existing indexes or keys, in the order of the paths as text. Branches without the rest
+ * of the path are skipped, so the result can be empty. A key that is itself `*` is used once, as it is.
  *
- * @throws {FieldPathError} `WrongType`: the path leads through something that has no such fields; `TooManyMatches`
+ * @throws {FieldPathError} `WrongType`: a value on the path has no fields; `TooManyMatches`
  */
 export function expandWildcards(root: JsonValue, path: FieldPath): FieldPath[] {
   let matches: Match[] = [{ path, value: root }];
@@ -60,7 +58,7 @@ function expand(matches: Match[], depth: number): Match[] {
   return expanded;
 }
 
-/** One step as `findFieldPath` makes it, but an index may be as large as a list that is there. */
+/** One step of `findFieldPath`, without a bound on the index: the list exists already. */
 function step(value: JsonValue, path: FieldPath, depth: number): JsonValue | undefined {
   const segment = path[depth];
   if (typeof segment === "number") {

@@ -10,13 +10,13 @@ import { hasKind } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
 import type { WriteBudget } from "./write-budget.ts";
 
-/** An object that patches write to. */
+/** The target of patches. */
 export interface PatchTarget {
-  /** The object, which may be changed: asked for only when there is something to write. */
+  /** Returns the object to change. Called only before a write. */
   writable(): JsonObject;
-  /** What may still be written in this run. */
+  /** The remaining budget of this run. */
   readonly budget: WriteBudget;
-  /** Told of each path that was written, with the value before it was merged. */
+  /** Called after each write with the path and the value before it was merged. */
   wrote?(path: FieldPath, patch: CompiledPatch, value: GoValue): void;
 }
 
@@ -43,7 +43,7 @@ export function applyPatch(patch: CompiledPatch, from: JsonObject, target: Patch
   for (const path of paths) write(object, path, value, patch, target);
 }
 
-/** Undefined if there is nothing to patch from, and the patch is optional. */
+/** The value of the source. Undefined if it is missing and the patch is optional. */
 function readInput(patch: CompiledPatch, from: JsonObject): GoValue | undefined {
   if (patch.combine === undefined) return read(patch, from, patch.from[0] ?? []);
   const inputs: GoValue[] = [];
@@ -71,7 +71,7 @@ function write(object: JsonObject, path: FieldPath, value: GoValue, patch: Compi
     target.budget.spend(value, patch.source);
   } else {
     mergeFieldPath(object, path, value, patch.merge);
-    // Merging copies what was there as well.
+    // Merging copies the existing value, too.
     target.budget.spend(findFieldPath(object, path) ?? null, patch.source);
   }
   const field = path[0];
@@ -81,13 +81,13 @@ function write(object: JsonObject, path: FieldPath, value: GoValue, patch: Compi
   target.wrote?.(path, patch, value);
 }
 
-/** What a patch threw, as an error that names the patch. */
+/** Converts the error of a patch to one that names the patch. */
 export function patchError(error: unknown, patch: CompiledPatch): TemplateError {
   if (error instanceof TemplateError) return error;
   if (error instanceof FieldPathError || error instanceof TransformError) {
     return new TemplateError("PatchFailed", patch.source, error.message, { cause: error });
   }
-  // The engine's own limit on the length of a string: combining a value with itself over and over reaches it.
+  // V8 limits the length of a string, which repeated combining of a value with itself can reach.
   if (error instanceof RangeError) {
     return new TemplateError("TooLarge", patch.source, "its value is longer than a string can be");
   }

@@ -6,33 +6,33 @@ import { compileTransforms } from "../transform/compile-transforms.ts";
 import type { GoValue } from "../values/go-value.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";
 
-/** What a patch copies between. `composed` is the resource that is rendered, or, on the way to the XR, the one that exists. */
+/** The source and the target of a patch. `composed` is the rendered resource, or, as a source for the XR, the observed one. */
 export type PatchDirection = "toComposed" | "toComposite" | "environmentToComposed" | "composedToEnvironment";
 
-/** A patch, ready to be applied any number of times. */
+/** A patch that can be applied any number of times. */
 export interface CompiledPatch {
   direction: PatchDirection;
-  /** What is read: one path for a plain patch, the variables of a combine. */
+  /** The source paths: one, or the variables of a combine. */
   from: readonly PathOrError[];
   /** Set for a combine. */
   combine: ((inputs: readonly GoValue[]) => GoValue) | undefined;
   transform: ((input: GoValue) => GoValue) | undefined;
   to: PathOrError;
-  /** {@link to} as text: those who watch writes want it each time. */
+  /** {@link to} as text, for reports of writes. */
   toText: string;
-  /** Whether `*` in {@link to} stands for every field and element. */
+  /** Whether `*` in {@link to} is a wildcard. */
   wildcards: boolean;
   required: boolean;
   merge: MergeOptions | undefined;
-  /** What is wrong with the patch, whatever it is applied to. */
+  /** The error of every application of the patch. */
   problem: string | undefined;
-  /** The patch's place as the author wrote it. */
+  /** The path of the patch in the Composition. */
   source: string;
-  /** Where the value comes from, in words. */
+  /** The source of the value, for reports. */
   origin: string;
 }
 
-/** A path, or why there is none: an error matters only once a run gets to it, as in Crossplane. */
+/** A path or its error. As in Crossplane, the error surfaces only when a run reaches the patch. */
 export type PathOrError = FieldPath | FieldPathError;
 
 const DIRECTIONS: { readonly [type: string]: PatchDirection } = {
@@ -47,8 +47,8 @@ const DIRECTIONS: { readonly [type: string]: PatchDirection } = {
 };
 
 /**
- * Compiles a patch. Undefined for types that do not exist and for patches without one: Crossplane's engine passes over
- * them (its API server, like our parser, fills in the type that is the default).
+ * Compiles a patch. Returns undefined for an unknown or missing type: Crossplane's engine ignores such patches. Its API
+ * server, like our parser, fills in the default type.
  */
 export function compilePatch(patch: Patch, source: string): CompiledPatch | undefined {
   const type = textOrNone(patch.type) ?? "";
@@ -77,7 +77,7 @@ function compileFieldPatch(patch: Patch, type: string, place: Place): CompiledPa
   };
 }
 
-/** A combine knows neither wildcards, `*` is a field to it, nor merge options. */
+/** Compiles a combine, which supports neither wildcards nor merge options. */
 function compileCombinePatch(patch: Patch, type: string, place: Place): CompiledPatch {
   const combine = patch.combine ?? undefined;
   const to = textOrNone(patch.toFieldPath);

@@ -12,33 +12,33 @@ import { TemplateError } from "./template-error.ts";
 /** The patch-and-transform part of a Composition's spec. */
 export interface TemplatesSpec {
   resources?: readonly ResourceTemplate[];
-  /** What the author wrote the templates under, where that is not `resources`: errors and traces name their place. */
+  /** The field of the templates if it is not `resources`. Errors and traces use it in paths. */
   resourcesField?: "to";
   patchSets?: readonly PatchSet[];
   environment?: EnvironmentConfiguration;
 }
 
-/** A template, ready to be rendered. */
+/** A compiled template. */
 export interface CompiledTemplate {
   name: string;
   index: number;
-  /** Its place as the author wrote it. */
+  /** Its path in the Composition. */
   source: string;
-  /** Without name, namespace and generateName, which are not the template's to give. */
+  /** The base without name, namespace and generateName, which a base cannot set. */
   base: JsonObject | TemplateError;
-  /** From the XR and from and to the environment. */
+  /** Patches from the XR, and from and to the environment. */
   patches: readonly CompiledPatch[];
-  /** To the XR. */
+  /** Patches to the XR. */
   toComposite: readonly CompiledPatch[];
 }
 
-/** What {@link compileTemplates} makes of a spec. */
+/** A compiled spec. */
 export interface CompiledSpec {
   templates: readonly CompiledTemplate[];
   environment: readonly CompiledPatch[];
 }
 
-/** Reads paths, transforms and formats once. Returns the error that fails every render of the spec. */
+/** Compiles paths, transforms and formats. Returns the error if every render of the spec must fail. */
 export function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
   try {
     const resources = itemsOf(spec.resources);
@@ -64,7 +64,7 @@ export function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
     });
     const environment = itemsOf(spec.environment?.patches)
       .map(([index, patch]) => compilePatch(patch, `spec.environment.patches[${index}]`))
-      // Between the XR and the environment only: other types are passed over, as in Crossplane.
+      // As in Crossplane, types other than between the XR and the environment are ignored.
       .filter((patch) => patch?.direction === "toComposed" || patch?.direction === "toComposite")
       .filter((patch) => patch !== undefined);
     return { templates, environment };

@@ -3,17 +3,17 @@ import { RenderRun } from "./render-run.ts";
 import type { RenderedTemplates, TemplatesInput } from "./rendering.ts";
 import { TemplateError } from "./template-error.ts";
 
-/** Templates that can be rendered any number of times. */
+/** Compiled templates, which can be rendered any number of times. */
 export interface CompiledTemplates {
   /** @throws {TemplateError} if the step fails as a whole: a patch to the XR failed, or patch sets cannot be used */
   render(input: TemplatesInput): RenderedTemplates;
 }
 
 /**
- * Compiles templates, patch sets and environment patches: paths, transforms and formats are read here, once.
+ * Compiles templates, patch sets and environment patches, with their paths, transforms and formats.
  *
- * It takes what an API server has accepted, which is more than can work; a mistake surfaces when a run gets to it, as in
- * Crossplane. Use `parseComposition` to find mistakes beforehand.
+ * Accepts every spec that an API server accepts. As in Crossplane, a mistake surfaces when a run reaches it. Use
+ * `parseComposition` to find mistakes beforehand.
  */
 export function compileTemplates(spec: TemplatesSpec): CompiledTemplates {
   const compiled = compileSpec(spec);

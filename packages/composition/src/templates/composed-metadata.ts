@@ -3,7 +3,7 @@ import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABE
 import { emptyObject, isObject } from "../values/json.ts";
 import { field, textOf, textsOf } from "../values/object-fields.ts";
 
-/** What composed resources take from their XR. */
+/** The fields that composed resources inherit from their XR. */
 export interface CompositeIdentity {
   /** The `crossplane.io/composite` label; empty if the XR has none. */
   composite: string;
@@ -15,7 +15,7 @@ export interface CompositeIdentity {
   uid: string;
 }
 
-/** Reads what composed resources take from their XR. What is missing, or no text, is empty. */
+/** Reads the inherited fields. A missing field, or one that is no string, is empty. */
 export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   const metadata = field(composite, "metadata");
   const meta = isObject(metadata) ? metadata : emptyObject();
@@ -32,16 +32,16 @@ export function compositeIdentity(composite: JsonObject): CompositeIdentity {
 }
 
 /**
- * Sets labels, annotation and owner of a composed resource: after the patches, so that none of them can pass it off as
- * another's. Labels or annotations that are not all texts are replaced as a whole, as Kubernetes reads them.
+ * Sets labels, annotation and owner of a composed resource. Runs after the patches, so that no patch can forge them. As
+ * Kubernetes reads them, labels or annotations that are not all strings are replaced as a whole.
  *
  * @returns false if another object controls the resource, which then must not be applied
  */
 export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): boolean {
   const metadata = field(resource, "metadata");
-  // A patch replaced it by something else: as in Crossplane that stays, and whoever applies the resource refuses it.
+  // A patch replaced the metadata. As in Crossplane it stays, and applying the resource fails.
   if (!isObject(metadata)) return true;
-  // A patch may write a number there. To Kubernetes that is no name: the resource is still to be given one.
+  // A patch may write a number. Kubernetes does not read it as a name, so the resource still needs one.
   if (typeof metadata["name"] !== "string") delete metadata["name"];
   const labels = textsOf(field(metadata, "labels")) ?? emptyObject();
   labels[LABEL_COMPOSITE] = identity.composite;

@@ -6,13 +6,13 @@ import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json
 import { field } from "../values/object-fields.ts";
 
 /**
- * Which fields of the XR patches have set, to tell what is desired of it from what was observed. A list is one field:
- * server-side apply cannot own an element of a list by its index.
+ * The fields of the XR that patches set, as opposed to observed ones. A list is one field, because server-side apply cannot
+ * own an item of a list by its index.
  */
 export class CompositeOverlay {
   readonly #root: Node = { whole: false, fields: new Map() };
 
-  /** Notes that a path was set; with merge options, only what the value brought. */
+  /** Records a write. With merge options, records only the fields of the new value. */
   note(path: FieldPath, value: GoValue, merge: MergeOptions | undefined, composite: JsonObject): void {
     let node = this.#root;
     let at: JsonValue | undefined = composite;
@@ -25,7 +25,7 @@ export class CompositeOverlay {
     noteValue(node, at, value, merge, 0);
   }
 
-  /** The fields that were set, with their values as they are now. Undefined if there are none. */
+  /** The recorded fields with their current values. Undefined if there are none. */
   of(composite: JsonObject): JsonObject | undefined {
     if (this.#root.fields.size === 0) return undefined;
     const overlay = emptyObject();
@@ -38,7 +38,7 @@ export class CompositeOverlay {
 }
 
 interface Node {
-  /** The field is set as a whole. */
+  /** Marks a field that is set as a whole. */
   whole: boolean;
   fields: Map<FieldPathSegment, Node>;
 }
@@ -63,7 +63,7 @@ function noteValue(
     }
     return;
   }
-  // `keepMapValues` kept what was there: it is still as desired by whoever wrote it.
+  // `keepMapValues` kept the existing value, which this patch does not desire.
   if (merge?.keepMapValues === true && depth > 0 && now !== value && !Array.isArray(now)) return;
   node.whole = true;
   node.fields.clear();

@@ -4,17 +4,17 @@ import { itemsOf, textOrNone } from "./items-of.ts";
 import { TemplateError } from "./template-error.ts";
 
 /**
- * How many patches all templates may have together. A thousand templates with two hundred patches each are beyond what
- * anybody writes; a large patch set that ten thousand patches refer to would fill any memory.
+ * The most patches of all templates together, enough for a thousand templates with two hundred patches each. Ten thousand
+ * references to a large patch set would exhaust the memory.
  */
 const MAX_PATCHES = 200_000;
 
 /**
- * The patches of each template, compiled, with those of its patch sets in their place. Of patch sets with one name the
- * last counts.
+ * Compiles the patches of each template, and replaces references by the patches of the patch set. The last patch set with
+ * a name wins.
  *
- * @param field where the templates are written
- * @throws {TemplateError} `InvalidPatch`: a patch set within a patch set, used or not; or one that does not exist
+ * @param field the field of the templates
+ * @throws {TemplateError} `InvalidPatch`: a patch set within a patch set, or a reference to one that does not exist
  */
 export function inlinePatchSets(
   templates: readonly ResourceTemplate[],

@@ -1,8 +1,8 @@
 import { isObject } from "../values/json.ts";
 
 /**
- * The items of a list, each with its index. Templates may come from an API server that has not checked them, or from a
- * program: what is no list has no items, and items that are no objects are passed over.
+ * The objects of a list, each with its index. Templates of programs are not checked: a value that is no list has no items,
+ * and items that are no objects are skipped.
  */
 export function itemsOf<T extends object>(list: readonly T[] | null | undefined): [index: number, item: T][] {
   if (!Array.isArray(list)) return [];
@@ -11,7 +11,7 @@ export function itemsOf<T extends object>(list: readonly T[] | null | undefined)
   return items;
 }
 
-/** A text, or undefined for anything else. */
+/** A value if it is a string. */
 export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

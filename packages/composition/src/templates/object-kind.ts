@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 
 /**
- * The kind of an object as Kubernetes reads it: empty if it is missing, or if the apiVersion is not one (more than one
+ * The kind of an object as Kubernetes reads it: empty if it is missing, or if the apiVersion is invalid (more than one
  * slash).
  */
 export function kindOfObject(object: JsonObject): string {
@@ -10,7 +10,7 @@ export function kindOfObject(object: JsonObject): string {
   return typeof apiVersion === "string" && apiVersion.split("/").length > 2 ? "" : kind;
 }
 
-/** Whether an object says what it is; Kubernetes reads no other. It does without an apiVersion. */
+/** Whether an object has a kind, without which Kubernetes cannot read it. The apiVersion may be missing. */
 export function hasKind(object: JsonObject): boolean {
   return kindOfObject(object) !== "";
 }

@@ -15,7 +15,7 @@ import type { RenderedTemplate, RenderedTemplates, TemplatesInput, TemplateWrite
 import { TemplateError } from "./template-error.ts";
 import { WriteBudget } from "./write-budget.ts";
 
-/** One run of all templates for one XR: the state that later patches see. */
+/** One run of all templates for one XR, with the state that later patches read. */
 export class RenderRun {
   readonly #spec: CompiledSpec;
   readonly #input: TemplatesInput;
@@ -23,7 +23,7 @@ export class RenderRun {
   readonly #environment: SharedObject | undefined;
   readonly #overlay: CompositeOverlay = new CompositeOverlay();
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
-  /** By name. A template whose name occurred before works on what that one left, failed or not, as in Crossplane. */
+  /** Results by name. As in Crossplane, a template with a name of an earlier one continues with its result. */
   readonly #left: Map<string, KubernetesObject> = new Map();
   readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
@@ -67,7 +67,7 @@ export class RenderRun {
     const existing = this.#left.get(name) ?? this.#input.observed.get(name);
     if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
     const rendered = this.#renderComposed(template, existing);
-    // What failed once under this name stays failed.
+    // An error of an earlier template with this name remains.
     const error = rendered instanceof TemplateError ? rendered : this.#rendered.get(name)?.error;
     const outcome = error === undefined ? { resource: rendered as KubernetesObject } : { error };
     this.#rendered.set(name, { name, template: index, ...outcome });
@@ -166,7 +166,7 @@ export class RenderRun {
   }
 }
 
-/** An object of the input, which is copied before the first write to it. */
+/** An object of the input that is copied before the first write. */
 class SharedObject {
   value: JsonObject;
   #copied = false;
@@ -184,7 +184,7 @@ class SharedObject {
   }
 }
 
-/** Gives a resource the name of the object that exists, or else what its name is to be made from. */
+/** Sets the name of the existing object, or a generateName. */
 function nameComposed(resource: JsonObject, existing: KubernetesObject | undefined, composite: string): void {
   const metadata = resource["metadata"];
   if (!isObject(metadata)) return;

@@ -1,23 +1,23 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { TemplateError } from "./template-error.ts";
 
-/** What templates are rendered for. Nothing of it is changed. */
+/** The input of a render, which does not change it. */
 export interface TemplatesInput {
-  /** The XR. It needs the `crossplane.io/composite` label: composed resources are named after it. */
+  /** The XR. It needs the label `crossplane.io/composite`, from which composed resources take their names. */
   composite: KubernetesObject;
-  /** The composed resources that exist, by template name. */
+  /** The existing composed resources, by template name. */
   observed: ReadonlyMap<string, KubernetesObject>;
-  /** Without one, patches from and to the environment do nothing, even required ones. */
+  /** The environment. Without it, patches from and to it do nothing, even required ones. */
   environment?: JsonObject;
   /** Called for each write to the XR and to composed resources, in order. */
   onWrite?: (write: TemplateWrite) => void;
 }
 
-/** What templates made. Shares nothing with the input that either may change. */
+/** The result of a render. It shares no mutable value with the input. */
 export interface RenderedTemplates {
   /** The XR after the patches to it. */
   composite: JsonObject;
-  /** What patches set in the XR, beside `apiVersion` and `kind`; lists as a whole. Absent if they set nothing. */
+  /** The fields of the XR that patches set, with `apiVersion` and `kind`. Lists are whole. Absent if there are none. */
   desiredComposite?: JsonObject;
   /** The environment after the patches to it. Absent if there was none. */
   environment?: JsonObject;
@@ -25,12 +25,12 @@ export interface RenderedTemplates {
   resources: RenderedTemplate[];
 }
 
-/** What became of one template. */
+/** The result of one template. */
 export interface RenderedTemplate {
   name: string;
-  /** With labels, annotation and owner; with the name of the object that exists, or else a `generateName`. */
+  /** The resource with labels, annotation, owner, and the name of the existing object or a `generateName`. */
   resource?: KubernetesObject;
-  /** Why there is no resource. Others are not affected. */
+  /** The error, if there is no resource. It does not affect other templates. */
   error?: TemplateError;
   /** The template's index in `spec.resources`. */
   template: number;
@@ -38,14 +38,14 @@ export interface RenderedTemplate {
 
 /** One write of patch-and-transform into the XR or a composed resource. */
 export interface TemplateWrite {
-  /** The entry that was written to; null for the XR. */
+  /** The entry of the target; null for the XR. */
   resource: string | null;
-  /** Where: a concrete field path, without wildcards. */
+  /** The field path of the target, without wildcards. */
   path: string;
-  /** The template whose patch this is; absent for a patch of `environment.patches`. */
+  /** The template of the patch. Absent for `environment.patches`. */
   template?: string;
-  /** The patch's place as the author wrote it, such as `spec.resources[0].patches[2]` or `spec.patchSets[1].patches[0]`. */
+  /** The path of the patch in the Composition, such as `spec.resources[0].patches[2]`. */
   source: string;
-  /** Where the value came from, such as `FromCompositeFieldPath spec.region`. */
+  /** The source of the value, such as `FromCompositeFieldPath spec.region`. */
   from: string;
 }

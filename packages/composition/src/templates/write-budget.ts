@@ -2,13 +2,12 @@ import { Float64, type GoValue } from "../values/go-value.ts";
 import { TemplateError } from "./template-error.ts";
 
 /**
- * What all patches of one run may write, in values. A thousand resources of ten patches each, of ten values, come to a
- * tenth of it. Each patch may copy a whole object: without a bound on all of them together a small Composition could
- * keep a core busy for hours, or fill any memory.
+ * The most values that all patches of one run write. A thousand resources with ten patches of ten values need a tenth of
+ * it. Each patch may copy a whole object, so without a bound a small Composition could exhaust a core or the memory.
  */
 const MAX_WRITTEN_VALUES = 1_000_000;
 
-/** A text counts as a value for each this many of its characters: 64 MB of text for a run. */
+/** This many characters of a text count as one value, which allows 64 MB of text for a run. */
 const CHARACTERS_PER_VALUE = 64;
 
 /** Adds up what the patches of one run write. */
@@ -16,7 +15,7 @@ export class WriteBudget {
   #left = MAX_WRITTEN_VALUES;
 
   /**
-   * Notes a value that was written; its depth is bounded already.
+   * Counts a written value, whose depth is bounded already.
    *
    * @throws {TemplateError} `TooLarge`
    */

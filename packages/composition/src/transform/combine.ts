@@ -5,8 +5,8 @@ import { compileFormat } from "./text/compile-format.ts";
 import { failureOf } from "./text/transform-error.ts";
 
 /**
- * Compiles a combine: the function returned makes one value of those that its variables stand for, in order. The variables themselves are
- * the caller's part. Nothing is thrown here; the function throws {@link TransformError}.
+ * Compiles a combine to a function that takes the values of the variables in order. The caller reads the variables.
+ * Compiling does not throw. The function throws {@link TransformError}.
  */
 export function compileCombine(combine: Combine): (inputs: readonly GoValue[]) => GoValue {
   const fail = failureOf(undefined, "combine");

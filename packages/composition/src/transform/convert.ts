@@ -23,7 +23,7 @@ const TARGETS: ReadonlyMap<string, GoKind> = new Map([
 
 const FORMATS: ReadonlySet<string> = new Set(["none", "quantity", "json"]);
 
-/** Between strings, booleans, integers and floats; with `format: quantity` and `format: json` from strings. */
+/** Converts between strings, booleans, integers and floats, and parses strings as quantities or JSON. */
 export function compileConvert(convert: ConvertTransform, fail: Fail): CompiledTransform {
   const format = convert.format ?? "none";
   if (!FORMATS.has(format)) return () => fail("Config", "convert.format must be none, quantity or json");
@@ -35,7 +35,7 @@ export function compileConvert(convert: ConvertTransform, fail: Fail): CompiledT
     const from = goKind(input);
     if (from === "null" || from === "array" || from === "object")
       return fail("Input", `${kindOf(input)} cannot be converted`);
-    // The format does not matter then.
+    // The format is ignored then.
     if (from === to) return input;
     const conversion = conversions?.[from];
     if (conversion === undefined) return fail("Input", `no conversion from ${from} to ${to} with format ${format}`);
@@ -46,7 +46,7 @@ export function compileConvert(convert: ConvertTransform, fail: Fail): CompiledT
 type Conversion = (input: GoValue, fail: Fail) => GoValue;
 type Conversions = { readonly [from in GoKind]?: Conversion };
 
-/** By target and format, then by the input's type. */
+/** Conversions by target and format, then by the type of the input. */
 const CONVERSIONS: { readonly [target: string]: Conversions } = {
   "string none": {
     int64: (input) => (input as number | bigint).toString(),
@@ -100,13 +100,13 @@ function floatText(value: number): string {
   return formatFloat(value, "f", SHORTEST);
 }
 
-/** As Go's `json.Unmarshal` reads it: the last of duplicate keys wins, numbers are float64. */
+/** Parses JSON like Go's `json.Unmarshal`: the last of duplicate keys wins, numbers are float64. */
 function json(text: string, fail: Fail): GoValue {
   let value: JsonValue;
   try {
     value = nativeJson(text) as JsonValue;
   } catch {
-    // The engine's message quotes the text.
+    // The message of JSON.parse quotes the text, which may be a secret.
     return fail("Input", "the string is not JSON");
   }
   return asFloats(value, fail);

@@ -4,8 +4,8 @@ import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json
 import type { Fail } from "./text/transform-error.ts";
 
 /**
- * A value of a composition as Go's `json.Unmarshal` gives it to a transform: every number a float64. Frozen, because the same value
- * is the result of every run.
+ * Converts a value of a Composition as Go's `json.Unmarshal` does: every number is a float64. Frozen, because all runs share
+ * the value.
  */
 export function asFloats(value: GoValue, fail: Fail, depth = 0): GoValue {
   if (depth > MAX_VALUE_DEPTH) return fail("Limit", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
@@ -15,7 +15,7 @@ export function asFloats(value: GoValue, fail: Fail, depth = 0): GoValue {
     return Number.isFinite(double) ? float64(double) : fail("Input", "a number is too large for a float64");
   }
   if (Array.isArray(value)) {
-    // A Float64 in a list or an object stands for a number; JsonValue has no name for it.
+    // Lists and objects contain Float64s for numbers, which the type JsonValue does not express.
     return Object.freeze(value.map((item) => asFloats(item, fail, depth + 1) as JsonValue)) as JsonValue;
   }
   if (!isObject(value)) return value;

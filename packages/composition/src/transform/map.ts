@@ -5,7 +5,7 @@ import type { CompiledTransform } from "./compiled.ts";
 import { asFloats } from "./json-values.ts";
 import type { Fail } from "./text/transform-error.ts";
 
-/** The input is a key, the output its value. */
+/** Looks up the input as a key. */
 export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fail): CompiledTransform {
   if (!isObject(map)) return () => fail("Config", "map must be an object");
   const values = new Map<string, GoValue>();
@@ -24,7 +24,7 @@ export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fai
     if (tooDeep !== undefined) return tooDeep();
     const value = values.get(input);
     if (value === undefined) return fail("Input", "the map has no such key");
-    // In Go a null is no value at all, and so no JSON.
+    // In Go a null is no raw JSON.
     if (value === null) return fail("Config", "the map's value for this key is null");
     return value;
   };

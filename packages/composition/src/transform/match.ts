@@ -7,8 +7,7 @@ import { lazyRegexp } from "./text/regexp.ts";
 import type { Fail } from "./text/transform-error.ts";
 
 /**
- * The result of the first pattern that matches. What is wrong with a pattern is noticed when its turn comes, not before: a mistake after
- * a pattern that matches does no harm.
+ * Returns the result of the first pattern that matches. A wrong pattern fails only if no earlier one matches.
  */
 export function compileMatch(match: MatchTransform, fail: Fail): CompiledTransform {
   if (match.patterns !== undefined && match.patterns !== null && !Array.isArray(match.patterns)) {
@@ -60,7 +59,7 @@ function compileFallback({ fallbackTo, fallbackValue }: MatchTransform, fail: Fa
   return () => fail("Config", "match has both a fallbackValue and fallbackTo: Input");
 }
 
-/** A value of the composition, made when it is first wanted. */
+/** Converts a value of the Composition on first use. */
 function constant(value: GoValue | undefined, fail: Fail): () => GoValue {
   let made: GoValue | undefined;
   return () => {

@@ -4,7 +4,7 @@ import { kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import type { Fail } from "./text/transform-error.ts";
 
-/** Arithmetic in int64, which wraps around, or in float64 for a float64. */
+/** Calculates in int64, which wraps around, or for a float64 in float64. */
 export function compileMath(math: MathTransform, fail: Fail): CompiledTransform {
   const type = math.type === undefined || (math.type as string) === "" ? "Multiply" : math.type;
   switch (type) {
@@ -62,7 +62,7 @@ function truncated(value: GoNumber): number | bigint {
 
 const MIN_INT64 = -(2n ** 63n);
 
-/** Go's `int64(x)` of a float64; what is out of range, or NaN, is the least int64, as on amd64. */
+/** Go's `int64(x)` of a float64 on amd64: a value out of range, or NaN, becomes the least int64. */
 export function truncateToInt64(value: number): number | bigint {
   const whole = Math.trunc(value);
   if (Number.isSafeInteger(whole)) return whole === 0 ? 0 : whole;

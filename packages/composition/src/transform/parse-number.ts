@@ -1,13 +1,13 @@
 import { int64, isInt64 } from "../values/go-value.ts";
 
-// Go's strconv, for the numbers and booleans that `convert` reads from strings.
+// The parsers of Go's strconv, for numbers and booleans that `convert` reads from strings.
 
-/** Beyond this no number has a meaning, and big-integer arithmetic gets slow. */
+/** Longer numbers make big-integer arithmetic slow. */
 const MAX_LENGTH = 4096;
 
 const INTEGER = /^[+-]?[0-9]+$/;
 
-/** `strconv.ParseInt(text, 10, 64)`; undefined for what is no int64. */
+/** `strconv.ParseInt(text, 10, 64)`. Undefined if the text is no int64. */
 export function parseInt64(text: string): number | bigint | undefined {
   if (text.length > MAX_LENGTH || !INTEGER.test(text)) return undefined;
   if (text.length <= 15) return Number(text) + 0;
@@ -15,7 +15,7 @@ export function parseInt64(text: string): number | bigint | undefined {
   return isInt64(value) ? int64(value) : undefined;
 }
 
-/** `strconv.ParseBool`; undefined for what is no boolean. */
+/** `strconv.ParseBool`. Undefined if the text is no boolean. */
 export function parseBool(text: string): boolean | undefined {
   switch (text) {
     case "1":
@@ -40,11 +40,11 @@ export function parseBool(text: string): boolean | undefined {
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i;
 const HEXADECIMAL = /^([+-]?)0x(?:([0-9a-f]+)\.?([0-9a-f]*)|\.([0-9a-f]+))p([+-]?[0-9]+)$/i;
 const INFINITY = /^([+-]?)inf(?:inity)?$/i;
-// Underscores stand between digits. A prefix counts as a digit, so that a hexadecimal number may begin with one.
+// Underscores separate digits. A prefix counts as a digit, so an underscore may follow `0x`.
 const MISPLACED = /^_|__|_$|[^0-9_]_|_[^0-9_]/;
 const MISPLACED_HEX = /__|_$|[^0-9a-f_]_|_[^0-9a-f_]/i;
 
-/** `strconv.ParseFloat(text, 64)`; undefined for what is no number, and for what is too large for a float64. */
+/** `strconv.ParseFloat(text, 64)`. Undefined if the text is no number, or too large for a float64. */
 export function parseFloat64(text: string): number | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const infinity = INFINITY.exec(text);
@@ -69,7 +69,7 @@ function hexFloat(text: string): number | undefined {
   const [, sign, whole = "", fraction = "", only = "", power = "0"] = match;
   const after = fraction + only;
   const mantissa = BigInt(`0x0${whole}${after}`);
-  // Go, too, stops counting an exponent's digits when they cannot matter any more.
+  // Like Go, stops reading an exponent's digits once they cannot change the result.
   const exponent = Math.max(-100_000, Math.min(100_000, Number(power))) - 4 * after.length;
   const value = scaled(mantissa, exponent);
   return sign === "-" ? -value : value;
@@ -79,7 +79,7 @@ function hexFloat(text: string): number | undefined {
 function scaled(mantissa: bigint, exponent: number): number {
   if (mantissa === 0n) return 0;
   const bits = mantissa.toString(2).length;
-  // The place of the last bit that a double of this size has.
+  // The exponent of the last bit of a double of this size.
   const last = Math.max(bits + exponent - 53, -1074);
   const drop = last - exponent;
   let kept = mantissa;
@@ -93,6 +93,6 @@ function scaled(mantissa: bigint, exponent: number): number {
   }
   const power = Math.max(last, exponent);
   if (power > 1024) return Infinity;
-  // Both factors are exact; in two steps because 2^-1074 times a large power would leave the range in one.
+  // Both factors are exact. One factor for 2^-1074 times a large power would be out of range.
   return drop > 0 ? Number(kept) * 2 ** last : Number(kept) * 2 ** exponent;
 }

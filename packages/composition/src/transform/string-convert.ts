@@ -8,7 +8,7 @@ import { bytesOf, textOfBytes } from "./text/go-string.ts";
 import { boundedText } from "./text/limits.ts";
 import type { Fail } from "./text/transform-error.ts";
 
-/** Case, base64, JSON and hashes. */
+/** The operations of `string.convert`: case, base64, JSON and hashes. */
 export function compileStringConvert(convert: StringTransform["convert"], fail: Fail): CompiledTransform {
   switch (convert) {
     case "ToUpper":
@@ -42,16 +42,16 @@ export function compileStringConvert(convert: StringTransform["convert"], fail: 
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Go's base64.StdEncoding: padding is a must, line breaks are skipped wherever they are. */
+/** Decodes like Go's base64.StdEncoding: padding is required, line breaks are skipped. */
 function fromBase64(text: string): string | undefined {
   const digits = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]/g, "") : text;
   return BASE64.test(digits) ? textOfBytes(Buffer.from(digits, "base64")) : undefined;
 }
 
-/** Of a string, its bytes; of anything else, its JSON. */
+/** Hashes the bytes of a string, or the JSON of any other value. */
 function hash(algorithm: "sha1" | "sha256" | "sha512", input: GoValue, fail: Fail): string {
   const bytes = typeof input === "string" ? bytesOf(input) : json(input, fail);
-  // Loading it takes longer than rendering a composition without hashes.
+  // Loading node:crypto takes longer than rendering a Composition without hashes.
   return process.getBuiltinModule("node:crypto").createHash(algorithm).update(bytes).digest("hex");
 }
 

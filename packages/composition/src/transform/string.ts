@@ -8,7 +8,7 @@ import { boundedText } from "./text/limits.ts";
 import { lazyRegexp, quoted } from "./text/regexp.ts";
 import type { Fail } from "./text/transform-error.ts";
 
-/** A string made of any value. All but Format work on the text that Go prints for it with `%v`. */
+/** Makes a string of any value. All types but Format use the text that Go prints for it with `%v`. */
 export function compileString(string: StringTransform, fail: Fail): CompiledTransform {
   switch (string.type ?? "Format") {
     case "Format":

@@ -15,9 +15,9 @@ export class GoJsonError extends Error {
 }
 
 /**
- * JSON exactly as the `encoding/json` of Go 1.20 prints it: keys sorted by their UTF-8, `<`, `>` and `&` escaped, no
- * spaces, float64 without a fraction as integers. Connection details that are not plain strings are published in this
- * form and hashes are made of it, so the bytes must not depend on who composed them.
+ * Prints JSON byte for byte like `encoding/json` of Go 1.20: keys sorted by their UTF-8, `<`, `>` and `&` escaped, no
+ * spaces, float64 without a fraction as integers. Connection details that are not strings are published in this form,
+ * and transforms hash it, so its bytes must equal those of Crossplane.
  *
  * @throws {GoJsonError}
  */
@@ -30,7 +30,7 @@ function print(value: GoValue, depth: number): string {
   if (typeof value === "number") return printNumber(value);
   if (typeof value === "bigint") return goKind(value) === "int64" ? value.toString() : printNumber(asDouble(value));
   if (value === null || typeof value === "boolean") return String(value);
-  // A plain -0 is an int64, which knows no such thing.
+  // A plain -0 is an int64, which has no negative zero.
   if (value instanceof Float64) return Object.is(value.value, -0) ? "-0" : printNumber(value.value);
   if (depth >= MAX_VALUE_DEPTH) {
     throw new GoJsonError("TooDeep", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);
@@ -48,7 +48,7 @@ function printNumber(value: number): string {
   return String(value);
 }
 
-/** Orders texts by their UTF-8 bytes, as Go does: JavaScript's order differs beyond the Basic Multilingual Plane. */
+/** Orders strings by their UTF-8 bytes like Go. JavaScript's order differs beyond the Basic Multilingual Plane. */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -59,7 +59,7 @@ export function compareUtf8(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** A code unit, moved such that surrogates, which stand for what is beyond U+FFFF, come last. */
+/** Moves surrogates, which encode code points beyond U+FFFF, behind all other code units. */
 function aboveSurrogates(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
@@ -73,8 +73,8 @@ function printString(text: string): string {
     // Go 1.20 has no short form for backspace and form feed.
     if (found === "\\b") return "\\u0008";
     if (found === "\\f") return "\\u000c";
-    // JavaScript escapes lone surrogates. Here those from U+DC80 stand for the bytes of broken UTF-8, which Go replaces by
-    // an escape; any other was already the replacement character when Go read it.
+    // JavaScript escapes lone surrogates. Those from U+DC80 stand for bytes of invalid UTF-8, which Go escapes. Go reads
+    // any other as the replacement character.
     if (found.startsWith("\\ud")) return /^\\udc[89a-f]/.test(found) ? "\\ufffd" : "\ufffd";
     return found.startsWith("\\") ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

@@ -2,8 +2,8 @@ import { type JsonObject, type JsonValue, kindOf as kindOfJson, MAX_DEPTH } from
 import { Float64, type GoValue } from "./go-value.ts";
 
 /**
- * How deep a value may be nested that the engine copies, merges or prints: what parsers accept. It keeps recursion far
- * from the end of the stack, also where a program passes objects that no parser has bounded.
+ * The deepest nesting of a value that the engine copies, merges or prints, equal to the bound of the parsers. It protects
+ * the stack from values of programs, which no parser has bounded.
  */
 export const MAX_VALUE_DEPTH: number = MAX_DEPTH;
 
@@ -12,20 +12,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Float64);
 }
 
-/** A new object without a prototype, so that every key is data. */
+/** Creates an object without a prototype, so that every key is data. */
 export function emptyObject(): JsonObject {
   const object: JsonObject = Object.create(null) as JsonObject;
   return object;
 }
 
-/** Sets an object's own field, whatever its name: assigning `__proto__` to a plain object would change its prototype. */
+/** Sets an object's own field of any name. Assigning `__proto__` to a plain object would change its prototype. */
 export function setField(object: JsonObject, key: string, value: JsonValue): void {
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   } else object[key] = value;
 }
 
-/** What a value is, in words for messages; never the value itself. */
+/** Names the type of a value for messages, without the value. */
 export function kindOf(value: GoValue | undefined): string {
   return value instanceof Float64 ? "a number" : kindOfJson(value);
 }

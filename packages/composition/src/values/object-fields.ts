@@ -12,13 +12,13 @@ export function field(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** A field that is a text; otherwise empty. */
+/** A field if it is a string, otherwise the empty string. */
 export function textOf(object: JsonObject | undefined, name: string): string {
   const value = object === undefined ? undefined : field(object, name);
   return typeof value === "string" ? value : "";
 }
 
-/** An object of which every value is a text: one that is not counts as none, as in Kubernetes. */
+/** A field if it is an object whose values are all strings, as Kubernetes reads labels. Otherwise undefined. */
 export function textsOf(value: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(value)) return undefined;
   for (const key of Object.keys(value)) if (typeof value[key] !== "string") return undefined;

@@ -7,11 +7,11 @@ import { PLAIN, type Style } from "./style.ts";
 import { type Fail, failureOf } from "./transform-error.ts";
 
 /**
- * Compiles a format for Go's `fmt.Sprintf`: the function returned gives, for the arguments, exactly the text that Go gives, including
- * what Go writes about wrong formats (`%!d(string=x)`, `%!s(MISSING)`, `%!(EXTRA int64=1)`).
+ * Compiles a format for Go's `fmt.Sprintf`. The function returns exactly Go's text for its arguments, including Go's
+ * reports of wrong formats (`%!d(string=x)`, `%!s(MISSING)`, `%!(EXTRA int64=1)`).
  *
- * The function throws a {@link TransformError} `Limit` if the text would become too long, and `Config` for `%p` of an object or a list,
- * which in Go prints an address.
+ * The function throws a {@link TransformError}: `Limit` if the text would become too long, and `Config` for `%p` of an
+ * object or a list, for which Go prints an address.
  *
  * @see https://pkg.go.dev/fmt
  */
@@ -28,7 +28,7 @@ export function compileFormat(
   };
 }
 
-/** The text of a value with `%v`. */
+/** Prints a value with `%v`. */
 export function printed(value: GoValue, fail: Fail): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value === 0 ? "0" : value.toString();
@@ -37,7 +37,7 @@ export function printed(value: GoValue, fail: Fail): string {
   return printer.text;
 }
 
-/** A directive that prints strings (`s`, `v`) and small integers (`d`, `v`) as they are, between two texts. */
+/** A single plain directive for strings (`s`, `v`) or small integers (`d`, `v`), between two texts. */
 interface SimpleStep {
   before: string;
   argument: number;
@@ -78,7 +78,7 @@ class Formatter {
       if (out.length > MAX_TEXT_LENGTH) tooLong(this.#fail);
     }
     out = boundedText(out + this.#last, this.#fail);
-    // Only two arguments side by side can together be a character.
+    // Only two adjacent arguments can together form a character.
     return steps.length > 1 ? joined(out) : out;
   }
 
@@ -136,7 +136,7 @@ function styleOf({ flags, width, precision }: Directive, args: readonly GoValue[
   return style;
 }
 
-/** The number that a size stands for; writes the complaint where an argument is no usable integer. */
+/** The value of a size. Prints Go's report if an argument is no usable integer. */
 function sizeOf(size: Size, args: readonly GoValue[], complaint: string, printer: Printer): number | undefined {
   if (typeof size !== "object") return size;
   const value = args[size.argument];

@@ -1,4 +1,4 @@
-/** A decimal number `0.text * 10^point`, without zeros at the end; zero has no digits at all. */
+/** A decimal number `0.text * 10^point` without trailing zeros. Zero has no digits. */
 export interface Digits {
   text: string;
   point: number;
@@ -6,7 +6,7 @@ export interface Digits {
 
 const ZERO: Digits = { text: "", point: 0 };
 
-/** The fewest digits that read back as the same double, for a finite value that is not negative. */
+/** The fewest digits that read back as the same double. The value must be finite and not negative. */
 export function shortestDigits(value: number): Digits {
   if (value === 0) return ZERO;
   const text = value.toString();
@@ -58,7 +58,7 @@ const bits: DataView = new DataView(new ArrayBuffer(8));
 /** All digits of the double, which has up to 767. */
 function exactDigits(value: number): Digits {
   if (value === 0) return ZERO;
-  // Integers that a double holds exactly print exactly.
+  // A double prints integers up to 2^53 exactly.
   if (Number.isSafeInteger(value)) return shortestDigits(value);
   bits.setFloat64(0, value);
   const all = bits.getBigUint64(0);

@@ -1,12 +1,12 @@
 import { type FloatVerb, formatFloat, SHORTEST } from "./go-float.ts";
 
-/** What Go's fmt prints for a float, apart: the sign is "+" even where it is not shown. */
+/** The parts of a float that Go's fmt prints. The sign is "+" even if it is not shown. */
 export interface FloatText {
   sign: string;
   digits: string;
 }
 
-/** The text of a float, with the `#` flag if `sharp`. */
+/** Formats a float, with the `#` flag if `sharp`. */
 export function floatText(value: number, format: FloatVerb, precision: number, sharp: boolean): FloatText {
   const text = formatFloat(value, format, precision);
   const hasSign = text.startsWith("-") || text.startsWith("+");
@@ -17,7 +17,7 @@ export function floatText(value: number, format: FloatVerb, precision: number, s
   };
 }
 
-/** The `#` flag on floats: always a point, and for %g no zeros cut off. */
+/** The `#` flag on floats: always a point, and for %g all trailing zeros. */
 function withPoint(text: string, format: FloatVerb, precision: number): string {
   const isHex = format === "x" || format === "X";
   let missing = 0;
@@ -25,7 +25,7 @@ function withPoint(text: string, format: FloatVerb, precision: number): string {
   const tailAt = text.search(isHex ? /[pP]/ : /[eE]/);
   let mantissa = tailAt < 0 ? text : text.slice(0, tailAt);
   const tail = tailAt < 0 ? "" : text.slice(tailAt);
-  // Every character but the point counts from the first that is not a zero on: in a hexadecimal number the x is the first.
+  // All characters from the first that is no zero count, except the point. In a hexadecimal number that is the x.
   let hasSeenNonZero = false;
   for (const character of mantissa) {
     if (character === ".") continue;

@@ -3,11 +3,11 @@ import { type Digits, roundedDigits, roundedToPlace, shortestDigits } from "./de
 /** The verbs of `strconv.FormatFloat`. */
 export type FloatVerb = "e" | "E" | "f" | "g" | "G" | "b" | "x" | "X";
 
-/** Precision: as many digits as it takes to read the same double again. */
+/** The precision of the shortest text that reads back as the same double. */
 export const SHORTEST = -1;
 
 /**
- * A float64 as Go's `strconv.FormatFloat` prints it. Infinities have a sign, NaN has none.
+ * Formats a float64 like Go's `strconv.FormatFloat`. Infinities have a sign, NaN has none.
  *
  * @see https://pkg.go.dev/strconv#FormatFloat
  */
@@ -43,20 +43,20 @@ function formatMagnitude(value: number, verb: FloatVerb, precision: number): str
 }
 
 /**
- * JavaScript's toFixed differs from Go only where the value is exactly half way between two results: it rounds up, Go to even. Such a
- * value has at most `precision + 1` binary digits after the point.
+ * JavaScript's toFixed differs from Go only if the value is exactly half way between two results: it rounds up, Go to even.
+ * Such a value has at most `precision + 1` binary digits after the point.
  */
 function isFixedByToFixed(value: number, precision: number): boolean {
   return precision >= 0 && precision <= 100 && value < 1e21 && !Number.isInteger(value * 2 ** (precision + 1));
 }
 
-/** The shorter of both forms, with no zeros at the end. */
+/** The shorter of both forms, without trailing zeros. */
 function general(value: number, precision: number, letter: "e" | "E"): string {
   const isShortest = precision < 0;
   const digits = isShortest ? shortestDigits(value) : roundedDigits(value, Math.max(precision, 1));
   const count = digits.text.length;
   const wanted = isShortest ? count : Math.max(precision, 1);
-  // The exponent from which on the exponential form is taken. 21, known from Go's JSON, does not apply here.
+  // The exponent at which the exponential form begins. Go's JSON uses 21 instead.
   const limit = isShortest ? 6 : wanted > count && count >= digits.point ? count : wanted;
   const exponent = digits.point - 1;
   if (exponent < -4 || exponent >= limit) return exponential(digits, Math.min(wanted, count) - 1, letter);
@@ -104,7 +104,7 @@ function binary(value: number): string {
   return `${mantissa}p${power >= 0 ? "+" : ""}${power}`;
 }
 
-/** Hexadecimal digits after the point that hold a double exactly. */
+/** The hexadecimal digits after the point of an exact double. */
 const EXACT_HEX_DIGITS = 13;
 
 function hexadecimal(value: number, precision: number): string {

@@ -1,5 +1,5 @@
-// Go strings are bytes, JavaScript's are UTF-16. The bytes that are not valid UTF-8 are kept as lone surrogates: byte 0x80..0xFF is
-// U+DC80..U+DCFF ("surrogateescape"). One such unit is one invalid byte, and so one rune as Go counts them.
+// Go strings are bytes, JavaScript strings are UTF-16. A byte of invalid UTF-8, 0x80 to 0xFF, becomes a lone surrogate,
+// U+DC80 to U+DCFF (Python's "surrogateescape", PEP 383). Go counts each invalid byte as one rune.
 
 import { compareUtf8 } from "../../values/go-json.ts";
 
@@ -8,12 +8,12 @@ const FIRST_ESCAPE = 0xdc80;
 const LAST_ESCAPE = 0xdcff;
 
 const encoder = new TextEncoder();
-// Go keeps a byte order mark.
+// Like Go, keep a byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const REPLACEMENT = "\ufffd";
 
-/** The bytes of a Go string. Lone surrogates that stand for no byte are U+FFFD, as in Go's JSON decoder. */
+/** The bytes of a Go string. Other lone surrogates become U+FFFD, as in Go's JSON decoder. */
 export function bytesOf(text: string): Uint8Array {
   if (text.isWellFormed()) return encoder.encode(text);
   const bytes = new Uint8Array(text.length * 3);
@@ -43,7 +43,7 @@ function isHighOfPair(text: string, index: number): boolean {
 /** The Go string of some bytes. */
 export function textOfBytes(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
-  // A U+FFFD may have been in the bytes, too: the slow way tells.
+  // The bytes themselves may contain U+FFFD: decode slowly.
   return text.includes(REPLACEMENT) ? decodeEscaping(bytes) : text;
 }
 
@@ -80,12 +80,12 @@ function runeLength(bytes: Uint8Array, i: number): number {
   return size;
 }
 
-/** Brings parts that were put together into the one form: bytes that are valid UTF-8 only side by side become characters. */
+/** Normalizes joined strings: adjacent bytes that form valid UTF-8 become characters. */
 export function joined(text: string): string {
   return text.isWellFormed() ? text : textOfBytes(bytesOf(text));
 }
 
-/** How many runes Go counts. */
+/** The number of runes. */
 export function runeCount(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -107,9 +107,9 @@ export function firstRunes(text: string, count: number): string {
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** An object's keys in Go's order, that of their UTF-8 bytes. */
+/** An object's keys in the order of their UTF-8 bytes, as in Go. */
 export function sortedKeys(object: object): string[] {
   const keys = Object.keys(object).sort();
-  // The built-in order differs only where surrogates are.
+  // The built-in order differs only for surrogates.
   return keys.some((key) => SURROGATE.test(key)) ? keys.sort(compareUtf8) : keys;
 }

@@ -3,9 +3,9 @@ import { isPrintable, isValidRune } from "./quote.ts";
 import type { Style } from "./style.ts";
 import type { Fail } from "./transform-error.ts";
 
-// What Go's fmt prints for an integer, without the width.
+// Integers as Go's fmt prints them, without the width.
 
-/** An integer in base 2, 8, 10 or 16. */
+/** Formats an integer in base 2, 8, 10 or 16. */
 export function integerText(value: number | bigint, base: number, verb: string, style: Style, fail: Fail): string {
   const { precision, zero, minus, plus, space, sharp, width } = style;
   const isNegative = value < 0;
@@ -32,7 +32,7 @@ export function unicodeText(value: number | bigint, { precision = 0, sharp }: St
   return `U+${digits}${character}`;
 }
 
-/** The character of an integer, U+FFFD if it is none. */
+/** The character with a number, or U+FFFD. */
 export function runeOf(value: number | bigint): number {
   const code = value < 0 || value > 0x10ffff ? -1 : Number(value);
   return isValidRune(code) ? code : 0xfffd;

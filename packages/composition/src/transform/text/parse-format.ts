@@ -1,4 +1,4 @@
-// A Go format text as a list of operations for a known number of arguments: what `fmt.doPrintf` would find out anew at each call.
+// Compiles a Go format to operations for a known number of arguments. Go's `fmt.doPrintf` interprets it at each call.
 
 /** The flags of one directive. */
 export interface Flags {
@@ -7,7 +7,7 @@ export interface Flags {
   sharp: boolean;
   space: boolean;
   zero: boolean;
-  /** `%#v`: Go syntax. `sharp` is false then. */
+  /** `%#v`: print in Go syntax. `sharp` is false then. */
   sharpV: boolean;
 }
 
@@ -23,36 +23,36 @@ export interface Directive {
   readonly precision: Size;
 }
 
-/** What is written, in order. */
+/** The operations, in order. */
 export type Operation =
   | { readonly text: string }
   | Directive
-  /** A `*` whose directive prints no argument, yet complains if the size is not an integer. */
+  /** A `*` whose directive prints no argument. Go still reports a size that is no integer. */
   | { readonly star: number; readonly complaint: string };
 
-/** The operations, and the first argument that none of them uses; all are used if the format has explicit indexes. */
+/** The operations, and the first unused argument. With explicit indexes all arguments count as used. */
 export interface Plan {
   operations: Operation[];
   extraFrom: number;
 }
 
-/** What Go writes for a `*` that no integer belongs to. */
+/** Go's report of a `*` without an integer. */
 export const BAD_WIDTH = "%!(BADWIDTH)";
-/** The same for a precision. */
+/** Go's report of a precision without an integer. */
 export const BAD_PRECISION = "%!(BADPREC)";
 
 /** The index of an argument that does not exist. */
 const NO_ARGUMENT = -1;
 
-/** Go's own bound for widths and precisions, so that a format cannot ask for gigabytes of padding. */
+/** Go's bound for widths and precisions. It prevents gigabytes of padding. */
 const MAX_SIZE = 1_000_000;
 
-/** Whether Go takes a number as a width or precision. */
+/** Whether Go accepts a number as a width or precision. */
 export function isSize(value: number): boolean {
   return value <= MAX_SIZE && value >= -MAX_SIZE;
 }
 
-/** Parses a format for calls with `argumentCount` arguments. Wrong formats are no error: Go says in the output what is wrong. */
+/** Parses a format for `argumentCount` arguments. Go reports a wrong format in its output, not as an error. */
 export function parseFormat(format: string, argumentCount: number): Plan {
   const parser = new FormatParser(format, argumentCount);
   return parser.parse();
@@ -105,7 +105,7 @@ class FormatParser {
       if (verb === "v" || verb === "w") {
         flags.sharpV = flags.sharp;
         flags.sharp = false;
-        // %+v concerns structs only, which these values do not have.
+        // %+v affects structs only, which do not occur here.
         flags.plus = false;
       }
       this.#operations.push({ verb, argument: this.#argument, flags, width, precision });
@@ -150,7 +150,7 @@ class FormatParser {
   }
 
   #precision(): Size {
-    // A point that ends the format is taken for a verb.
+    // Go reads a point at the end of a format as a verb.
     if (this.#format.charAt(this.#at) !== "." || this.#at + 1 >= this.#format.length) return undefined;
     this.#at++;
     if (this.#isAfterIndex) this.#isGoodIndex = false;
@@ -163,12 +163,12 @@ class FormatParser {
     return this.#number() ?? 0;
   }
 
-  /** A size that an argument gives; the argument is used up either way. */
+  /** A size from an argument. The argument counts as used even if it is no integer. */
   #star(): Size {
     return { argument: this.#argument < this.#count ? this.#argument++ : NO_ARGUMENT };
   }
 
-  /** A decimal number, if there is one. A number that is too large swallows the rest of the format, as in Go. */
+  /** Parses an optional decimal number. As in Go, a number that is too large consumes the rest of the format. */
   #number(): number | undefined {
     const { value, end } = numberIn(this.#format, this.#at, this.#format.length);
     this.#at = end;

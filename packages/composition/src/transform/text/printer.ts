@@ -9,7 +9,7 @@ import { canBackquote, quote, quoteRune } from "./quote.ts";
 import { PLAIN, type Style } from "./style.ts";
 import type { Fail } from "./transform-error.ts";
 
-/** The name that Go prints for a value's type. */
+/** Go's name of a value's type. */
 export function typeName(value: GoValue): string {
   const kind = goKind(value);
   if (kind === "object") return "map[string]interface {}";
@@ -18,7 +18,7 @@ export function typeName(value: GoValue): string {
 }
 
 /**
- * Prints values as Go's fmt package does, one text for a whole format.
+ * Prints values like Go's package fmt. One printer makes the text of one format.
  *
  * @see https://pkg.go.dev/fmt
  */
@@ -31,12 +31,12 @@ export class Printer {
     this.#fail = fail;
   }
 
-  /** What has been printed. */
+  /** The text so far. */
   get text(): string {
     return this.#out;
   }
 
-  /** Writes a text as it is. */
+  /** Appends a text. */
   write(text: string): void {
     this.#out += text;
     if (this.#out.length > MAX_TEXT_LENGTH) tooLong(this.#fail);

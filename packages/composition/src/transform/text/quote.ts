@@ -1,9 +1,9 @@
 // Go's quoting of strings and characters: strconv.Quote and its relatives.
 
-// What Go's strconv.IsPrint takes, beyond ASCII: letters, marks, numbers, punctuation and symbols, and of spaces only U+0020.
+// Go's strconv.IsPrint beyond ASCII: letters, marks, numbers, punctuation and symbols. The only space is U+0020.
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-/** Whether Go would print a character as it is. */
+/** Whether Go prints a character without escaping it. */
 export function isPrintable(codePoint: number): boolean {
   if (codePoint < 0x7f) return codePoint >= 0x20;
   return PRINTABLE.test(String.fromCodePoint(codePoint));
@@ -22,7 +22,7 @@ const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
 
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** A double-quoted Go string constant; with `asciiOnly` it holds no character beyond ASCII. */
+/** Quotes a string as a double-quoted Go constant, with `asciiOnly` in ASCII. */
 export function quote(text: string, asciiOnly: boolean): string {
   if (PLAIN.test(text)) return `"${text}"`;
   const parts: string[] = [];
@@ -30,12 +30,12 @@ export function quote(text: string, asciiOnly: boolean): string {
   return `"${parts.join("")}"`;
 }
 
-/** A single-quoted Go character constant. */
+/** Quotes a character as a single-quoted Go constant. */
 export function quoteRune(codePoint: number, asciiOnly: boolean): string {
   return `'${escaped(isValidRune(codePoint) ? codePoint : 0xfffd, "'", asciiOnly)}'`;
 }
 
-/** Whether a number is a Unicode character: in range, and no surrogate. */
+/** Whether a number is a Unicode scalar value: in range, and no surrogate. */
 export function isValidRune(codePoint: number): boolean {
   return (codePoint >= 0 && codePoint < 0xd800) || (codePoint > 0xdfff && codePoint <= 0x10ffff);
 }
@@ -44,7 +44,7 @@ function escaped(codePoint: number, delimiter: string, asciiOnly: boolean): stri
   const short = SHORT_ESCAPES.get(codePoint);
   if (short !== undefined) return short;
   if (codePoint === delimiter.charCodeAt(0)) return `\\${delimiter}`;
-  // A lone surrogate is a byte that is not valid UTF-8, or else U+FFFD.
+  // A lone surrogate stands for a byte of invalid UTF-8, or for U+FFFD.
   if (codePoint >= 0xdc80 && codePoint <= 0xdcff) return `\\x${hex(codePoint - 0xdc00, 2)}`;
   if (!isValidRune(codePoint)) return escaped(0xfffd, delimiter, asciiOnly);
   if (isPrintable(codePoint) && (codePoint < 0x80 || !asciiOnly)) return String.fromCodePoint(codePoint);
@@ -56,11 +56,11 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, "0");
 }
 
-// Control characters but tab, the delimiter itself, a byte order mark, and bytes that are not valid UTF-8.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the pattern is about
+// Control characters other than tab, the delimiter, a byte order mark, and bytes of invalid UTF-8.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const NOT_BACKQUOTABLE = /[\u0000-\u0008\u000a-\u001f`\u007f\ufeff]/;
 
-/** Whether a text can be written in backquotes, on one line and unchanged. */
+/** Whether Go can quote a text with backquotes. */
 export function canBackquote(text: string): boolean {
   return !NOT_BACKQUOTABLE.test(text) && text.isWellFormed();
 }

@@ -1,18 +1,18 @@
-// One piece of a pattern. What is no syntax whatever it looks like comes first: quotations, escapes and character classes.
+// One token of a pattern. Quotations, escapes and character classes come first: their content is no syntax.
 const PIECE =
   /(?<quotation>\\Q.*?(?:\\E|$))|(?<escape>\\(?:[pPx]\{[^}]*\}|[pP][^]|x..|[^]|$))|(?<class>\[\^?\]?(?:\\[^]|\[:\^?[a-z]*:\]|[^\]\\])*\])|(?<angle>\(\?<)|(?<open>\((?:\?P<[^>]*>|\?[a-zA-Z-]*:?)?)|(?<close>\))|\{(?<least>\d{1,4})(?<comma>,?)(?<most>\d{0,4})\}|[^]/gsu;
 
-/** What is known of a pattern before it is compiled. */
+/** Properties of a pattern that is not compiled yet. */
 export interface PatternFacts {
-  /** Roughly the instructions that it compiles to: a repetition multiplies those of what it repeats. */
+  /** An estimate of its instructions: a repetition multiplies those of its operand. */
   size: number;
-  /** Whether it has `(?<`: RE2 took to it as the begin of a named group only after Crossplane v1.13. */
+  /** Whether it has `(?<`, which RE2 accepts for a named group only since Crossplane v1.13. */
   hasAngleGroup: boolean;
 }
 
-/** Looks through a pattern, which need not be valid. */
+/** Inspects a pattern, which may be invalid. */
 export function inspectPattern(pattern: string): PatternFacts {
-  /** Sizes of the groups that are open, the innermost last. */
+  /** The sizes of the open groups, the innermost last. */
   const open: number[] = [];
   let size = 0;
   let last = 0;
@@ -36,7 +36,7 @@ export function inspectPattern(pattern: string): PatternFacts {
       last = quotation === undefined ? 1 : text.length;
       size += last;
     } else {
-      // The instructions of a group: its own, and two that note where it begins and ends.
+      // A group needs two more instructions, for its start and its end.
       last = size + 2;
       size = last + (open.pop() ?? 0);
     }

@@ -3,40 +3,40 @@ import type { RE2JS } from "re2js";
 import { inspectPattern } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
 
-// The library is a third of a megabyte, and most compositions have no regexp: it is loaded for the first that is used. Compiling is
-// synchronous, hence require; from this package's place, wherever a bundler has put this file.
+// The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like compiling.
+// It resolves from this package, wherever a bundler puts this file.
 const require: NodeJS.Require = createRequire(import.meta.resolve("@xfn/composition"));
 let library: typeof import("re2js") | undefined;
 
-/** Nobody writes longer patterns by hand. */
+/** Longer patterns are not written by hand. */
 const MAX_PATTERN_LENGTH = 4096;
 
 /**
- * The instructions that a pattern may compile to; Go has a bound of its own, which is higher. Eight characters can ask for thousands, and
- * compiling takes a second for a few 100,000: the size is estimated before.
+ * The most instructions of a compiled pattern, fewer than Go's bound. Eight characters can need thousands, and compiling a
+ * few 100,000 takes a second, so the size is estimated before.
  */
 const MAX_PROGRAM_SIZE = 20_000;
 
 const TOO_LARGE = "the regexp is too large: lower its repetition counts";
 
 /**
- * RE2's time is at worst proportional to the program's size times the text's length, about 10 million steps in 0.3 s. `(a+)+$` has 8
- * instructions, and may be matched against 375,000 characters.
+ * The most steps of a match. RE2 needs at most one step per instruction and character, 10 million in 0.3 s. `(a+)+$` has 8
+ * instructions, and matches up to 375,000 characters.
  */
 const MAX_WORK = 3_000_000;
 
-/** How much of a pattern an error message quotes. */
+/** The characters of a pattern that an error message quotes. */
 const MAX_QUOTED = 100;
 
-/** A regexp of a composition: RE2 syntax, leftmost-first, in time linear in the input. */
+/** A regexp of a Composition: RE2 syntax, leftmost-first, in time linear in the input. */
 export interface UserRegexp {
-  /** Whether it matches somewhere. */
+  /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
-  /** A group's text in the first match: "" if the group took no part, undefined if there is no match or no such group. */
+  /** A group's text in the first match, "" if the group did not match. Undefined without a match or such a group. */
   group(text: string, group: number): string | undefined;
 }
 
-/** Compiles a pattern when it is first used, once. */
+/** Compiles a pattern once, on first use. */
 export function lazyRegexp(pattern: string, fail: Fail): () => UserRegexp {
   let compiled: UserRegexp | undefined;
   let reason: string | undefined;
@@ -73,7 +73,7 @@ function compile(pattern: string, fail: Fail): UserRegexp | string {
   if (size > MAX_PROGRAM_SIZE) return TOO_LARGE;
   const boundedInput = (text: string): string => {
     if (text.length * size > MAX_WORK) return fail("Limit", `the input is too long for the regexp ${quoted(pattern)}`);
-    // Go reads a byte that is not valid UTF-8 as U+FFFD, of the length of one unit here: positions stay the same.
+    // Go reads a byte of invalid UTF-8 as U+FFFD. Both have one code unit, so positions stay the same.
     return text.toWellFormed();
   };
   return {
@@ -87,7 +87,7 @@ function compile(pattern: string, fail: Fail): UserRegexp | string {
   };
 }
 
-/** A pattern as messages show it. */
+/** Quotes the beginning of a pattern for messages. */
 export function quoted(pattern: string): string {
   return JSON.stringify(pattern.length > MAX_QUOTED ? `${pattern.slice(0, MAX_QUOTED)}...` : pattern);
 }

@@ -1,6 +1,6 @@
 import type { Flags } from "./parse-format.ts";
 
-/** How the current directive prints. */
+/** The flags and sizes of the current directive. */
 export interface Style extends Flags {
   width: number | undefined;
   precision: number | undefined;

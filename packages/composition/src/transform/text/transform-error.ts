@@ -1,13 +1,13 @@
 /**
  * Why a transform failed:
  *
- * - `Config`: the transform itself is wrong (an unknown type, a field that is missing, a regexp that does not compile)
- * - `Input`: this transform cannot work on this value (a number for a map, a key that the map does not have)
+ * - `Config`: the transform itself is wrong (an unknown type, a missing field, a regexp that does not compile)
+ * - `Input`: the transform does not accept the value (a number for a map, a key that the map does not have)
  * - `Limit`: the result would be too large
  */
 export type TransformErrorCode = "Config" | "Input" | "Limit";
 
-/** A transform, or a combine, that could not be resolved. The message names no value: it may be a secret. */
+/** A transform or a combine failed. The message contains no value, which may be a secret. */
 export class TransformError extends Error {
   override readonly name = "TransformError";
   readonly code: TransformErrorCode;
@@ -28,7 +28,7 @@ export class TransformError extends Error {
   }
 }
 
-/** Throws the error of one transform. Handed down so that what is compiled knows its place only in one spot. */
+/** Throws the error of one transform. Compiled transforms get it, so that they need not know their index. */
 export type Fail = (code: TransformErrorCode, reason: string) => never;
 
 /** The {@link Fail} of a transform at `index`, or of a combine. */
