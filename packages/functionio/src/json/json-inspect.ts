@@ -2,8 +2,8 @@ import type { JsonPath } from "./json-value.ts";
 import { PathLocator } from "./path-locator.ts";
 
 /**
- * A slow, exact reading of a JSON text, used only when something is wrong or a position is asked for: `JSON.parse`
- * says neither where a key is, nor that it occurs twice, nor (always) where the syntax breaks.
+ * A problem that `JSON.parse` does not report exactly: it reports no duplicate keys, and often no position. This exact
+ * and slow reader runs only after an error, or to find positions.
  */
 export interface JsonFinding {
   code: "Syntax" | "DuplicateKey";
@@ -12,10 +12,12 @@ export interface JsonFinding {
   message: string;
 }
 
-/** Every duplicate key, and the first syntax error, in the order of the text. The caller has bounded the depth. */
+/**
+ * Finds every duplicate key and the first syntax error, in the order of the text. The caller must have bounded the depth.
+ */
 export function inspectJson(text: string): JsonFinding[] {
   const findings: JsonFinding[] = [];
-  readJson(text, {
+  const reader = new JsonReader(text, {
     duplicate: (path, offset) => {
       findings.push({ code: "DuplicateKey", path: [...path], offset, message: "occurs twice in one object" });
     },
@@ -23,13 +25,14 @@ export function inspectJson(text: string): JsonFinding[] {
       findings.push({ code: "Syntax", path: [...path], offset, message });
     },
   });
+  reader.read();
   return findings;
 }
 
-/** The offset of the value at each path (of its key, if it is an object's field), or of its nearest ancestor. */
+/** The offset of the value at each path (of its key, for a field of an object), or of its nearest ancestor. */
 export function locateJson(text: string, wanted: readonly JsonPath[]): number[] {
   const locator = new PathLocator(wanted);
-  readJson(text, { value: (path, offset) => locator.visit(path, offset) });
+  new JsonReader(text, { value: (path, offset) => locator.visit(path, offset) }).read();
   return locator.offsets();
 }
 
@@ -39,81 +42,94 @@ interface Visitor {
   syntax?: (path: JsonPath, offset: number, message: string) => void;
 }
 
-const SYNTAX_ERROR = Symbol("syntax error");
 // Sticky, so that a match costs its own length only.
 const SPACE = /[ \t\r\n]*/y;
-// Runs of ordinary characters with an escape between any two: there is one way to read a text, so that a string without an
-// end costs its length. With `(?:[...]+|...)*` it would cost 2 to the power of its length.
+// Runs of ordinary characters, each followed by one escape. The pattern is unambiguous, so an unterminated string takes linear
+// time; `(?:[...]+|...)*` would take exponential time.
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.+-])/y;
 const WORD = /[^\s,:[\]{}"]+/y;
 
-function readJson(text: string, visitor: Visitor): void {
-  const path: (string | number)[] = [];
-  let at = 0;
+/** Reads one JSON value. A syntax error ends it: each method returns false after one. */
+class JsonReader {
+  readonly #text: string;
+  readonly #visitor: Visitor;
+  readonly #path: (string | number)[] = [];
+  #at = 0;
 
-  function take(pattern: RegExp): string | undefined {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0];
-    if (found !== undefined) at += found.length;
-    return found;
+  constructor(text: string, visitor: Visitor) {
+    this.#text = text;
+    this.#visitor = visitor;
   }
-  function fail(expected: string): never {
-    const word = take(WORD);
-    const found = at >= text.length && word === undefined ? "the end of the text" : JSON.stringify(word ?? text[at]);
-    const start = word === undefined ? at : at - word.length;
-    visitor.syntax?.(path, start, `expected ${expected}, found ${found}`);
-    throw SYNTAX_ERROR;
+
+  read(): void {
+    if (!this.#value(undefined)) return;
+    this.#take(SPACE);
+    if (this.#at < this.#text.length) this.#fail("one JSON value and nothing after it");
   }
-  function next(character: string): boolean {
-    take(SPACE);
-    if (text[at] !== character) return false;
-    at++;
-    return true;
+
+  #value(keyOffset: number | undefined): boolean {
+    this.#take(SPACE);
+    this.#visitor.value?.(this.#path, keyOffset ?? this.#at);
+    if (this.#next("{")) return this.#object();
+    if (this.#next("[")) return this.#array();
+    if (this.#text[this.#at] === '"') {
+      return this.#take(STRING) !== undefined || this.#fail("a string that ends on its line, with valid escapes");
+    }
+    return this.#take(SCALAR) !== undefined || this.#fail("a JSON value");
   }
-  function value(keyOffset: number | undefined): void {
-    take(SPACE);
-    visitor.value?.(path, keyOffset ?? at);
-    if (next("{")) object();
-    else if (next("[")) array();
-    else if (text[at] === '"') {
-      if (take(STRING) === undefined) fail("a string that ends on its line, with valid escapes");
-    } else if (take(SCALAR) === undefined) fail("a JSON value");
-  }
-  function object(): void {
+
+  #object(): boolean {
     const keys = new Set<string>();
-    if (next("}")) return;
+    if (this.#next("}")) return true;
     do {
-      take(SPACE);
-      const offset = at;
-      const raw = take(STRING);
-      if (raw === undefined) fail("a key in double quotes");
+      this.#take(SPACE);
+      const offset = this.#at;
+      const raw = this.#take(STRING);
+      if (raw === undefined) return this.#fail("a key in double quotes");
       const key = JSON.parse(raw) as string;
-      path.push(key);
-      if (keys.has(key)) visitor.duplicate?.(path, offset);
+      this.#path.push(key);
+      if (keys.has(key)) this.#visitor.duplicate?.(this.#path, offset);
       keys.add(key);
-      if (!next(":")) fail('":"');
-      value(offset);
-      path.pop();
-    } while (next(","));
-    if (!next("}")) fail('"," or "}"');
+      if (!this.#next(":")) return this.#fail('":"');
+      if (!this.#value(offset)) return false;
+      this.#path.pop();
+    } while (this.#next(","));
+    return this.#next("}") || this.#fail('"," or "}"');
   }
-  function array(): void {
-    if (next("]")) return;
+
+  #array(): boolean {
+    if (this.#next("]")) return true;
     let index = 0;
     do {
-      path.push(index++);
-      value(undefined);
-      path.pop();
-    } while (next(","));
-    if (!next("]")) fail('"," or "]"');
+      this.#path.push(index++);
+      if (!this.#value(undefined)) return false;
+      this.#path.pop();
+    } while (this.#next(","));
+    return this.#next("]") || this.#fail('"," or "]"');
   }
 
-  try {
-    value(undefined);
-    take(SPACE);
-    if (at < text.length) fail("one JSON value and nothing after it");
-  } catch (error) {
-    if (error !== SYNTAX_ERROR) throw error;
+  /** Consumes what a pattern matches here. */
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  /** Consumes white space, and the character if it follows. */
+  #next(character: string): boolean {
+    this.#take(SPACE);
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  #fail(expected: string): false {
+    const start = this.#at;
+    const found = this.#take(WORD) ?? this.#text[start];
+    const shown = found === undefined ? "the end of the text" : JSON.stringify(found);
+    this.#visitor.syntax?.(this.#path, start, `expected ${expected}, found ${shown}`);
+    return false;
   }
 }

@@ -37,7 +37,7 @@ function search(value: unknown, path: (string | number)[], above: Set<object>): 
 function complaint(value: unknown): string | undefined {
   switch (typeof value) {
     case "string":
-      return value.isWellFormed() ? undefined : "contains half of a surrogate pair, which UTF-8 cannot carry";
+      return value.isWellFormed() ? undefined : "contains half of a surrogate pair, which UTF-8 cannot represent";
     case "number":
       return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot carry`;
     case "boolean":

@@ -31,7 +31,7 @@ export function decodeText(input: string | Uint8Array, limits: ResolvedLimits, s
   const text = typeof input === "string" ? input : decodeBytes(input, source);
   if (typeof input === "string" && !text.isWellFormed()) {
     const at = text.search(/\p{Surrogate}/u);
-    const message = "contains half of a surrogate pair, which UTF-8 cannot carry";
+    const message = "contains half of a surrogate pair, which UTF-8 cannot represent";
     throw new DocumentError("NotJson", [{ path: "", message, ...positionAt(text, at) }], source);
   }
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

@@ -5,6 +5,7 @@ import type {
   ExplicitConnectionDetail,
   FunctionIO,
   KubernetesObject,
+  ObservedResource,
   ReadinessCheck,
   Result,
 } from "../function-io/functionio.ts";
@@ -13,7 +14,7 @@ import { copyJson, freezeJson, newObject, overlayJson } from "./json.ts";
 import type { ResourceOf } from "./kinds.ts";
 import type { DeepReadonly, PartialInput } from "./readonly.ts";
 
-/** The state as of the start of the run. Frozen: changing it throws. */
+/** The state at the start of the run. It is frozen: modifying it throws. */
 export interface ObservedState {
   /** The XR's connection details, by name. */
   readonly connectionDetails: Readonly<Record<string, string>>;
@@ -25,65 +26,65 @@ export interface ObservedState {
   connectionDetailsOf(name: string): Readonly<Record<string, string>>;
 }
 
-/** What may be said about a desired resource besides the resource. */
+/** Options of a desired resource. */
 export interface EntryOptions {
-  /** Where its connection details come from. Replaces those of an earlier step. */
+  /** The sources of its connection details. They replace those of an earlier step. */
   readonly connectionDetails?: readonly DeepReadonly<ConnectionDetail>[];
-  /** When it is ready. Replaces those of an earlier step; without any, it is ready when its `Ready` condition is. */
+  /** Its readiness checks. They replace those of an earlier step. Without any, the `Ready` condition is checked. */
   readonly readinessChecks?: readonly DeepReadonly<ReadinessCheck>[];
 }
 
-/** The desired state so far. What earlier steps desired stays unless a method here changes it. */
+/** The desired state so far. The entries of earlier steps stay unless a method here changes them. */
 export interface DesiredState<Composite extends object = KubernetesObject> {
-  /** What is desired of the XR. */
+  /** The desired state of the XR. */
   readonly composite: DesiredCompositeState<Composite>;
-  /** The names of all entries, deleted ones too. */
+  /** The names of all entries, including deleted ones. */
   names(): string[];
-  /** The resource of an entry: null if it is to be deleted, undefined if there is no such entry. */
+  /** The resource of an entry: null if its deletion is desired, undefined if there is no such entry. */
   resource<T extends object = KubernetesObject>(name: string): DeepReadonly<T> | null | undefined;
   /**
-   * Desires a resource. If an earlier step desired one of the same kind under this name, this is laid over it: objects
-   * merge, everything else is replaced. Name neither what others manage nor the status.
+   * Desires a resource. If an earlier step desired one of the same kind under this name, this resource overlays it: objects
+   * merge, other values replace. Leave out the status and fields that other writers manage.
    */
   apply<const A extends string, const K extends string>(
     name: string,
     resource: { readonly apiVersion: A; readonly kind: K } & ResourceOf<A, K>,
     options?: EntryOptions,
   ): void;
-  /** Desires a resource in place of whatever an earlier step desired under this name. */
+  /** Desires a resource instead of the one that an earlier step desired under this name. */
   set<const A extends string, const K extends string>(
     name: string,
     resource: { readonly apiVersion: A; readonly kind: K } & ResourceOf<A, K>,
     options?: EntryOptions,
   ): void;
-  /** Lays fields over a resource that an earlier step desired; it must be there. */
+  /** Overlays fields on a resource that an earlier step desired. The resource must exist. */
   patch(name: string, fields: { readonly [field: string]: unknown }, options?: EntryOptions): void;
-  /** Desires that a resource be deleted (`resource: null`). */
+  /** Desires the deletion of a resource (`resource: null`). */
   delete(name: string): void;
   /**
-   * Deletes the observed resources that match and that nothing desires: those left over when a loop became shorter. Call
-   * it with a predicate that is true only of this function's own entries.
+   * Desires the deletion of observed resources that match and that no step desires, such as those left over after a list
+   * became shorter. The predicate must match only entries of this function.
    */
   prune(
     predicate: (entry: { readonly name: string; readonly resource: DeepReadonly<KubernetesObject> }) => boolean,
   ): void;
 }
 
-/** What is desired of the XR. */
+/** The desired state of the XR. */
 export interface DesiredCompositeState<Composite extends object = KubernetesObject> {
-  /** Lays fields over the XR's desired status. */
+  /** Overlays fields on the XR's desired status. */
   status(
     fields: Composite extends { status?: infer S }
       ? PartialInput<NonNullable<S>>
       : { readonly [field: string]: unknown },
   ): void;
-  /** Lays fields over the desired XR, such as labels or spec fields. */
+  /** Overlays fields on the desired XR, such as labels or spec fields. */
   patch(fields: PartialInput<Composite>): void;
   /** Sets one of the XR's connection details. */
   connectionDetail(name: string, value: string): void;
 }
 
-/** What the function has to say. Becomes events on the XR. */
+/** The results of the function. A controller emits them as events on the XR. */
 export interface Results {
   normal(message: string): void;
   warning(message: string): void;
@@ -96,70 +97,128 @@ export interface CallState {
   results: Results;
   /** The results that this call added. */
   added: Result[];
-  /** Ends the call: writes after it throw. Returns the desired state. */
+  /** Ends the call and returns the desired state. Later writes throw. */
   close(): Desired;
 }
 
-/** Opens the state of a call. Nothing in `io` is changed except that what the handler reads is frozen. */
+/** Opens the state of a call. `io` is not modified; values that the handler reads are frozen. */
 export function openState(io: FunctionIO): CallState {
-  const entries = new Map<string, DesiredResource>();
-  for (const entry of io.desired?.resources ?? []) entries.set(entry.name, entry);
-  const observed = new Map((io.observed.resources ?? []).map((entry) => [entry.name, entry]));
-  const added: Result[] = [];
-  let composite = io.desired?.composite;
-  let closed = false;
+  const call = new Call(io);
+  return {
+    added: call.added,
+    desired: desiredState(call),
+    observed: observedState(io, call.observed),
+    results: {
+      normal: (message) => call.report("Normal", message),
+      warning: (message) => call.report("Warning", message),
+    },
+    close: () => call.close(),
+  };
+}
 
-  function writable(what: string): void {
-    if (closed) throw new Error(`${what} after the handler ended: await everything that it starts`);
+/** The desired state of a call, and whether the call can still change it. */
+class Call {
+  readonly entries: Map<string, DesiredResource>;
+  readonly observed: ReadonlyMap<string, ObservedResource>;
+  readonly added: Result[] = [];
+  readonly #io: FunctionIO;
+  #composite: Desired["composite"];
+  #closed = false;
+
+  constructor(io: FunctionIO) {
+    this.#io = io;
+    this.#composite = io.desired?.composite;
+    this.entries = new Map((io.desired?.resources ?? []).map((entry) => [entry.name, entry]));
+    this.observed = new Map((io.observed.resources ?? []).map((entry) => [entry.name, entry]));
   }
-  function put(name: string, resource: JsonObject, options: EntryOptions | undefined): void {
+
+  /** Must be called before each write. */
+  checkOpen(what: string): void {
+    if (this.#closed) throw new Error(`${what} after the handler ended: await everything that it starts`);
+  }
+
+  report(severity: "Normal" | "Warning", message: string): void {
+    this.checkOpen(severity === "Normal" ? "results.normal" : "results.warning");
+    this.added.push({ severity, message: String(message) });
+  }
+
+  put(name: string, resource: JsonObject, options: EntryOptions | undefined): void {
     if (name === "") throw new TypeError("a desired resource needs a name");
-    const entry = { ...entries.get(name), name, resource } as DesiredResource;
+    const entry = { ...this.entries.get(name), name, resource } as DesiredResource;
     if (options?.connectionDetails !== undefined) {
       entry.connectionDetails = copyJson(options.connectionDetails, `${name}: connectionDetails`) as ConnectionDetail[];
     }
     if (options?.readinessChecks !== undefined) {
       entry.readinessChecks = copyJson(options.readinessChecks, `${name}: readinessChecks`) as ReadinessCheck[];
     }
-    entries.set(name, entry);
+    this.entries.set(name, entry);
   }
-  function patchComposite(fields: JsonObject): void {
-    const xr = io.observed.composite?.resource;
+
+  patchComposite(fields: JsonObject): void {
+    const desired = this.#composite?.resource ?? this.#identity();
+    this.#composite = { ...this.#composite, resource: overlayJson(desired, fields) as KubernetesObject };
+  }
+
+  /** The fields that name the XR: the least that is desired of it. */
+  #identity(): JsonObject {
+    const xr = this.#io.observed.composite?.resource;
     const identity = newObject();
     const metadata = newObject();
     for (const field of ["apiVersion", "kind"]) if (xr?.[field] !== undefined) identity[field] = xr[field];
     for (const field of ["name", "namespace"])
       if (xr?.metadata?.[field] !== undefined) metadata[field] = xr.metadata[field];
     identity["metadata"] = metadata;
-    composite = { ...composite, resource: overlayJson(composite?.resource ?? identity, fields) as KubernetesObject };
+    return identity;
   }
 
-  const desired: DesiredState = {
-    composite: {
-      status(fields) {
-        writable("desired.composite.status");
-        const patch = newObject();
-        patch["status"] = copyJson(fields, "status");
-        patchComposite(patch);
-      },
-      patch(fields) {
-        writable("desired.composite.patch");
-        patchComposite(copyJson(fields, "composite") as JsonObject);
-      },
-      connectionDetail(name, value) {
-        writable("desired.composite.connectionDetail");
-        // A number that slips through a cast would be refused by the pipeline, far from here. The value is secret.
-        if (typeof value !== "string") throw new TypeError(`connection detail ${name} is not a string`);
-        const others = (composite?.connectionDetails ?? []).filter((detail) => detail.name !== name);
-        composite = { ...composite, connectionDetails: [...others, { name, value }] };
-      },
+  setDetail(name: string, value: string): void {
+    // The pipeline would refuse a number that a cast let through, far from here. The value is secret.
+    if (typeof value !== "string") throw new TypeError(`connection detail ${name} is not a string`);
+    const others = (this.#composite?.connectionDetails ?? []).filter((detail) => detail.name !== name);
+    this.#composite = { ...this.#composite, connectionDetails: [...others, { name, value }] };
+  }
+
+  close(): Desired {
+    this.#closed = true;
+    const { composite: _composite, resources: _resources, ...unknown } = this.#io.desired ?? {};
+    const state: Desired = unknown;
+    if (this.#composite !== undefined) state.composite = this.#composite;
+    if (this.entries.size > 0) state.resources = [...this.entries.values()];
+    return state;
+  }
+}
+
+// Handlers may destructure these objects, so their functions must not use `this`.
+
+function compositeState(call: Call): DesiredCompositeState {
+  return {
+    status(fields) {
+      call.checkOpen("desired.composite.status");
+      const patch = newObject();
+      patch["status"] = copyJson(fields, "status");
+      call.patchComposite(patch);
     },
+    patch(fields) {
+      call.checkOpen("desired.composite.patch");
+      call.patchComposite(copyJson(fields, "composite") as JsonObject);
+    },
+    connectionDetail(name, value) {
+      call.checkOpen("desired.composite.connectionDetail");
+      call.setDetail(name, value);
+    },
+  };
+}
+
+function desiredState(call: Call): DesiredState {
+  const { entries } = call;
+  return {
+    composite: compositeState(call),
     names: () => [...entries.keys()],
     resource<T extends object>(name: string) {
       return freezeJson(entries.get(name)?.resource) as unknown as DeepReadonly<T> | null | undefined;
     },
     apply(name, resource, options) {
-      writable(`desired.apply("${name}")`);
+      call.checkOpen(`desired.apply("${name}")`);
       const copy = copyJson(resource, name) as KubernetesObject;
       const earlier = entries.get(name)?.resource;
       if (earlier && (earlier.kind !== copy.kind || earlier.apiVersion !== copy.apiVersion)) {
@@ -168,62 +227,43 @@ export function openState(io: FunctionIO): CallState {
             `${earlier.kind} under this name; choose another name, or replace it with desired.set`,
         );
       }
-      put(name, (earlier ? overlayJson(earlier, copy) : copy) as JsonObject, options);
+      call.put(name, (earlier ? overlayJson(earlier, copy) : copy) as JsonObject, options);
     },
     set(name, resource, options) {
-      writable(`desired.set("${name}")`);
+      call.checkOpen(`desired.set("${name}")`);
       const copy = copyJson(resource, name) as JsonObject;
       entries.delete(name);
-      put(name, copy, options);
+      call.put(name, copy, options);
     },
     patch(name, fields, options) {
-      writable(`desired.patch("${name}")`);
+      call.checkOpen(`desired.patch("${name}")`);
       const earlier = entries.get(name)?.resource;
       if (!earlier) throw new Error(`desired.patch("${name}"): no earlier step desired it; use desired.apply`);
-      put(name, overlayJson(earlier, copyJson(fields, name)) as JsonObject, options);
+      call.put(name, overlayJson(earlier, copyJson(fields, name)) as JsonObject, options);
     },
     delete(name) {
-      writable(`desired.delete("${name}")`);
+      call.checkOpen(`desired.delete("${name}")`);
       entries.set(name, { name, resource: null });
     },
     prune(predicate) {
-      writable("desired.prune");
-      for (const { name, resource } of observed.values()) {
+      call.checkOpen("desired.prune");
+      for (const { name, resource } of call.observed.values()) {
         if (entries.has(name) || !predicate({ name, resource: freezeJson(resource) as DeepReadonly<KubernetesObject> }))
           continue;
         entries.set(name, { name, resource: null });
       }
     },
   };
+}
+
+function observedState(io: FunctionIO, observed: ReadonlyMap<string, ObservedResource>): ObservedState {
   return {
-    added,
-    desired,
-    observed: {
-      connectionDetails: detailsOf(io.observed.composite?.connectionDetails),
-      names: () => [...observed.keys()],
-      resource<T extends object>(name: string) {
-        return freezeJson(observed.get(name)?.resource) as unknown as DeepReadonly<T> | undefined;
-      },
-      connectionDetailsOf: (name) => detailsOf(observed.get(name)?.connectionDetails),
+    connectionDetails: detailsOf(io.observed.composite?.connectionDetails),
+    names: () => [...observed.keys()],
+    resource<T extends object>(name: string) {
+      return freezeJson(observed.get(name)?.resource) as unknown as DeepReadonly<T> | undefined;
     },
-    results: {
-      normal(message) {
-        writable("results.normal");
-        added.push({ severity: "Normal", message: String(message) });
-      },
-      warning(message) {
-        writable("results.warning");
-        added.push({ severity: "Warning", message: String(message) });
-      },
-    },
-    close() {
-      closed = true;
-      const { composite: _composite, resources: _resources, ...unknown } = io.desired ?? {};
-      const state: Desired = unknown;
-      if (composite !== undefined) state.composite = composite;
-      if (entries.size > 0) state.resources = [...entries.values()];
-      return state;
-    },
+    connectionDetailsOf: (name) => detailsOf(observed.get(name)?.connectionDetails),
   };
 }
 

@@ -13,26 +13,25 @@ export interface YamlIssue {
   offset: number;
 }
 
-/** Told of every key and list item: its document's index, the path to it, and where it begins. */
+/** Called for every key and list item with the index of its document, its path and its offset. */
 export type Visitor = (document: number, path: JsonPath, offset: number) => void;
 
 type NodeEvent = Exclude<Event, DocumentEvent | PopEvent>;
 
-/** What an anchor stands for: a value (undefined while it is being built) and, if that is a scalar, its text. */
+/** An anchored value (undefined while it is being built) and, if it is a scalar, its text. */
 interface Anchored {
   value?: JsonValue;
   text?: string;
 }
 
 const YAML_TAG = "tag:yaml.org,2002:";
-/** A path this long is enough to find what nests without end. */
+/** The length of the path in a message about a document that is too deep. */
 const MAX_PATH = 10;
-const STOP = Symbol("what follows is not worth reading");
 
 /**
- * Builds the value of every document from the library's events. Its own constructor would share one object between all
- * aliases, read the key `on` as `true`, round long integers, and stop at the first problem. The parser has bounded the
- * recursion. The values are only as good as there are no issues.
+ * Builds the value of every document from the library's events. The library's own constructor would share one object
+ * between all aliases, read the key `on` as `true`, round long integers, and stop at the first problem. The parser has
+ * bounded the recursion. The values are usable only if there are no issues.
  */
 export function construct(
   text: string,
@@ -40,202 +39,240 @@ export function construct(
   limits: ResolvedLimits,
   visit?: Visitor,
 ): { values: JsonValue[]; issues: YamlIssue[] } {
-  const values: JsonValue[] = [];
-  const issues: YamlIssue[] = [];
-  const path: (string | number)[] = [];
-  const anchors = new Map<string, Anchored>();
-  const tagHandles = new Map<string, string>();
-  /** Index of the next event. */
-  let at = 0;
-  /** Where the last node begins that is not empty. */
-  let offset = 0;
-  let depth = 0;
-  let aliases = 0;
-  let aliasValues = 0;
-  try {
-    while (at < events.length) {
-      anchors.clear();
-      tagHandles.clear();
-      for (const directive of (events[at++] as DocumentEvent).directives) {
-        if (directive.kind === "tag") tagHandles.set(directive.handle, directive.prefix);
-      }
-      values.push(node(next()));
-      at++;
-    }
-  } catch (error) {
-    if (error !== STOP) throw error;
-  }
-  return { values, issues };
+  const builder = new Builder(text, events, limits, visit);
+  builder.build();
+  return builder;
+}
 
-  function next(): NodeEvent {
-    const event = events[at++] as NodeEvent;
+class Builder {
+  readonly values: JsonValue[] = [];
+  readonly issues: YamlIssue[] = [];
+  readonly #text: string;
+  readonly #events: readonly Event[];
+  readonly #limits: ResolvedLimits;
+  readonly #visit: Visitor | undefined;
+  readonly #path: (string | number)[] = [];
+  readonly #anchors = new Map<string, Anchored>();
+  readonly #tagHandles = new Map<string, string>();
+  /** Index of the next event. */
+  #at = 0;
+  /** The offset of the last node that is not empty. */
+  #offset = 0;
+  #depth = 0;
+  #aliases = 0;
+  #aliasValues = 0;
+  /** Set by an issue after which the rest is not worth reading. */
+  #stopped = false;
+
+  constructor(text: string, events: readonly Event[], limits: ResolvedLimits, visit: Visitor | undefined) {
+    this.#text = text;
+    this.#events = events;
+    this.#limits = limits;
+    this.#visit = visit;
+  }
+
+  build(): void {
+    while (this.#at < this.#events.length && !this.#stopped) {
+      this.#anchors.clear();
+      this.#tagHandles.clear();
+      for (const directive of (this.#events[this.#at++] as DocumentEvent).directives) {
+        if (directive.kind === "tag") this.#tagHandles.set(directive.handle, directive.prefix);
+      }
+      this.values.push(this.#node(this.#next()));
+      this.#at++;
+    }
+  }
+
+  #next(): NodeEvent {
+    const event = this.#events[this.#at++] as NodeEvent;
     const start = startOf(event);
-    if (start >= 0) offset = start;
+    if (start >= 0) this.#offset = start;
     return event;
   }
 
-  /** Goes over the end of a collection, if it is here. */
-  function ends(): boolean {
-    if (events[at]?.type !== EVENT_ID.POP) return false;
-    at++;
+  /** Whether a collection ends here. Consumes its end. */
+  #ends(): boolean {
+    if (this.#stopped) return true;
+    if (this.#events[this.#at]?.type !== EVENT_ID.POP) return false;
+    this.#at++;
     return true;
   }
 
-  function node(event: NodeEvent): JsonValue {
-    if (visit !== undefined && startOf(event) >= 0) visit(values.length, path, offset);
-    if (event.type === EVENT_ID.SCALAR) return scalar(event);
-    if (event.type === EVENT_ID.ALIAS) return copy(alias(event).value ?? null);
-    const kind = event.type === EVENT_ID.SEQUENCE ? "seq" : "map";
-    const tag = tagOf(event);
-    if (tag !== undefined && tag !== "!" && tag !== YAML_TAG + kind) unsupported(tag);
-    const anchored = anchor(event, {});
-    if (++depth > limits.maxDepth) {
-      path.length = Math.min(path.length, MAX_PATH);
-      stop("TooDeep", `is nested deeper than ${limits.maxDepth}`);
+  #node(event: NodeEvent): JsonValue {
+    if (this.#visit !== undefined && startOf(event) >= 0) this.#visit(this.values.length, this.#path, this.#offset);
+    if (event.type === EVENT_ID.SCALAR) return this.#scalar(event);
+    if (event.type === EVENT_ID.ALIAS) return this.#copy(this.#alias(event)?.value ?? null);
+    const isList = event.type === EVENT_ID.SEQUENCE;
+    const tag = this.#tagOf(event);
+    if (tag !== undefined && tag !== "!" && tag !== YAML_TAG + (isList ? "seq" : "map")) this.#unsupported(tag);
+    const anchored = this.#anchor(event, {});
+    if (++this.#depth > this.#limits.maxDepth) {
+      this.#path.length = Math.min(this.#path.length, MAX_PATH);
+      this.#stop("TooDeep", `is nested deeper than ${this.#limits.maxDepth}`);
     }
-    anchored.value = kind === "seq" ? list() : mapping();
-    depth--;
-    return anchored.value;
+    const value = isList ? this.#list() : this.#mapping();
+    anchored.value = value;
+    this.#depth--;
+    return value;
   }
 
-  function list(): JsonValue[] {
+  #list(): JsonValue[] {
     const items: JsonValue[] = [];
-    while (!ends()) {
-      path.push(items.length);
-      items.push(node(next()));
-      path.pop();
+    while (!this.#ends()) {
+      this.#path.push(items.length);
+      items.push(this.#node(this.#next()));
+      this.#path.pop();
     }
     return items;
   }
 
-  function mapping(): JsonObject {
+  #mapping(): JsonObject {
     const object = newObject();
-    const bases: { base: JsonValue; start: number }[] = [];
-    while (!ends()) {
-      const event = next();
-      const start = offset;
-      const name = key(event);
-      if (name === undefined) node(next());
+    const bases: MergedBase[] = [];
+    while (!this.#ends()) {
+      const event = this.#next();
+      const start = this.#offset;
+      const name = this.#key(event);
+      if (this.#stopped) break;
+      if (name === undefined) this.#node(this.#next());
       else if (name === "<<" && isPlain(event)) {
-        const base = node(next());
+        const base = this.#node(this.#next());
         for (const item of Array.isArray(base) ? base : [base]) bases.push({ base: item, start });
       } else {
-        path.push(name);
-        visit?.(values.length, path, start);
-        if (name in object) issue("DuplicateKey", "occurs twice in one mapping");
-        object[name] = node(next());
-        path.pop();
+        this.#path.push(name);
+        this.#visit?.(this.values.length, this.#path, start);
+        if (name in object) this.#issue("DuplicateKey", "occurs twice in one mapping");
+        object[name] = this.#node(this.#next());
+        this.#path.pop();
       }
     }
-    // `<<: *base` and `<<: [*a, *b]`: their fields where there are none of that name, the first base first.
-    for (const { base, start } of bases) {
-      if (!isObject(base)) issue("Invalid", "the merge key << needs a mapping or a list of mappings", start);
-      else for (const field in base) if (!(field in object)) object[field] = base[field] as JsonValue;
-    }
+    if (bases.length > 0) this.#merge(object, bases);
     return object;
   }
 
-  /** A key as it is written: `8080:` and `on:` are text. Undefined, with an issue, if it is no text. */
-  function key(event: NodeEvent): string | undefined {
+  /** `<<: *base` and `<<: [*a, *b]` add fields that the object does not have. The first base takes precedence. */
+  #merge(object: JsonObject, bases: readonly MergedBase[]): void {
+    for (const { base, start } of bases) {
+      if (!isObject(base)) this.#issue("Invalid", "the merge key << needs a mapping or a list of mappings", start);
+      else for (const field in base) if (!(field in object)) object[field] = base[field] as JsonValue;
+    }
+  }
+
+  /** A key as it is written: `8080:` and `on:` are text. Undefined, with an issue, if it is not text. */
+  #key(event: NodeEvent): string | undefined {
     let name: string | undefined;
     if (isPlain(event)) {
-      name = read(event);
-      anchor(event, { value: name, text: name });
+      name = this.#read(event);
+      this.#anchor(event, { value: name, text: name });
       if (resolvePlain(name) !== null) return name;
-      issue("Invalid", "has a key that is null; quote it if it is text");
+      this.#issue("Invalid", "has a key that is null; quote it if it is text");
       return undefined;
     }
-    if (event.type === EVENT_ID.SCALAR) name = read(event);
-    if (event.type === EVENT_ID.ALIAS) name = alias(event).text;
-    else node(event);
-    if (name === undefined) issue("Invalid", "has a key that is not a string");
+    if (event.type === EVENT_ID.SCALAR) name = this.#read(event);
+    if (event.type === EVENT_ID.ALIAS) name = this.#alias(event)?.text;
+    else this.#node(event);
+    if (name === undefined) this.#issue("Invalid", "has a key that is not a string");
     return name;
   }
 
-  function scalar(event: ScalarEvent): JsonValue {
-    const content = read(event);
-    const tag = tagOf(event);
+  #scalar(event: ScalarEvent): JsonValue {
+    const content = this.#read(event);
+    const tag = this.#tagOf(event);
     let value: JsonValue = isPlain(event) ? resolvePlain(content) : content;
-    if (tag !== undefined) value = tagged(content, tag);
-    if (Number.isNaN(value)) issue("NotJson", `${content} is not a number that JSON can carry; quote it if it is text`);
-    if (!content.isWellFormed()) issue("NotJson", "contains half of a surrogate pair, which UTF-8 cannot carry");
-    anchor(event, { value, text: content });
+    if (tag !== undefined) value = this.#tagged(content, tag);
+    if (Number.isNaN(value))
+      this.#issue("NotJson", `${content} is not a number that JSON can represent; quote it if it is text`);
+    if (!content.isWellFormed())
+      this.#issue("NotJson", "contains half of a surrogate pair, which UTF-8 cannot represent");
+    this.#anchor(event, { value, text: content });
     return value;
   }
 
-  /** A scalar's text. The library ends a block with a line end even where the text ends without one. */
-  function read(event: ScalarEvent): string {
-    const content = getScalarValue(text, event);
+  /** A scalar's text. The library adds a line end to a block even if the text ends without one. */
+  #read(event: ScalarEvent): string {
+    const content = getScalarValue(this.#text, event);
     const block = event.style === SCALAR_STYLE.LITERAL_BLOCK || event.style === SCALAR_STYLE.FOLDED_BLOCK;
-    return block && event.valueEnd === text.length && !text.endsWith("\n") ? content.replace(/\n$/, "") : content;
+    return block && event.valueEnd === this.#text.length && !this.#text.endsWith("\n")
+      ? content.replace(/\n$/, "")
+      : content;
   }
 
-  function tagged(content: string, tag: string): JsonValue {
+  #tagged(content: string, tag: string): JsonValue {
     if (tag === "!" || tag === `${YAML_TAG}str`) return content;
     const value = resolvePlain(content);
     const number = typeof value === "number" || typeof value === "bigint";
     if (number && tag === `${YAML_TAG}float`) return Number(value);
     if (number && tag === `${YAML_TAG}int` && (typeof value === "bigint" || Number.isInteger(value))) return value;
     if (typeof value === "boolean" && tag === `${YAML_TAG}bool`) return value;
-    if (value !== null || tag !== `${YAML_TAG}null`) unsupported(tag);
+    if (value !== null || tag !== `${YAML_TAG}null`) this.#unsupported(tag);
     return null;
   }
 
-  /** A node's tag with its handle replaced by what it stands for. The parser has checked its form. */
-  function tagOf({ tagStart, tagEnd }: ScalarEvent | SequenceEvent | MappingEvent): string | undefined {
+  /** A node's tag with its handle expanded. The parser has checked its form. */
+  #tagOf({ tagStart, tagEnd }: ScalarEvent | SequenceEvent | MappingEvent): string | undefined {
     if (tagStart < 0) return undefined;
-    const written = text.slice(tagStart, tagEnd);
+    const written = this.#text.slice(tagStart, tagEnd);
     if (written.startsWith("!<")) return written.slice(2, -1);
     const handle = /^!(?:[\w-]*!)?/.exec(written)?.[0] ?? "";
-    return (tagHandles.get(handle) ?? (handle === "!!" ? YAML_TAG : handle)) + written.slice(handle.length);
+    return (this.#tagHandles.get(handle) ?? (handle === "!!" ? YAML_TAG : handle)) + written.slice(handle.length);
   }
 
-  function anchor({ anchorStart, anchorEnd }: NodeEvent, anchored: Anchored): Anchored {
-    if (anchorStart >= 0) anchors.set(text.slice(anchorStart, anchorEnd), anchored);
+  #anchor({ anchorStart, anchorEnd }: NodeEvent, anchored: Anchored): Anchored {
+    if (anchorStart >= 0) this.#anchors.set(this.#text.slice(anchorStart, anchorEnd), anchored);
     return anchored;
   }
 
-  function alias({ anchorStart, anchorEnd }: AliasEvent): Anchored {
-    if (++aliases > limits.maxAliases) stop("TooManyAliases", `has more than ${limits.maxAliases} aliases`);
-    const name = text.slice(anchorStart, anchorEnd);
-    const anchored = anchors.get(name);
-    if (anchored === undefined) stop("Syntax", `the alias *${name} has no anchor &${name} before it`);
-    if (anchored.value === undefined) stop("Syntax", `the alias *${name} stands inside its own anchor`);
+  #alias({ anchorStart, anchorEnd }: AliasEvent): Anchored | undefined {
+    const { maxAliases } = this.#limits;
+    if (++this.#aliases > maxAliases) return this.#stop("TooManyAliases", `has more than ${maxAliases} aliases`);
+    const name = this.#text.slice(anchorStart, anchorEnd);
+    const anchored = this.#anchors.get(name);
+    if (anchored === undefined) return this.#stop("Syntax", `the alias *${name} has no anchor &${name} before it`);
+    if (anchored.value === undefined) return this.#stop("Syntax", `the alias *${name} is inside its own anchor`);
     return anchored;
   }
 
-  /** Copies an anchor's value, so that no two places of the result share an object, within the bound of all copies. */
-  function copy(value: JsonValue): JsonValue {
-    if (++aliasValues > limits.maxAliasValues) {
-      stop("TooManyAliases", `has aliases that expand to more than ${limits.maxAliasValues} values`);
+  /** Copies an anchored value, so that no two parts of the result share an object. The copies have a common bound. */
+  #copy(value: JsonValue): JsonValue {
+    const { maxAliasValues } = this.#limits;
+    if (++this.#aliasValues > maxAliasValues) {
+      this.#stop("TooManyAliases", `has aliases that expand to more than ${maxAliasValues} values`);
     }
-    if (Array.isArray(value)) return value.map(copy);
+    if (this.#stopped) return null;
+    if (Array.isArray(value)) return value.map((item) => this.#copy(item));
     if (!isObject(value)) return value;
     const object = newObject();
-    for (const name in value) object[name] = copy(value[name] as JsonValue);
+    for (const name in value) object[name] = this.#copy(value[name] as JsonValue);
     return object;
   }
 
-  function unsupported(tag: string): void {
-    issue("UnsupportedTag", `the tag ${tag} does not fit here; JSON has only its own types`);
+  #unsupported(tag: string): void {
+    this.#issue("UnsupportedTag", `the tag ${tag} does not fit here; JSON has only its own types`);
   }
 
-  function issue(code: DocumentErrorCode, message: string, start: number = offset): void {
-    issues.push({ code, path: formatPath(path), message, offset: start });
-    if (issues.length > MAX_ISSUES) throw STOP;
+  #issue(code: DocumentErrorCode, message: string, start: number = this.#offset): void {
+    if (this.#stopped) return;
+    this.issues.push({ code, path: formatPath(this.#path), message, offset: start });
+    if (this.issues.length > MAX_ISSUES) this.#stopped = true;
   }
 
-  function stop(code: DocumentErrorCode, message: string): never {
-    issue(code, message);
-    throw STOP;
+  #stop(code: DocumentErrorCode, message: string): undefined {
+    this.#issue(code, message);
+    this.#stopped = true;
   }
 }
 
-/** Where a node begins, its anchor and tag included; negative for a node without any text: `key:` and nothing after it. */
+/** The value of a merge key. */
+interface MergedBase {
+  readonly base: JsonValue;
+  readonly start: number;
+}
+
+/** The offset of a node, including its anchor and tag; negative for a node without text, such as the value of `key:`. */
 function startOf(event: NodeEvent): number {
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart - 1;
   let start = event.type === EVENT_ID.SCALAR ? event.valueStart : event.start;
-  // The library counts from behind a quote; of a block scalar, from behind the line of its `|`.
+  // The library counts from after a quote, and from after the line of the `|` of a block scalar.
   if (event.type === EVENT_ID.SCALAR && event.style !== SCALAR_STYLE.PLAIN) start--;
   for (const property of [event.tagStart, event.anchorStart - 1]) {
     if (property >= 0 && (start < 0 || property < start)) start = property;
@@ -243,12 +280,12 @@ function startOf(event: NodeEvent): number {
   return start;
 }
 
-/** Whether a node is a scalar without quotes and tag: `~` is null then, and `<<` merges. */
+/** Whether a node is a scalar without quotes and tag. Only then `~` is null, and `<<` merges. */
 function isPlain(event: NodeEvent): event is ScalarEvent & { style: typeof SCALAR_STYLE.PLAIN } {
   return event.type === EVENT_ID.SCALAR && event.style === SCALAR_STYLE.PLAIN && event.tagStart < 0;
 }
 
-/** Not `Object.create(null)`: that would make each of these objects a slow dictionary. */
+/** `Object.create(null)` would make each object a slow dictionary. */
 function newObject(): JsonObject {
   return Object.setPrototypeOf({}, null) as JsonObject;
 }
