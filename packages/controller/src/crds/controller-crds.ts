@@ -1,14 +1,15 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
 import { DEFINITION_SPEC_OPEN_API } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import type { ResourceKind } from "@xfn/kubernetes";
+import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS, typeMeta } from "../objects/kinds.ts";
 
-/** By it we know CRDs that we installed: those of another program with these kinds are left alone. */
+/** Identifies the CRDs that the controller installed. Those of other programs lack it. */
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
 /**
- * The CustomResourceDefinitions of the kinds that have a controller here. What a schema and CEL can say of them the
- * API server checks when they are written; the rest their controllers do.
+ * The CustomResourceDefinitions of the controller's own kinds. The API server checks objects by their schemas and CEL
+ * rules, the controllers check the rest.
  */
 export function controllerCrds(): KubernetesObject[] {
   return [
@@ -128,13 +129,12 @@ function version(
 }
 
 function crd(
-  { group, kind, plural }: { group: string; kind: string; plural: string },
+  { group, kind, plural }: ResourceKind,
   shortNames: readonly string[],
   versions: readonly JsonObject[],
 ): KubernetesObject {
   return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
+    ...typeMeta(CRDS),
     metadata: { name: `${plural}.${group}`, labels: { [PART_OF_LABEL[0]]: PART_OF_LABEL[1] } },
     spec: {
       group,

@@ -1,33 +1,38 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@xfn/functionio";
-import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
+import { type Client, isApiError } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
-import { conditionOf } from "../objects/conditions.ts";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
-import { textAt } from "../objects/read-objects.ts";
+import { conditionOf, isTrue } from "../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { apiVersionOf, COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
 
-/** The field manager of the CRDs that are installed at start. */
-const MANAGER = "apiextensions.crossplane.io/install";
-
-/** A server establishes a CRD within a second; one that has not after this time will not. */
+/** A server establishes a CRD within a second. After this time it will not. */
 const ESTABLISH_TIMEOUT_MS = 30_000;
-const LOOK_AGAIN_MS = 50;
+const CHECK_MS = 50;
 
-/** A CRD of our kinds that cannot be installed: another program has it, or the server does not take it. */
+/** A CRD of the controller's own kinds that cannot be installed. */
 export class InstallError extends Error {
   override readonly name = "InstallError";
+  /** Another program installed the CRD, or the server does not establish it. */
   readonly code: "CrdOfAnother" | "NotEstablished";
 
-  constructor(code: InstallError["code"], message: string) {
-    super(message);
+  constructor(code: InstallError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
+  }
+
+  /** Whether the same may succeed later: a slow server may still establish the CRD. */
+  get retryable(): boolean {
+    return this.code === "NotEstablished";
   }
 }
 
 /**
- * Installs the CRDs of {@link controllerCrds}, and waits until the server serves them. Those that are as they should
- * be are not written; those of another program, such as Crossplane itself, are not taken over.
+ * Installs the CRDs of {@link controllerCrds} that differ, and waits until the server serves them. Leaves those of
+ * other programs alone, such as of Crossplane.
  *
  * @throws {InstallError}
  * @throws {ApiError}
@@ -35,59 +40,48 @@ export class InstallError extends Error {
 export async function installCrds(client: Client, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
   const { signal } = options;
   await Promise.all(controllerCrds().map((crd) => install(client, crd, signal)));
-  await listed(client, signal);
+  await waitUntilServed(client, signal);
 }
 
-/** The server lists a kind a moment after it has established it. */
-async function listed(client: Client, signal: AbortSignal | undefined): Promise<void> {
+/** The server lists a kind a moment after it has established the CRD. */
+async function waitUntilServed(client: Client, signal: AbortSignal | undefined): Promise<void> {
   const end = performance.now() + ESTABLISH_TIMEOUT_MS;
-  for (const { group, version, kind } of [DEFINITIONS, COMPOSITIONS, REVISIONS]) {
+  for (const kind of [DEFINITIONS, COMPOSITIONS, REVISIONS]) {
     for (;;) {
       try {
-        await client.kind(`${group}/${version}`, kind, { signal });
+        await client.kind(apiVersionOf(kind), kind.kind, { signal });
         break;
       } catch (error) {
         if (!isApiError(error, "KindNotServed") || performance.now() > end) throw error;
       }
-      await sleep(LOOK_AGAIN_MS, undefined, signal && { signal });
+      await sleep(CHECK_MS, undefined, signal && { signal });
       client.forgetKinds();
     }
   }
 }
 
 async function install(client: Client, desired: KubernetesObject, signal: AbortSignal | undefined): Promise<void> {
-  const { apiVersion = "", kind = "", metadata } = desired;
-  const reference = { apiVersion, kind, name: metadata?.name ?? "" };
-  const find = async (): Promise<LiveObject | undefined> => {
-    try {
-      return await client.get(reference, { signal });
-    } catch (error) {
-      if (isApiError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  };
-  const existing = await find();
+  const reference = referenceTo(desired);
+  const existing = await findLive({ client }, reference, signal);
   if (existing !== undefined && existing.metadata.labels?.[PART_OF_LABEL[0]] !== PART_OF_LABEL[1]) {
     throw new InstallError(
       "CrdOfAnother",
-      `the CustomResourceDefinition ${reference.name} was installed by another program, such as Crossplane, and is left as it ` +
-        `is; remove that program first, or label the CRD ${PART_OF_LABEL.join("=")} to hand it over`,
+      `the CustomResourceDefinition ${reference.name} was installed by another program, such as Crossplane, and is left ` +
+        `alone; remove that program first, or label the CRD ${PART_OF_LABEL.join("=")} to hand it over`,
     );
   }
-  let { object } = await new ApplyCache().apply(client, desired, existing, {
-    fieldManager: MANAGER,
-    ...(signal && { signal }),
-  });
+  const apply = { fieldManager: FIELD_MANAGERS.install, signal };
+  let { object } = await new ApplyCache().apply(client, desired, existing, apply);
   const end = performance.now() + ESTABLISH_TIMEOUT_MS;
-  while (conditionOf(object, "Established")?.["status"] !== "True") {
+  while (!isTrue(object, "Established")) {
     if (performance.now() > end) {
-      const names = conditionOf(object, "NamesAccepted");
+      const detail = textAt(conditionOf(object, "NamesAccepted"), "message") ?? "no reason given";
       throw new InstallError(
         "NotEstablished",
-        `the CustomResourceDefinition ${reference.name} is not established: ${textAt(names, "message") ?? "no reason given"}`,
+        `the CustomResourceDefinition ${reference.name} is not established: ${detail}`,
       );
     }
-    await sleep(LOOK_AGAIN_MS, undefined, signal && { signal });
-    object = (await find()) ?? object;
+    await sleep(CHECK_MS, undefined, signal && { signal });
+    object = (await findLive({ client }, reference, signal)) ?? object;
   }
 }
