@@ -59,7 +59,7 @@ export interface CopiedImage {
 const MAX_PARALLEL_BLOBS = 4;
 
 /**
- * Copies an image, or all images of an index, between a registry, a layout and a store, byte for byte, so that
+ * Copies the bytes of an image, or of all images of an index, between a registry, a layout and a store, so that
  * digests do not change. Transfers only what the target lacks, and sets the name last.
  *
  * @throws ImageError
