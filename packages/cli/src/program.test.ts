@@ -61,7 +61,7 @@ async function run(...args: string[]): Promise<{ code: number; stdout: string; s
     },
     status: () => undefined,
   };
-  // A store of its own, so that nothing of the user's is touched.
+  // A separate store, so that the user's is not changed.
   const code = await main(args, output);
   return { code, stdout, stderr };
 }
@@ -76,15 +76,15 @@ describe("usage", () => {
     ["an unknown option", ["render", "a", "b", "--nope"], /unknown option '--nope'/],
     ["a missing argument", ["render", "a"], /missing required argument 'composition'/],
     ["a bad duration", ["render", "xr", "comp", "--timeout", "soon"], /--timeout/],
-    ["a duration of nothing", ["render", "xr", "comp", "--timeout", "0s"], /--timeout/],
+    ["a zero duration", ["render", "xr", "comp", "--timeout", "0s"], /--timeout/],
     ["a bad pull policy", ["render", "xr", "comp", "--pull", "Sometimes"], /IfNotPresent, Always, Never/],
     ["a bad network", ["run", "image", "--network", "Everything"], /Isolated, Accessible/],
     ["a bad quantity", ["run", "image", "--memory", "64Mibi"], /--memory/],
-    ["no memory at all", ["run", "image", "--memory", "0"], /--memory: "0" must be greater than zero/],
+    ["zero memory", ["run", "image", "--memory", "0"], /--memory: "0" must be greater than zero/],
     ["a build without a name", ["build"], /--tag/],
-    ["a build with a digest as name", ["build", ".", "-t", `x@sha256:${"0".repeat(64)}`], /-t takes a name/],
+    ["a build with a digest as name", ["build", ".", "-t", `x@sha256:${"0".repeat(64)}`], /-t requires a name/],
     ["a build with a bad name", ["build", ".", "-t", "Upper/Case"], /-t:/],
-    ["an output that is no layout", ["build", ".", "-t", "x", "-o", "image.tar"], /oci:DIR/],
+    ["an output that is not a layout", ["build", ".", "-t", "x", "-o", "image.tar"], /oci:DIR/],
   ])("%s is exit code 2, with one message and nothing on stdout", async (_, args, message) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(2);
@@ -111,7 +111,7 @@ describe("usage", () => {
     expect(stderr).toMatch(/cannot be used: .{20,}/);
   });
 
-  test("help is a product and exit code 0", async () => {
+  test("help goes to stdout with exit code 0", async () => {
     const help = await Promise.all(["render", "run", "build", "types", "doctor"].map((name) => run(name, "--help")));
     expect(help.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
     for (const { stdout, stderr } of help) {
@@ -120,13 +120,13 @@ describe("usage", () => {
     }
   });
 
-  test("the version is a product", async () => {
+  test("the version goes to stdout", async () => {
     expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 });
 
 describe("input", () => {
-  test("an XR that does not match the composition is exit code 2 and says both kinds", async () => {
+  test("an XR that does not match the composition is exit code 2, and the message has both kinds", async () => {
     const xr = write("other.yaml", "apiVersion: example.org/v1\nkind: XOther\nmetadata: {name: a}\n");
     const { code, stdout, stderr } = await render(xr, join(dir, "composition.yaml"));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -150,7 +150,7 @@ describe("input", () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  test("every fault of a composition is listed with line and column", async () => {
+  test("lists all faults of a composition with line and column", async () => {
     const path = write(
       "bad-composition.yaml",
       COMPOSITION.replace("name: first", "name: [1]").replace("image:", "imago:"),
@@ -160,7 +160,7 @@ describe("input", () => {
     expect(stderr.match(/^.*bad-composition\.yaml:\d+:\d+: spec\.functions.*$/gm)?.length).toBeGreaterThanOrEqual(2);
   });
 
-  test("a misspelt field that is not needed is a warning with its place", async () => {
+  test("a misspelt optional field is a warning with its position", async () => {
     const path = write("odd-composition.yaml", COMPOSITION.replace("      image:", "      tiemout: 1s\n      image:"));
     const xr = write("other-kind.yaml", "apiVersion: example.org/v1\nkind: XOther\nmetadata: {name: a}\n");
     const { stderr } = await render(xr, path);
@@ -180,7 +180,7 @@ describe("input", () => {
     expect(stderr).toMatch(message);
   });
 
-  test("a folder of observed resources that links to itself is exit code 2, not a walk without end", async () => {
+  test("a folder of observed resources that links to itself is exit code 2", async () => {
     mkdirSync(join(dir, "observed"), { recursive: true });
     rmSync(join(dir, "observed", "again.yaml"), { force: true });
     symlinkSync("../observed/again.yaml", join(dir, "observed", "again.yaml"));
@@ -217,28 +217,28 @@ describe("input", () => {
     expect(await render("-", "-")).toMatchObject({ code: 2 });
   });
 
-  test("control characters of a file do not reach the terminal", async () => {
+  test("escapes control characters of a file", async () => {
     const xr = write("hostile.yaml", 'apiVersion: example.org/v1\nkind: "\\e[2Jhidden"\nmetadata: {name: a}\n');
     const { stderr } = await render(xr, join(dir, "composition.yaml"));
     expect(stderr).toContain("hidden");
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("a FunctionIO that is none is exit code 2 with its place", async () => {
+  test("an invalid FunctionIO is exit code 2 with its position", async () => {
     const path = write("not-io.yaml", "apiVersion: v1\nkind: ConfigMap\n");
     const { code, stderr } = await run("run", "image", path, "--cache-dir", join(dir, "store"));
     expect(code).toBe(2);
     expect(stderr).toMatch(/not-io\.yaml:1:\d+: apiVersion/);
   });
 
-  test("a build of a folder without a function says what was looked for", async () => {
+  test("a build of a folder without a function reports the expected files", async () => {
     mkdirSync(join(dir, "nothing"), { recursive: true });
     const { code, stderr } = await run("build", join(dir, "nothing"), "-t", "x", "--cache-dir", join(dir, "store"));
     expect(code).toBe(2);
     expect(stderr).toMatch(/function\.ts/);
   });
 
-  test("types of what is no definition is exit code 2", async () => {
+  test("types of another document than a definition is exit code 2", async () => {
     const { code, stderr } = await run("types", join(dir, "xr.yaml"));
     expect(code).toBe(2);
     expect(stderr).toMatch(/xr\.yaml:2:\d+: kind/);

@@ -23,8 +23,8 @@ import { processOutput } from "./terminal/output.ts";
 const PACKAGE_FOLDER = new URL("../", import.meta.url);
 
 /**
- * Runs one command and returns its exit code: 0, 1 for a fatal result or a failed run, 2 for wrong usage or input, 128 +
- * the signal's number when interrupted. Never rejects.
+ * Runs one command and returns its exit code: 0, 1 for a fatal result or a failed run, 2 for wrong usage or input, 128
+ * + the signal's number when interrupted. Never rejects.
  *
  * @param args - the arguments after `xfn`
  */
@@ -38,7 +38,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      // Help that was asked for is a product; help that follows an error is not.
+      // Requested help is a product; help after an error goes to stderr.
       writeOut: (text) => {
         help += text;
       },
@@ -73,7 +73,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     await program.parseAsync(withTraceForms(args), { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has said what there is to say: help and version are no errors, the rest is wrong usage.
+    // Commander has printed the message: help and version are not errors, others are wrong usage.
     if (error instanceof CommanderError && error.exitCode !== 0) return ExitCode.usage;
     const problem =
       error instanceof CommanderError ? await output.product(help).catch((failure: unknown) => failure) : error;
@@ -85,8 +85,8 @@ export async function main(args: readonly string[], output: Output = processOutp
 }
 
 /**
- * `--trace XR` is a trace and an XR: without this, commander takes the XR for the form of the trace. With `--trace-file`,
- * which asks for a trace by itself, a bare `--trace` says nothing: the name of the file chooses the form.
+ * Without this, commander reads `XR` of `--trace XR` as the form of the trace. `--trace-file` implies a trace whose
+ * form depends on the name of the file, so that a bare `--trace` beside it has no effect.
  */
 function withTraceForms(args: readonly string[]): readonly string[] {
   const hasFile = args.some((argument) => argument === "--trace-file" || argument.startsWith("--trace-file="));

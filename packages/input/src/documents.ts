@@ -18,12 +18,16 @@ export async function documentsOf(path: string): Promise<readonly ParsedDocument
   return asInputError(path, () => readDocuments(bytes, { source: sourceName(path) }));
 }
 
-/** Like {@link documentsOf}. For a folder, reads its `.yaml`, `.yml` and `.json` files by name, but not its subfolders. */
+/**
+ * Like {@link documentsOf}. For a folder, reads its `.yaml`, `.yml` and `.json` files by name, but not its subfolders.
+ */
 export async function documentsOfAll(path: string): Promise<readonly ParsedDocument[]> {
   return (await documentsByFile(path)).flatMap(({ documents }) => documents);
 }
 
-/** Like {@link documentsOfAll}, with the file of each document: relative paths in a document are relative to its file. */
+/**
+ * Like {@link documentsOfAll}, with the file of each document: relative paths in a document are relative to its file.
+ */
 export async function documentsByFile(
   path: string,
 ): Promise<readonly { readonly file: string; readonly documents: readonly ParsedDocument[] }[]> {

@@ -13,7 +13,8 @@ export function sourceName(path: string): string {
 }
 
 /**
- * Reads a file, or stdin for `-`, up to the limit of a document. Reads other files than regular ones like a pipe (`<(command)`).
+ * Reads a file, or stdin for `-`, up to the limit of a document. Reads other files than regular ones like a pipe
+ * (`<(command)`).
  *
  * @throws InputError that names the file
  */

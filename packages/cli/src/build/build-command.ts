@@ -12,7 +12,7 @@ import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 
-/** Flags of `xfn build`, as the declaration parsed them. */
+/** Flags of `xfn build`, as commander parsed them. */
 export interface BuildFlags extends RegistryFlags {
   readonly tag: string;
   readonly output?: string;
@@ -28,7 +28,7 @@ export interface BuildFlags extends RegistryFlags {
   readonly cacheDir?: string;
 }
 
-/** `xfn build`: a folder becomes an image. Prints `NAME@DIGEST`. */
+/** `xfn build`: builds an image from a folder. Prints `NAME@DIGEST`. */
 export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
   checkNames(flags);
   const registries = registryOptions(flags);
@@ -69,10 +69,10 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
   });
 }
 
-// Before anything is built: a typing error should not cost a minute.
+// Before the build, which may take a minute.
 function checkNames({ tag, output }: BuildFlags): void {
   if (tag.includes("@"))
-    throw usageError(`-t takes a name without a digest, which the build makes itself, not ${JSON.stringify(tag)}`);
+    throw usageError(`-t requires a name without a digest, which the build computes, not ${JSON.stringify(tag)}`);
   try {
     parseReference(tag);
   } catch (error) {
@@ -80,5 +80,5 @@ function checkNames({ tag, output }: BuildFlags): void {
     throw error;
   }
   if (output !== undefined && layoutPath(output) === undefined)
-    throw usageError(`-o takes oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
+    throw usageError(`-o requires oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
 }

@@ -22,12 +22,7 @@ const SETTINGS: SettingsOf<BuildFlags> = {
     anyText,
     { short: "o" },
   ),
-  base: optional(
-    "base",
-    "<image>",
-    "stand on this image: a name in the store, a registry reference, or oci:DIR",
-    anyText,
-  ),
+  base: optional("base", "<image>", "the base image: a name in the store, a registry reference, or oci:DIR", anyText),
   platform: many(
     "platform",
     "<list>",
@@ -38,7 +33,7 @@ const SETTINGS: SettingsOf<BuildFlags> = {
   ),
   label: many("label", "<key=value>", "add a label", anyText, []),
   annotation: many("annotation", "<key=value>", "add an annotation to the manifest and the index", anyText, []),
-  sbom: toggle("sbom", "add a list of the packages in the bundle: /sbom.spdx.json, from package-lock.json"),
+  sbom: toggle("sbom", "add an SBOM of the packages in the bundle: /sbom.spdx.json, from package-lock.json"),
   entrypoint: optional("entrypoint", "<file>", "the file to run or to bundle, relative to DIR", anyText),
   noCheck: toggle("no-check", "do not check TypeScript types"),
   pull: optional("pull", "<policy>", "when the base is pulled: IfNotPresent, Always or Never", pullPolicy, {
@@ -51,15 +46,15 @@ const SETTINGS: SettingsOf<BuildFlags> = {
 
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
-executable. What is run: --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
+executable. The entry is --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
 function.ts, src/function.ts, index.ts, src/index.ts, function.js or index.js, else the only executable file.
 
-Without --base the image stands on what this machine has: Node, Python, a shell with its tools, or the shared libraries that the
-program needs. A static program stands on nothing. Not taken along: .git, node_modules, tests. The same input gives the same digest.
-For several platforms give a --base that has them. package.yaml and package.json give title, version, license and source of the image.
+Without --base, the base image is made from this machine: Node, Python, a shell with its tools, or the shared libraries of the
+program. A static program needs none of them. .git, node_modules and tests are left out. The same input gives the same digest.
+Several platforms require a --base that has them. package.yaml and package.json set title, version, license and source of the image.
 
 Prints NAME@DIGEST.
-Exit code 0; 1 when the image cannot be built or its base not be pulled; 2 for wrong usage or a folder that is no function.
+Exit code 0; 1 if the image cannot be built or its base cannot be pulled; 2 for wrong usage or a folder without a function.
 
 Example:
   $ xfn build my-function -t my-function:v1
@@ -70,7 +65,7 @@ Example:
 export function addBuild({ program, output, finish }: CommandContext): void {
   const command = program
     .command("build")
-    .description("make the image of a function, without Docker")
+    .description("build the image of a function, without Docker")
     .argument("[dir]", "the function's folder, or its file", ".");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)

@@ -15,7 +15,7 @@ export const COPY_SETTINGS: SettingsOf<CopyFlags> = {
   chunkSize: optional(
     "chunk-size",
     "<quantity>",
-    "send pieces of this size, such as 64Mi, to registries that take no more at once",
+    "upload in chunks of this size, such as 64Mi, to registries that limit requests",
     memory,
   ),
   ...REGISTRY_SETTINGS,
@@ -24,9 +24,9 @@ export const COPY_SETTINGS: SettingsOf<CopyFlags> = {
 
 const HELP = `
 SRC and DST are each a registry reference (with its registry), oci:DIR[:TAG] for an OCI layout, or a name in the local store;
-store:NAME is one in the store whatever it looks like. The copy is the same byte for byte, of an image for several platforms all of
-them unless --platform says otherwise. Only what is missing moves. Prints NAME@DIGEST.
-Exit code 0; 1 when it cannot be copied; 2 for wrong usage.
+store:NAME is always a name in the store. The copy is identical, byte for byte. Without --platform, all platforms of an image are
+copied. Only missing blobs are transferred. Prints NAME@DIGEST.
+Exit code 0; 1 if the image cannot be copied; 2 for wrong usage.
 
 Example:
   $ xfn copy ghcr.io/org/my-function:v1 registry.example:5000/mirror/my-function:v1

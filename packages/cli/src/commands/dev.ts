@@ -15,9 +15,8 @@ const SETTINGS: SettingsOf<ClusterFlags> = {
 };
 
 const HELP = `
-etcd, kube-apiserver and kube-controller-manager run on loopback until Ctrl-C. There are no nodes: pods are accepted and never
-run. The programs are looked for in KUBEBUILDER_ASSETS, then in xfn's cache; what is in neither is built there with Go, which takes
-some minutes, once.
+Runs etcd, kube-apiserver and kube-controller-manager on loopback until Ctrl-C. There are no nodes: pods are accepted, but never
+run. The programs come from KUBEBUILDER_ASSETS, else from xfn's cache. Missing ones are built there with Go, once, in some minutes.
 
 Example:
   $ xfn dev cluster --data-dir ./cluster
@@ -29,7 +28,7 @@ Example:
 
 /** Declares `xfn dev`. */
 export function addDev({ program, output, finish }: CommandContext): void {
-  const dev = program.command("dev").description("what helps to try things out: dev cluster");
+  const dev = program.command("dev").description("tools for development: dev cluster");
   const command = dev.command("cluster").description("run a Kubernetes API server on this machine until Ctrl-C");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)

@@ -8,7 +8,7 @@ const SETTINGS: SettingsOf<DoctorOptions> = {
 };
 
 const HELP = `
-Exit code 0 when function containers can run here, else 1. Nothing is changed.
+Exit code 0 if function containers can run on this host, else 1. Changes nothing.
 
 Example:
   $ xfn doctor

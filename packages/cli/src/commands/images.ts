@@ -28,13 +28,13 @@ const PRUNE_SETTINGS: SettingsOf<PruneFlags> = {
     memory,
   ),
   built: toggle("built", "also remove images that were built here"),
-  dryRun: toggle("dry-run", "only say what would be removed"),
+  dryRun: toggle("dry-run", "only print what would be removed"),
   cacheDir: STORE_SETTINGS.cacheDir,
 };
 
 const HELP = `
-SIZE is that of an image's blobs and unpacked files, those included that it shares with others. Images without a name, shown by their digest, are left by names that stand for something newer; xfn images prune
-removes them.
+SIZE is the size of the blobs and unpacked files of an image, including those that it shares with others. Images without a name are
+shown by their digest: a newer image has their name. xfn images prune removes them.
 
 Example:
   $ xfn images
@@ -42,21 +42,23 @@ Example:
   my-function:v1      4f9c2a01b7de  linux/amd64  92 MiB   2 hours ago`;
 
 const REMOVE_HELP = `
-What other images need stays. An image that a process uses - a runner with a warm pool, a call under way - is not removed.
+Layers of other images are not removed, nor are images in use by a process, such as a runner with a warm pool or a running call.
 
 Example:
   $ xfn images rm my-function:v1`;
 
 const PRUNE_HELP = `
-Without an option, images that no name leads to any more. Images that were built here go by age and size only with --built: no
-registry has them. Never what a process uses.
+Without an option, removes images without a name. Age and size apply to images that were built here only with --built, because no
+registry has them. Images in use by a process are never removed.
 
 Example:
   $ xfn images prune --older-than 720h --max-size 10Gi`;
 
 /** Declares `xfn images`. */
 export function addImages({ program, output, finish }: CommandContext): void {
-  const images = program.command("images").description("list the images of the local store; rm and prune remove some");
+  const images = program
+    .command("images")
+    .description("list the images of the local store; rm and prune remove images");
   declareSettings(images, LIST_SETTINGS)
     .addHelpText("after", HELP)
     .action(async () => {

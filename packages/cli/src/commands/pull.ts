@@ -11,9 +11,9 @@ const SETTINGS: SettingsOf<PullFlags> = {
 };
 
 const HELP = `
-IMAGE is a registry reference; without a registry it is one of --registry. What is in the store already is not fetched again. The
-credentials of \`docker login\` are used. Prints NAME@DIGEST.
-Exit code 0; 1 when it cannot be pulled; 2 for wrong usage.
+IMAGE is a registry reference; a name without a registry is looked up at --registry. Blobs in the store are not fetched again. Uses
+the credentials of \`docker login\`. Prints NAME@DIGEST.
+Exit code 0; 1 if the image cannot be pulled; 2 for wrong usage.
 
 Example:
   $ xfn pull ghcr.io/org/my-function:v1
@@ -23,7 +23,7 @@ Example:
 export function addPull({ program, output, finish }: CommandContext): void {
   const command = program
     .command("pull")
-    .description("bring an image from its registry into the local store")
+    .description("pull an image from its registry into the local store")
     .argument("<image>", "a registry reference");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)

@@ -3,10 +3,10 @@ import { type CommandContext, readFlags } from "./command-context.ts";
 import { COPY_SETTINGS } from "./copy.ts";
 
 const HELP = `
-NAME is an image of the local store, such as \`xfn build\` makes, or an oci:DIR layout; REF is where it goes, and may be left out where
-NAME has a registry. Layers that the registry has, there or in a repository that is known to have them, are not sent again.
-The credentials of \`docker login\` are used. Prints NAME@DIGEST.
-Exit code 0; 1 when it cannot be pushed; 2 for wrong usage.
+NAME is an image of the local store, such as one of \`xfn build\`, or an oci:DIR layout. REF is its destination, by default NAME itself
+if that has a registry. Layers that the registry has, there or in a known repository, are not sent again.
+Uses the credentials of \`docker login\`. Prints NAME@DIGEST.
+Exit code 0; 1 if the image cannot be pushed; 2 for wrong usage.
 
 Example:
   $ xfn push my-function:v1 ghcr.io/org/my-function:v1

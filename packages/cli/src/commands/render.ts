@@ -105,7 +105,7 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
   runner: optional(
     "runner",
     "<endpoint>",
-    "functions are run by the runner there (see xfn-runner), such as unix:/run/xfn.sock; composition: by the endpoints that the Composition names",
+    "run functions at this runner (see xfn-runner), such as unix:/run/xfn.sock; composition: at the endpoints in the Composition",
     anyText,
   ),
   runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner", anyText),
@@ -116,15 +116,15 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
 };
 
 const HELP = `
-XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may hold other documents too.
-FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function takes the place of
-the image of the step with the same name. Images are names in the local store (see xfn build), registry references, or
+XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may contain other documents too.
+FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function replaces the image of
+the step with the same name. Images are names in the local store (see xfn build), registry references, or
 oci:DIR layouts, relative to the file that names them. A Composition of templates alone is rendered without any container.
 With --runner, names of images are those of the runner's machine.
-A Secret that an observed resource names (spec.writeConnectionSecretToRef) may stand beside it: its connection details.
+The files of -o may also contain Secrets that observed resources name in spec.writeConnectionSecretToRef: connection details.
 
 Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
-result: the XR, whose condition Synced says why, and results (-r). When the run fails, nothing.
+result: the XR, whose condition Synced has the reason, and results (-r). If the run fails, prints nothing.
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:
@@ -134,10 +134,10 @@ Example:
 export function addRender({ program, output, finish }: CommandContext): void {
   const command = program
     .command("render")
-    .description("show what a composition makes of a composite resource (XR), its functions run in containers")
+    .description("render a composition for a composite resource (XR), with its functions in containers")
     .argument("<xr>", "the composite resource: a file, or - for stdin")
     .argument("<composition>", "the Composition: a file, or - for stdin")
-    .argument("[functions]", "Function documents that replace images: a file or folder");
+    .argument("[functions]", "Function documents that override images: a file or folder");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
     .action(async (xr: string, composition: string, functions: string | undefined) => {
@@ -180,7 +180,7 @@ function checkRunnerFlags(raw: RenderOptions): void {
     ["--allow-unlimited", raw.allowUnlimited],
   ]);
   if (flag !== undefined)
-    throw usageError(`${flag} is for functions that run here; with --runner it is the runner's setting`);
+    throw usageError(`${flag} applies to functions that run here; with --runner, it is a setting of the runner`);
 }
 
 /** A file without `--trace` requests a trace too, in the form of its name. */

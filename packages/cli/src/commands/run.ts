@@ -47,7 +47,7 @@ const SETTINGS: SettingsOf<Flags> = {
 
 const HELP = `
 IMAGE is a name in the local store, a registry reference, or an oci:DIR layout. FILE is a FunctionIO in YAML or JSON; without
-it, stdin is read. The function's FunctionIO is printed on stdout; its warnings and fatal results on stderr too.
+it, reads stdin. Prints the function's FunctionIO on stdout, and its warnings and fatal results on stderr too.
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:

@@ -7,7 +7,7 @@ const SETTINGS: SettingsOf<{ output?: string }> = {
 
 const HELP = `
 CRD is a YAML or JSON file, or a folder of them, with CustomResourceDefinitions or CompositeResourceDefinitions; - is stdin. Each
-served version becomes an interface; import the file in a function, and desired resources of these kinds are checked.
+served version becomes an interface. Import the file in a function to type-check desired resources of these kinds.
 
 Example:
   $ xfn types crds/ -o src/types.ts`;

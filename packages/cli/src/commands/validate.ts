@@ -16,20 +16,21 @@ const SETTINGS: SettingsOf<ValidateOptions> = {
   ),
   errorOnMissingSchemas: toggle(
     "error-on-missing-schemas",
-    "exit with 1 when a resource's kind is not among the extensions",
+    "exit with 1 if the kind of a resource is not among the extensions",
   ),
   skipSuccessResults: toggle("skip-success-results", "do not print valid resources"),
 };
 
 const HELP = `
 EXTENSIONS and RESOURCES are files, folders (with their subfolders) or comma-separated lists of them, in YAML or JSON; - is
-stdin, for one of them. EXTENSIONS holds CompositeResourceDefinitions, CustomResourceDefinitions and Compositions; other
-documents are passed over, and packages are not downloaded. Composite resources, claims and all other RESOURCES are held
-against them as an API server would: defaults first, then schema, unknown fields and CEL rules (those that compare with the
-object before an update are skipped). Compositions are checked wherever they are.
+stdin, for one of them. EXTENSIONS are CompositeResourceDefinitions, CustomResourceDefinitions and Compositions; other documents
+are ignored, and packages are not downloaded. RESOURCES, composite resources and claims among them, are validated like in an API
+server: defaults first, then schema, unknown fields and CEL rules. Rules that compare with the object before an update are skipped.
+Compositions are checked in both.
 
-Prints a line for each result on stdout: [✓] valid, [x] an error with its place, [!] a warning or a missing schema; then a
-total; values of fields that are called like secrets, and of Secrets, are not shown. Exit code 0; 1 for errors, or with --error-on-missing-schemas for missing ones; 2 for wrong usage or unreadable files.
+Prints a line for each result on stdout: [✓] valid, [x] an error with its position, [!] a warning or a missing schema; then a total.
+Values of Secrets, and of fields with names of secrets, are hidden.
+Exit code 0; 1 for errors, or for missing schemas with --error-on-missing-schemas; 2 for wrong usage or unreadable files.
 
 Example:
   $ xfn validate definition.yaml,crds/ xr.yaml

@@ -29,7 +29,7 @@ const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
   embedRuntimeImage: optional(
     "embed-runtime-image",
     "<image>",
-    "what runs the package: a name in the store, a reference, or oci:DIR",
+    "the image of the package: a name in the store, a reference, or oci:DIR",
     anyText,
   ),
   embedRuntimeImageTarball: optional(
@@ -49,7 +49,7 @@ const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
 };
 
 const PUSH_SETTINGS: SettingsOf<XpkgPushFlags> = {
-  packageFiles: many("package-files", "<files>", "the files, with commas between them", anyText, [], undefined, {
+  packageFiles: many("package-files", "<files>", "the files, separated by commas", anyText, [], undefined, {
     short: "f",
   }),
   ociAnnotation: many("oci-annotation", "<key=value>", "add an annotation to the manifest", anyText, [], undefined, {
@@ -66,12 +66,12 @@ const EXTRACT_SETTINGS: SettingsOf<XpkgExtractFlags> = {
   ...REGISTRY_SETTINGS,
 };
 
-const EXIT_CODES = "Exit code 0; 1 when it cannot be done; 2 for wrong usage or a folder or file that is no package.";
+const EXIT_CODES = "Exit code 0; 1 for a failure; 2 for wrong usage or a folder or file that is not a package.";
 
 const BUILD_HELP = `
-All YAML files below --package-root (.yaml, .yml; not in .git, node_modules or the examples) become one package: exactly one of them
-is its metadata, by custom a crossplane.yaml with a Configuration, Function or Provider of meta.pkg.crossplane.io. The image that
-runs a function or provider is embedded; it is looked for in the local store, then at its registry, and may be oci:DIR.
+All YAML files below --package-root (.yaml, .yml; not in .git, node_modules or the examples) become one package. Exactly one of them
+has its metadata, usually crossplane.yaml: a Configuration, Function or Provider of meta.pkg.crossplane.io. The image of a function or
+provider is embedded; it comes from the local store, else from its registry, and may be oci:DIR.
 
 Prints the file's path. The same folder and image give the same file.
 ${EXIT_CODES}
@@ -82,8 +82,8 @@ Example:
   my-function.xpkg`;
 
 const PUSH_HELP = `
-Without -f the only .xpkg file of the current folder is pushed. Several files, of one package for several platforms, become an index.
-REF has a registry and a tag, or is oci:DIR:TAG. The credentials of \`docker login\` are used. Prints NAME@DIGEST.
+Without -f, pushes the only .xpkg file of the current folder. Several files - one package for several platforms - become an index.
+REF has a registry and a tag, or is oci:DIR:TAG. Uses the credentials of \`docker login\`. Prints NAME@DIGEST.
 ${EXIT_CODES}
 
 Example:
@@ -91,7 +91,7 @@ Example:
   ghcr.io/org/function:v1.0.0@sha256:...`;
 
 const EXTRACT_HELP = `
-Writes the objects of a package, a YAML stream, as gzip; the ending of --output becomes .gz. PACKAGE is a name at a registry, or oci:DIR;
+Writes the objects of a package as a gzipped YAML stream; the extension of --output becomes .gz. PACKAGE is a name at a registry, or oci:DIR;
 with --from-xpkg it is a file, by default the only .xpkg file of the current folder. Prints the file's path.
 ${EXIT_CODES}
 
@@ -104,7 +104,7 @@ Example:
 
 /** Declares `xfn xpkg` and its commands. */
 export function addXpkg(parent: CommandContext): void {
-  const xpkg = parent.program.command("xpkg").description("make, push and look into packages for Crossplane");
+  const xpkg = parent.program.command("xpkg").description("build, push and extract packages for Crossplane");
   const context = { ...parent, program: xpkg };
   addXpkgBuild(context);
   addXpkgPush(context);
@@ -112,7 +112,7 @@ export function addXpkg(parent: CommandContext): void {
 }
 
 function addXpkgBuild({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg.command("build").description("make a package's file of a folder");
+  const command = xpkg.command("build").description("build the file of a package from a folder");
   declareSettings(command, BUILD_SETTINGS)
     .addHelpText("after", BUILD_HELP)
     .action(async () => {
@@ -139,7 +139,7 @@ function addXpkgPush({ program: xpkg, output, finish }: CommandContext): void {
 function addXpkgExtract({ program: xpkg, output, finish }: CommandContext): void {
   const command = xpkg
     .command("extract")
-    .description("get the objects of a package")
+    .description("extract the objects of a package")
     .argument("[package]", "a name at a registry, oci:DIR, or a file");
   declareSettings(command, EXTRACT_SETTINGS)
     .addHelpText("after", EXTRACT_HELP)

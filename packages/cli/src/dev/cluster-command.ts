@@ -18,7 +18,7 @@ import { CliError, usageError } from "../errors/cli-error.ts";
 import { Interrupted, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Flags of `xfn dev cluster`, as the declaration parsed them. */
+/** Flags of `xfn dev cluster`, as commander parsed them. */
 export interface ClusterFlags {
   readonly dataDir?: string;
   readonly users?: readonly string[];
@@ -27,7 +27,9 @@ export interface ClusterFlags {
 // Names that are valid in a kubeconfig's file name and in a line of the token file.
 const USER_NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
-/** `xfn dev cluster`: runs an API server in the foreground until Ctrl-C. Prints the line that points `kubectl` at it. */
+/**
+ * `xfn dev cluster`: runs an API server in the foreground until Ctrl-C. Prints the line that points `kubectl` at it.
+ */
 export async function runCluster(flags: ClusterFlags, output: Output): Promise<number> {
   const wrong = flags.users?.find((name) => !USER_NAME.test(name) || name === "admin");
   if (wrong !== undefined)

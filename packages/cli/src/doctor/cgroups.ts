@@ -5,14 +5,14 @@ import type { Host } from "./host.ts";
 /** `v2`: the unified hierarchy alone. `hybrid`: v1 controllers with a v2 mount beside them. */
 export type CgroupMode = "v2" | "hybrid" | "v1" | "none";
 
-/** How a host mounts its control groups, and where this process is in them. */
+/** The control groups of a host, and those of this process. */
 export interface Cgroups {
   readonly mode: CgroupMode;
   /** v1 controllers with their mount points, such as `memory` -> `/sys/fs/cgroup/memory`. */
   readonly v1: ReadonlyMap<string, string>;
-  /** Mount point of the v2 hierarchy. */
+  /** The mount point of the v2 hierarchy. */
   readonly v2?: string;
-  /** This process's own path below the mount point: key "" for v2, else the v1 controller. */
+  /** This process's path below the mount point, by v1 controller, or "" for v2. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
@@ -43,18 +43,18 @@ export function parseCgroups(mountinfo: string, selfCgroup: string): Cgroups {
   return { mode, v1, paths, ...(v2 === undefined ? {} : { v2 }) };
 }
 
-// What a call is refused for where it asks for it and it cannot be had.
+// The runner refuses a call with such a limit if it cannot be enforced.
 const LIMITS = ["memory", "cpu"] as const;
 
 const DELEGATE =
   "run in a delegated scope: `systemd-run --user --scope -p Delegate=yes xfn ...`; cpu needs, once: `sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo systemctl daemon-reload`";
 
 const DELEGATE_ROOT =
-  "run in a scope of its own: `systemd-run --scope -p Delegate=yes xfn ...`; in a container: a private, writable cgroup mount";
+  "run in a separate scope: `systemd-run --scope -p Delegate=yes xfn ...`; in a container: a private, writable cgroup mount";
 
 /**
- * Which limits a function can be held to on this host. Without those of memory and cpu, functions that ask for none still
- * run, and others with `--allow-unlimited`; processes are bounded in any case.
+ * Checks which limits can be enforced on this host. Without limits of memory and cpu, only functions without such
+ * limits run, and others with `--allow-unlimited`. The number of processes is always bounded.
  */
 export async function checkCgroups(host: Host): Promise<readonly Check[]> {
   const mountinfo = (await host.read("/proc/self/mountinfo")) ?? "";
@@ -75,7 +75,7 @@ function limitsOf(host: Host, groups: Cgroups, enforceable: readonly string[]): 
   return {
     ...limits,
     status: "warn",
-    detail: `${missing.join(" and ")} cannot be limited: ${whyNot(host, groups, missing)}${rest.join("")}; a function that sets such a limit needs --allow-unlimited`,
+    detail: `${missing.join(" and ")} cannot be limited: ${whyNot(host, groups, missing)}${rest.join("")}; a function with such a limit requires --allow-unlimited`,
     remedy: remedyFor(host, groups),
   };
 }
@@ -83,14 +83,15 @@ function limitsOf(host: Host, groups: Cgroups, enforceable: readonly string[]): 
 function processesOf(host: Host, groups: Cgroups, enforceable: readonly string[]): Check {
   const processes = { id: "process-limit", title: "process limit" };
   if (enforceable.includes("pids"))
-    return { ...processes, status: "ok", detail: "each function's processes can be counted by its control group" };
-  // Root's functions each have a count of their own all the same: see RLIMIT_NPROC in docs/security-model.md.
-  if (host.uid === 0) return { ...processes, status: "ok", detail: "each function is held to RLIMIT_NPROC" };
+    return { ...processes, status: "ok", detail: "a control group bounds the processes of each function" };
+  // For root, RLIMIT_NPROC counts the processes of each function separately: see docs/security-model.md.
+  if (host.uid === 0)
+    return { ...processes, status: "ok", detail: "RLIMIT_NPROC bounds the processes of each function" };
   return {
     ...processes,
     status: "info",
     detail:
-      "functions that run at the same time share one bound (RLIMIT_NPROC): a function that forks without end can keep others from starting until it is killed; one that sets its own needs --allow-unlimited",
+      "concurrent functions share one bound (RLIMIT_NPROC): a function that forks without end can prevent others from starting until it is killed; a function with its own bound requires --allow-unlimited",
     remedy: remedyFor(host, groups),
   };
 }
@@ -109,37 +110,39 @@ function describe(groups: Cgroups): string {
   }
 }
 
-// A process may be limited in a child of its own group; for that the group must be ours to write, and the controllers
-// enabled in it. Root may make groups at the top as well.
+// The runner limits a process in a child of its own group. The group must be writable, and must have the controllers
+// enabled. Root can also make groups at the top.
 async function delegatedV2(host: Host, groups: Cgroups): Promise<readonly string[]> {
   const top = groups.v2 ?? "/sys/fs/cgroup";
   const own = join(top, groups.paths.get("") ?? "/");
-  const inOwn = await dividable(host, own);
-  return LIMITS.every((name) => inOwn.includes(name)) || host.uid !== 0 ? inOwn : await dividable(host, join(top, "/"));
+  const inOwn = await delegableControllers(host, own);
+  return LIMITS.every((name) => inOwn.includes(name)) || host.uid !== 0
+    ? inOwn
+    : await delegableControllers(host, join(top, "/"));
 }
 
-// The controllers that a group can hand to groups below it.
-async function dividable(host: Host, group: string): Promise<readonly string[]> {
+// The controllers that a group can enable for its children.
+async function delegableControllers(host: Host, group: string): Promise<readonly string[]> {
   const writable = ["", "cgroup.procs", "cgroup.subtree_control"].every((file) => host.writable(join(group, file)));
   if (!writable) return [];
   const enabled = await words(host, join(group, "cgroup.subtree_control"));
-  // A group with processes in it hands out no controllers, except the root of the hierarchy, which has no
-  // cgroup.type. The runner can step aside with its own, but it does not move the processes of others.
+  // A group with processes cannot enable controllers for its children (cgroup v2, "No Internal Process Constraint"),
+  // except the root, which has no cgroup.type. The runner moves its own processes away, but no others.
   const isRoot = (await host.read(join(group, "cgroup.type"))) === undefined;
-  if (isRoot || !(await holdsOthers(host, group))) return await words(host, join(group, "cgroup.controllers"));
+  if (isRoot || !(await hasOtherProcesses(host, group))) return await words(host, join(group, "cgroup.controllers"));
   return enabled;
 }
 
-async function holdsOthers(host: Host, group: string): Promise<boolean> {
+async function hasOtherProcesses(host: Host, group: string): Promise<boolean> {
   const procs = join(group, "cgroup.procs");
   for (const pid of await words(host, procs)) {
-    // One that has ended meanwhile, as other checks' programs do, is nobody's.
+    // Ignore processes that have exited; other checks start short-lived ones.
     if (!(await isOurs(host, pid)) && (await words(host, procs)).includes(pid)) return true;
   }
   return false;
 }
 
-// This process, or one that another check has started.
+// This process, or a child that another check started.
 async function isOurs(host: Host, pid: string): Promise<boolean> {
   for (let current = pid; Number(current) > 1; ) {
     if (Number(current) === host.pid) return true;
@@ -154,15 +157,15 @@ async function words(host: Host, path: string): Promise<readonly string[]> {
 
 function delegatedV1(host: Host, groups: Cgroups, controller: string): boolean {
   const mount = groups.v1.get(controller);
-  // Version 1 cannot be delegated safely, so a directory that happens to be writable counts for root only.
+  // Version 1 cannot be delegated safely, so a writable directory counts for root only.
   return mount !== undefined && host.uid === 0 && host.writable(join(mount, groups.paths.get(controller) ?? "/"));
 }
 
 function whyNot(host: Host, groups: Cgroups, missing: readonly string[]): string {
   if (groups.mode === "none") return "no control groups are mounted";
-  if (groups.mode !== "v2" && host.uid !== 0) return "version 1 controllers cannot be given to an ordinary user";
+  if (groups.mode !== "v2" && host.uid !== 0) return "version 1 controllers cannot be delegated to an ordinary user";
   const own = groups.paths.get(groups.mode === "v2" ? "" : (missing[0] ?? "memory")) ?? "/";
-  return `this process's group (${own}) is not delegated to it, or holds other processes`;
+  return `this process's group (${own}) is not delegated to it, or contains other processes`;
 }
 
 function remedyFor(host: Host, groups: Cgroups): string {

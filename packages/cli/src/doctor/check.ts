@@ -1,25 +1,25 @@
 /**
- * `ok`: as it should be. `warn`: containers run, but slower or less safely. `fail`: containers cannot run. `info`: good to
- * know, nothing to do.
+ * `ok`: no problem. `warn`: containers run, but slower or less safely. `fail`: containers cannot run. `info`: no action
+ * is needed.
  */
 export type CheckStatus = "ok" | "warn" | "fail" | "info";
 
 /** One line of the report. */
 export interface Check {
-  /** Stable name for programs that read `xfn doctor --json`. */
+  /** A stable name, for programs that read `xfn doctor --json`. */
   readonly id: string;
-  /** What was looked at, for people. */
+  /** The subject of the check, for people. */
   readonly title: string;
   readonly status: CheckStatus;
-  /** What was found. */
+  /** The finding. */
   readonly detail: string;
-  /** The command, or the setting, that mends it. */
+  /** The command or the setting that fixes the problem. */
   readonly remedy?: string;
 }
 
-/** The whole report. */
+/** The report of all checks. */
 export interface DoctorReport {
-  /** Whether a function's container can run here. */
+  /** Whether containers of functions can run on this host. */
   readonly canRun: boolean;
   readonly checks: readonly Check[];
 }

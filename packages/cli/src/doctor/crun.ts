@@ -3,7 +3,7 @@ import type { Check } from "./check.ts";
 import type { Host } from "./host.ts";
 import { installCommand } from "./package-manager.ts";
 
-/** crun is there, and new enough to have its known security fixes. */
+/** Checks that crun is installed, with the fixes of its known vulnerabilities. */
 export async function checkCrun(host: Host): Promise<Check> {
   const check = { id: "crun", title: "crun" };
   const path = host.which("crun");

@@ -24,7 +24,7 @@ function host(
     "/sys/fs/cgroup/user.slice/scope/cgroup.type": "domain\n",
     ...change.files,
   };
-  // What a test changes is matched before what is well.
+  // Overrides of a test are matched first.
   const exec = { ...change.exec, ...GOOD, ...change.exec };
   return {
     platform: "linux",
@@ -47,7 +47,7 @@ function host(
 
 type ExecTable = Record<string, ExecResult>;
 
-// Matched in order: the first pattern that the command contains.
+// The first pattern that the command contains applies.
 const GOOD: ExecTable = {
   "crun --root=/ --version": { code: 0, stdout: "crun version 1.21\ncommit: abc\n", stderr: "" },
   "--mount-proc": ok,
@@ -70,7 +70,7 @@ async function find(subject: Host, id: string): Promise<Check & { canRun: boolea
   return { ...check, canRun: report.canRun };
 }
 
-test("a host that has everything passes every check", async () => {
+test("a complete host passes all checks", async () => {
   const report = await diagnose(host(), "/cache");
   expect(report.canRun).toBe(true);
   expect(report.checks.filter((check) => check.status !== "ok" && check.status !== "info")).toEqual([]);
@@ -80,7 +80,7 @@ describe("platform", () => {
   test.each([
     ["darwin", "lima"],
     ["win32", "wsl --install"],
-  ] as const)("%s needs a Linux VM, and nothing else is probed", async (platform, remedy) => {
+  ] as const)("%s needs a Linux VM, and no other check runs", async (platform, remedy) => {
     const report = await diagnose(host({ platform }), "/cache");
     expect(report.canRun).toBe(false);
     expect(report.checks.find((check) => check.id === "platform")).toMatchObject({ status: "fail" });
@@ -88,25 +88,25 @@ describe("platform", () => {
     expect(report.checks.map((check) => check.id)).not.toContain("crun");
   });
 
-  test("a kernel before 5.11 copies files, which is only slower", async () => {
+  test("warns that a kernel before 5.11 copies files", async () => {
     expect(await find(host({ kernel: "5.4.188-104.359.amzn2" }), "kernel")).toMatchObject({
       status: "warn",
       canRun: true,
     });
   });
 
-  test("an old Node is named", async () => {
+  test("warns about an old Node", async () => {
     expect(await find(host({ nodeVersion: "20.1.0" }), "node")).toMatchObject({ status: "warn" });
   });
 });
 
 describe("crun", () => {
-  test("missing: the command to install it, with sudo for an ordinary user", async () => {
+  test("missing: names the command that installs it, with sudo for an ordinary user", async () => {
     const check = await find(host({ missing: ["crun"] }), "crun");
     expect(check).toMatchObject({ status: "fail", remedy: "sudo apt-get install -y crun", canRun: false });
   });
 
-  test("missing: root and another distribution get their own command", async () => {
+  test("missing: names the command for root and for other distributions", async () => {
     const subject = host({
       uid: 0,
       missing: ["crun"],
@@ -126,7 +126,7 @@ describe("crun", () => {
     expect(await find(host({ exec }), "crun")).toMatchObject({ status, canRun: true });
   });
 
-  test("a crun that does not start is as good as none", async () => {
+  test("a crun that does not start fails", async () => {
     const exec = { "crun --root=/ --version": failed("crun: error while loading shared libraries: libyajl.so.2") };
     const check = await find(host({ exec }), "crun");
     expect(check).toMatchObject({ status: "fail", canRun: false });
@@ -156,7 +156,7 @@ describe("user namespaces", () => {
     expect(check.remedy).toContain("user.max_user_namespaces=");
   });
 
-  test("kernel.unprivileged_userns_clone=0 stops ordinary users", async () => {
+  test("kernel.unprivileged_userns_clone=0 refuses ordinary users", async () => {
     const files = { "/proc/sys/kernel/unprivileged_userns_clone": "0\n" };
     const check = await find(host({ exec: noNamespace, files }), "user-namespaces");
     expect(check.remedy).toContain("kernel.unprivileged_userns_clone=1");
@@ -177,20 +177,20 @@ describe("user namespaces", () => {
     expect(check.detail).toContain("AppArmor");
   });
 
-  test("the AppArmor restriction does not concern root", async () => {
+  test("the AppArmor restriction does not apply to root", async () => {
     const files = { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n" };
     const check = await find(host({ uid: 0, exec: noNamespace, files }), "user-namespaces");
     expect(check.detail).not.toContain("AppArmor");
   });
 
   describe("of root", () => {
-    // As the runner starts its host: without a user namespace, which would need no capability.
+    // The runner of root starts its host without a user namespace, which requires a capability.
     const own = "/usr/bin/unshare --mount --pid --fork --kill-child";
     const status = (capabilities: string): Record<string, string> => ({
       "/proc/self/status": `Name:\tnode\nCapEff:\t${capabilities}\nSeccomp:\t2\n`,
     });
 
-    test("without CAP_SYS_ADMIN cannot be made, although user namespaces can", async () => {
+    test("without CAP_SYS_ADMIN cannot be created, although user namespaces can", async () => {
       const exec = { [`${own} --mount-proc true`]: refused, [`${own} true`]: refused };
       const check = await find(host({ uid: 0, exec, files: status("00000000a80425fb") }), "user-namespaces");
       expect(check).toMatchObject({ status: "fail", canRun: false });
@@ -202,14 +202,14 @@ describe("user namespaces", () => {
       });
     });
 
-    test("with it, what refuses them is something else", async () => {
+    test("with CAP_SYS_ADMIN, reports another cause of a refusal", async () => {
       const exec = { [`${own} --mount-proc true`]: refused, [`${own} true`]: refused };
       const check = await find(host({ uid: 0, exec, files: status("000001fffeffffff") }), "user-namespaces");
       expect(check).toMatchObject({ status: "fail", canRun: false });
       expect(check.detail).toContain("seccomp");
     });
 
-    test("hold user namespaces, which the OCI runtime makes for each container", async () => {
+    test("contain user namespaces, which the OCI runtime creates for each container", async () => {
       const inside = `${own} --mount-proc /usr/bin/unshare --user`;
       const files = { "/proc/sys/user/max_user_namespaces": "0\n" };
       const check = await find(host({ uid: 0, exec: { [inside]: refused }, files }), "user-namespaces");
@@ -228,7 +228,7 @@ describe("user namespaces", () => {
   test.each([
     ["its version text", { "/proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n" }, {}],
     ["its kernel log", {}, { dmesg: { code: 0, stdout: "[    0.000000] Starting gVisor...\n", stderr: "" } }],
-  ])("gVisor, known by %s", async (_, files, exec) => {
+  ])("gVisor, recognised by %s", async (_, files, exec) => {
     const check = await find(host({ exec: { ...noNamespace, ...exec }, files }), "user-namespaces");
     expect(check.detail).toContain("gVisor");
   });
@@ -247,23 +247,23 @@ describe("user namespaces", () => {
     expect(await find(host({ exec }), "user-namespaces")).toMatchObject({ status: "ok" });
   });
 
-  test("a refusal of unknown cause repeats what was said", async () => {
+  test("repeats the message of an unknown refusal", async () => {
     expect((await find(host({ exec: noNamespace }), "user-namespaces")).detail).toContain("Operation not permitted");
   });
 });
 
-test("without overlay in user namespaces containers still run, from copies", async () => {
+test("without overlay in user namespaces, containers still run from copies", async () => {
   const exec = { userxattr: failed("mount: /tmp/merged: wrong fs type, bad option") };
   expect(await find(host({ exec }), "overlay")).toMatchObject({ status: "warn", canRun: true });
 });
 
-test("missing subordinate ids are no fault", async () => {
+test("missing subordinate ids are not a problem", async () => {
   expect(await find(host(), "subordinate-ids")).toMatchObject({ status: "info", canRun: true });
   const files = { "/etc/subuid": "alice:100000:65536\n# comment\nbob:165536:65536\n" };
   expect((await find(host({ files }), "subordinate-ids")).detail).toContain("2 ranges");
 });
 
-test("little room for images is a warning", async () => {
+test("little free space for images is a warning", async () => {
   expect(await find(host({ freeBytes: () => 1024 }), "disk")).toMatchObject({ status: "warn", canRun: true });
 });
 
@@ -273,12 +273,12 @@ describe("limits", () => {
     expect(await find(host(), "process-limit")).toMatchObject({ status: "ok" });
   });
 
-  test("cgroup v2, programs that another check has started are no strangers in the group", async () => {
+  test("cgroup v2, ignores children that another check started in the group", async () => {
     const files = { "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n", "/proc/77/status": "PPid:\t42\n" };
     expect(await find(host({ files }), "limits")).toMatchObject({ status: "ok" });
   });
 
-  test("cgroup v2, as root in a group with others: at the top", async () => {
+  test("cgroup v2, as root in a group with other processes: uses the top group", async () => {
     const files = {
       "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n",
       "/sys/fs/cgroup/cgroup.controllers": "cpu memory pids\n",
@@ -288,7 +288,7 @@ describe("limits", () => {
     expect(await find(host({ files }), "limits")).toMatchObject({ status: "warn" });
   });
 
-  test("processes are bounded everywhere; for an ordinary user without groups, together, and it is said how to change that", async () => {
+  test("processes are always bounded; without groups, functions of an ordinary user share a bound, and the report says how to change that", async () => {
     const writable = (path: string): boolean => !path.startsWith("/sys/fs/cgroup");
     expect(await find(host({ writable, uid: 0 }), "process-limit")).toMatchObject({ status: "ok" });
     const check = await find(host({ writable }), "process-limit");
@@ -296,18 +296,18 @@ describe("limits", () => {
     expect(check.remedy).toContain("Delegate=yes");
   });
 
-  test("cgroup v2, the usual login session: not delegated, and how to get it", async () => {
+  test("cgroup v2, the usual login session: not delegated, with a remedy", async () => {
     const check = await find(host({ writable: (path) => !path.startsWith("/sys/fs/cgroup") }), "limits");
     expect(check).toMatchObject({ status: "warn", canRun: true });
     expect(check.remedy).toContain("Delegate=yes");
   });
 
-  test("cgroup v2, a group with other processes in it hands out no controllers", async () => {
+  test("cgroup v2, a group with other processes cannot enable controllers", async () => {
     const files = { "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n" };
     expect(await find(host({ files }), "limits")).toMatchObject({ status: "warn" });
   });
 
-  test("cgroup v2, controllers that are enabled already are enough", async () => {
+  test("cgroup v2, enabled controllers are enough", async () => {
     const files = {
       "/sys/fs/cgroup/user.slice/scope/cgroup.procs": "42\n77\n",
       "/sys/fs/cgroup/user.slice/scope/cgroup.subtree_control": "cpu memory\n",
@@ -315,7 +315,7 @@ describe("limits", () => {
     expect(await find(host({ files }), "limits")).toMatchObject({ status: "ok" });
   });
 
-  test("cgroup v2 without the cpu controller names the one that is missing", async () => {
+  test("cgroup v2, names a missing cpu controller", async () => {
     const files = { "/sys/fs/cgroup/user.slice/scope/cgroup.controllers": "memory pids\n" };
     const check = await find(host({ files }), "limits");
     expect(check).toMatchObject({ status: "warn" });
@@ -327,11 +327,11 @@ describe("limits", () => {
     "/proc/self/cgroup": "4:memory:/\n1:cpu,cpuacct:/\n0::/\n",
   };
 
-  test("hybrid, as root: through the version 1 controllers", async () => {
+  test("hybrid, as root: uses the version 1 controllers", async () => {
     expect(await find(host({ uid: 0, files: hybrid }), "limits")).toMatchObject({ status: "ok" });
   });
 
-  test("hybrid, as an ordinary user: not possible, and how to get it", async () => {
+  test("hybrid, as an ordinary user: not possible, with a remedy", async () => {
     const check = await find(host({ files: hybrid }), "limits");
     expect(check).toMatchObject({ status: "warn", canRun: true });
     expect(check.remedy).toContain("systemd.unified_cgroup_hierarchy=1");

@@ -5,7 +5,7 @@ import type { Host } from "./host.ts";
 import { checkDisk, checkKernel, checkNode, checkOverlay, checkPlatform, checkSubordinateIds } from "./system.ts";
 import { checkUserNamespaces } from "./user-namespaces.ts";
 
-/** Looks at everything that rootless containers need on a host. Changes nothing. */
+/** Checks all requirements of rootless containers on a host. Changes nothing. */
 export async function diagnose(host: Host, storeDir: string): Promise<DoctorReport> {
   const checks: Check[] = [checkPlatform(host), checkNode(host)];
   if (host.platform === "linux") {

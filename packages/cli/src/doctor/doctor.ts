@@ -13,7 +13,7 @@ export interface DoctorOptions {
   readonly cacheDir?: string;
 }
 
-/** `xfn doctor`: what rootless containers need here. Exit code 0 when they can run, else 1. */
+/** `xfn doctor`: reports whether rootless containers can run on this host. Exit code 0 if they can, else 1. */
 export async function doctor(options: DoctorOptions, output: Output, host: Host = thisHost()): Promise<number> {
   const report = await diagnose(host, options.cacheDir ?? cacheDir());
   await output.product(options.json === true ? `${JSON.stringify(report, null, 2)}\n` : table(report));
@@ -38,6 +38,6 @@ function table(report: DoctorReport): string {
   };
   const verdict = report.canRun
     ? paint.green("Function containers can run on this host.")
-    : paint.red("Function containers cannot run on this host yet: mend what says FAIL.");
+    : paint.red("Function containers cannot run on this host: fix the checks marked FAIL.");
   return `${report.checks.map(line).join("\n")}\n\n${verdict}\n`;
 }

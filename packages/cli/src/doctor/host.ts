@@ -4,39 +4,39 @@ import { open } from "node:fs/promises";
 import { release } from "node:os";
 import { dirname, join } from "node:path";
 
-/** What a program said: `code` is undefined when it could not be started or did not end in time. */
+/** The result of a program. `code` is undefined if the program could not be started or did not exit in time. */
 export interface ExecResult {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The machine, as far as the checks look at it. Tests give their own, so that each situation can be described. */
+/** The part of the machine that the checks inspect. Tests pass their own. */
 export interface Host {
   readonly platform: NodeJS.Platform;
   readonly uid: number;
   readonly pid: number;
   readonly nodeVersion: string;
-  /** Release of the kernel, such as `6.1.0-18-amd64`. */
+  /** The release of the kernel, such as `6.1.0-18-amd64`. */
   readonly kernel: string;
-  /** Absolute path of a program on `PATH`, or undefined. */
+  /** The absolute path of a program on `PATH`, or undefined. */
   which(program: string): string | undefined;
   /** Runs a program with an English locale; never rejects. */
   exec(file: string, args: readonly string[]): Promise<ExecResult>;
-  /** The start of a file, or undefined when it cannot be read. */
+  /** The start of a file, or undefined if it cannot be read. */
   read(path: string): Promise<string | undefined>;
   /** Whether this process may write to an existing path. */
   writable(path: string): boolean;
-  /** Bytes that this user can still write below `path` (or its nearest existing parent); undefined when unknown. */
+  /** The free bytes for this user at `path` or its nearest existing parent; undefined if unknown. */
   freeBytes(path: string): number | undefined;
 }
 
-// A probe takes milliseconds; one that hangs (a FUSE mount, a stopped server) must not hang the report.
+// A probe takes milliseconds; a hanging one (a FUSE mount, a stopped server) must not block the report.
 const PROBE_MS = 10_000;
-// The largest thing read is the kernel log or a mount table.
+// The largest inputs are the kernel log and a mount table.
 const READ_BYTES = 1024 * 1024;
 
-/** The machine that this process runs on. */
+/** The machine of this process. */
 export function thisHost(): Host {
   return {
     platform: process.platform,
@@ -53,7 +53,7 @@ export function thisHost(): Host {
 }
 
 function which(program: string): string | undefined {
-  // Administrators' programs are outside an ordinary user's PATH on some systems.
+  // Some systems leave administration programs out of an ordinary user's PATH.
   const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
   return folders.map((folder) => join(folder, program)).find((path) => allowed(path, constants.X_OK));
 }

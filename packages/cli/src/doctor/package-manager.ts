@@ -9,7 +9,7 @@ const INSTALLERS: readonly (readonly [RegExp, string])[] = [
   [/suse/, "zypper install -y"],
 ];
 
-/** The command that installs distribution packages on this host, ready to copy. */
+/** The command that installs packages on this host's distribution. */
 export async function installCommand(host: Host, packages: string): Promise<string> {
   const release = (await host.read("/etc/os-release")) ?? "";
   const ids = [...release.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map((match) => match[1]).join(" ");

@@ -1,12 +1,12 @@
 import type { Check } from "./check.ts";
 import type { Host } from "./host.ts";
 
-// Overlays in user namespaces came with 5.11; before it root filesystems are copied.
+// Linux 5.11 added overlays in user namespaces; older kernels copy root filesystems.
 const OVERLAY_KERNEL = [5, 11] as const;
 const NODE_MAJOR = 24;
 const LOW_DISK_BYTES = 1024 ** 3;
 
-/** The operating system: containers of this kind are a Linux thing. */
+/** Checks the operating system: only Linux runs these containers. */
 export function checkPlatform(host: Host): Check {
   const check = { id: "platform", title: "operating system" };
   if (host.platform === "linux") return { ...check, status: "ok", detail: `Linux ${host.kernel}` };
@@ -20,12 +20,12 @@ export function checkPlatform(host: Host): Check {
   return {
     ...check,
     status: "fail",
-    detail: `${name} cannot run Linux containers itself: a Linux VM is needed`,
+    detail: `${name} cannot run Linux containers without a Linux VM`,
     remedy,
   };
 }
 
-/** The kernel is new enough for overlays in user namespaces. */
+/** Checks that the kernel has overlays in user namespaces. */
 export function checkKernel(host: Host): Check {
   const [major = 0, minor = 0] = host.kernel.split(".").map((part) => Number.parseInt(part, 10));
   const old = major < OVERLAY_KERNEL[0] || (major === OVERLAY_KERNEL[0] && minor < OVERLAY_KERNEL[1]);
@@ -34,12 +34,12 @@ export function checkKernel(host: Host): Check {
     ? {
         ...check,
         status: "warn",
-        detail: `${host.kernel}: ordinary users get overlays from 5.11 on; files are copied instead`,
+        detail: `${host.kernel}: overlays of ordinary users require 5.11; files are copied instead`,
       }
     : { ...check, status: "ok", detail: host.kernel };
 }
 
-/** Node is the version that xfn is written for. */
+/** Checks the version of Node. */
 export function checkNode(host: Host): Check {
   const check = { id: "node", title: "Node" };
   return Number.parseInt(host.nodeVersion, 10) >= NODE_MAJOR
@@ -52,7 +52,7 @@ export function checkNode(host: Host): Check {
       };
 }
 
-/** Subordinate ids: images with several users need them elsewhere; xfn maps one id and needs none. */
+/** Reports subordinate ids. Other runtimes need them for images with several users; xfn maps one id and needs none. */
 export async function checkSubordinateIds(host: Host): Promise<Check> {
   const lines = ((await host.read("/etc/subuid")) ?? "").split("\n");
   const count = lines.filter((line) => /^[^#:]+:\d+:\d+$/.test(line.trim())).length;
@@ -63,11 +63,11 @@ export async function checkSubordinateIds(host: Host): Promise<Check> {
   return { id: "subordinate-ids", title: "subordinate ids", status: "info", detail };
 }
 
-// Everything happens in a tmpfs over /tmp that only this probe sees, and ends with it.
+// Mounts in a private tmpfs over /tmp, which is gone when the probe exits.
 const OVERLAY_PROBE =
   "mount -t tmpfs tmpfs /tmp && cd /tmp && mkdir lower upper work merged && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,userxattr merged && echo ok >merged/file";
 
-/** Layers can be shared through an overlay, rather than copied for each call. */
+/** Checks that calls can share layers through an overlay, instead of copying them. */
 export async function checkOverlay(host: Host): Promise<Check> {
   const check = { id: "overlay", title: "overlay file system" };
   const unshare = host.which("unshare");
@@ -82,7 +82,7 @@ export async function checkOverlay(host: Host): Promise<Check> {
   };
 }
 
-/** There is room for images. */
+/** Checks the free space for images. */
 export function checkDisk(host: Host, storeDir: string): Check {
   const check = { id: "disk", title: "room for images" };
   const free = host.freeBytes(storeDir);

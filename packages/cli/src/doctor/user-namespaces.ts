@@ -2,14 +2,16 @@ import type { Check } from "./check.ts";
 import type { ExecResult, Host } from "./host.ts";
 import { installCommand } from "./package-manager.ts";
 
-/** What an ordinary user's runner starts in, and what the OCI runtime makes for a container of root's. */
+/** The namespaces of an ordinary user's runner, and those that the OCI runtime makes for a container of root. */
 const WITH_USER = ["--user", "--map-root-user", "--mount", "--pid", "--fork"] as const;
-/** What root's runner starts in (`SandboxHost`). These take CAP_SYS_ADMIN, which root in a container mostly lacks. */
+/**
+ * The namespaces of root's runner (`SandboxHost`). They require CAP_SYS_ADMIN, which root in a container usually lacks.
+ */
 const WITHOUT_USER = ["--mount", "--pid", "--fork", "--kill-child"] as const;
 
 /**
- * Tries what a container needs: user, mount and pid namespaces with a fresh /proc, as the runner of this user makes them. Two
- * checks, since a surrounding container often allows the first and not the second.
+ * Tries the namespaces of a container: user, mount and pid namespaces with a fresh /proc, as the runner of this user
+ * makes them. There are two checks, because a surrounding container often allows namespaces but not a fresh /proc.
  */
 export async function checkUserNamespaces(host: Host): Promise<readonly Check[]> {
   const namespaces = { id: "user-namespaces", title: "user namespaces" };
@@ -44,7 +46,7 @@ export async function checkUserNamespaces(host: Host): Promise<readonly Check[]>
 }
 
 const MOUNT_PROC = "--mount-proc";
-const MADE = "user, mount and pid namespaces can be made";
+const MADE = "user, mount and pid namespaces can be created";
 
 function run(host: Host, [file = "", ...args]: readonly string[]): Promise<ExecResult> {
   return host.exec(file, args);
@@ -52,12 +54,12 @@ function run(host: Host, [file = "", ...args]: readonly string[]): Promise<ExecR
 
 type Reason = Pick<Check, "detail" | "remedy">;
 
-// The kernel lets a user namespace mount procfs only where the existing /proc is not covered in part; container engines
-// cover some of its files.
+// A user namespace can mount procfs only if no part of the existing /proc is covered (user_namespaces(7)); container
+// engines cover some files.
 async function whyNoProc(host: Host, tried: ExecResult): Promise<Reason> {
   if (await isAppArmorRestricted(host)) return APPARMOR;
   return {
-    detail: `mount of /proc refused (${said(tried)}): the surrounding container masks parts of /proc`,
+    detail: `mount of /proc refused (${reasonOf(tried)}): the surrounding container masks parts of /proc`,
     remedy:
       "run the surrounding container with `--security-opt systempaths=unconfined` (Docker, Podman: unmask=ALL) or securityContext.procMount: Unmasked (Kubernetes)",
   };
@@ -76,15 +78,15 @@ async function isAppArmorRestricted(host: Host): Promise<boolean> {
 async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
   if (await isGVisor(host)) {
     return {
-      detail: "this is a gVisor sandbox, which cannot hold rootless containers",
+      detail: "this is a gVisor sandbox, which cannot run rootless containers",
       remedy: "run on a node without gVisor (GKE: a Standard node pool without sandbox; Autopilot always uses it)",
     };
   }
   if (host.uid === 0 && !(await canAdminister(host))) {
     return {
-      detail: `refused (${said(tried)}): this root lacks the capability CAP_SYS_ADMIN`,
+      detail: `refused (${reasonOf(tried)}): this root lacks the capability CAP_SYS_ADMIN`,
       remedy:
-        "run xfn as an ordinary user, who needs no capability, or add this one to the surrounding container: `--cap-add=SYS_ADMIN` (Docker, Podman), or securityContext.capabilities.add: [SYS_ADMIN] (Kubernetes)",
+        "run xfn as an ordinary user, which needs no capability, or add this one to the surrounding container: `--cap-add=SYS_ADMIN` (Docker, Podman), or securityContext.capabilities.add: [SYS_ADMIN] (Kubernetes)",
     };
   }
   if ((await number(host, "/proc/sys/user/max_user_namespaces")) === 0) {
@@ -95,7 +97,7 @@ async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
   }
   if (host.uid !== 0 && (await number(host, "/proc/sys/kernel/unprivileged_userns_clone")) === 0) {
     return {
-      detail: "ordinary users may not make user namespaces (kernel.unprivileged_userns_clone=0)",
+      detail: "ordinary users may not create user namespaces (kernel.unprivileged_userns_clone=0)",
       remedy: "echo kernel.unprivileged_userns_clone=1 | sudo tee /etc/sysctl.d/60-userns.conf && sudo sysctl --system",
     };
   }
@@ -104,19 +106,19 @@ async function whyNoNamespace(host: Host, tried: ExecResult): Promise<Reason> {
   const status = (await host.read("/proc/self/status")) ?? "";
   if (refused && /^Seccomp:\s*2$/m.test(status)) {
     return {
-      detail: `refused (${said(tried)}) by the seccomp filter of the container that xfn runs in`,
+      detail: `refused (${reasonOf(tried)}) by the seccomp filter of the container that xfn runs in`,
       remedy:
         "run the surrounding container with `--security-opt seccomp=unconfined --security-opt systempaths=unconfined` (Docker), or securityContext.seccompProfile.type: Unconfined and procMount: Unmasked (Kubernetes)",
     };
   }
   if ((await host.read("/proc/self/uid_map")) === undefined || /invalid argument/i.test(tried.stderr)) {
     return {
-      detail: `the kernel has no user namespaces (${said(tried)})`,
+      detail: `the kernel has no user namespaces (${reasonOf(tried)})`,
       remedy: "boot a kernel with CONFIG_USER_NS=y",
     };
   }
   return {
-    detail: `refused: ${said(tried)}`,
+    detail: `refused: ${reasonOf(tried)}`,
     remedy: "look for the denial in the kernel log: `sudo dmesg | tail`, `sudo journalctl -k | tail`",
   };
 }
@@ -125,11 +127,11 @@ const CAP_SYS_ADMIN = 21n; // <linux/capability.h>
 
 async function canAdminister(host: Host): Promise<boolean> {
   const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec((await host.read("/proc/self/status")) ?? "") ?? [];
-  // Where the kernel does not say it, something else is to blame.
+  // Without this line the cause is another one.
   return effective === undefined || ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
 }
 
-// gVisor answers as this kernel, built on this date, whatever the host runs.
+// gVisor always reports this kernel and build date.
 const GVISOR_VERSION = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016";
 
 async function isGVisor(host: Host): Promise<boolean> {
@@ -144,6 +146,6 @@ async function number(host: Host, path: string): Promise<number | undefined> {
   return text === undefined || text === "" ? undefined : Number(text);
 }
 
-function said(result: ExecResult): string {
+function reasonOf(result: ExecResult): string {
   return result.stderr.trim() || (result.code === undefined ? "no answer in time" : `exit code ${result.code}`);
 }

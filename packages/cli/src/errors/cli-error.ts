@@ -1,9 +1,9 @@
 import { ExitCode } from "@xfn/program/exit-code";
 
-/** What a {@link CliError} is about: the command line itself, or the run. */
+/** Whether the command line is wrong, or the run failed. */
 export type CliErrorCode = "Usage" | "Failed";
 
-/** An error with a message that is meant for the person at the terminal. `details` are further lines, such as hints. */
+/** An error with a message for the person at the terminal. `details` are further lines, such as hints. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;
@@ -19,7 +19,7 @@ export class CliError extends Error {
   }
 }
 
-/** The command line is wrong: an unknown value, or options that do not go together. Exit code 2. */
+/** Makes an error about the command line: an unknown value, or options that exclude each other. Exit code 2. */
 export function usageError(message: string, details: readonly string[] = []): CliError {
   return new CliError("Usage", message, { details });
 }

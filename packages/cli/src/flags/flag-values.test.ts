@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { keyValues, platformList } from "./flag-values.ts";
 
-test("platforms are given one by one, or with commas", () => {
+test("accepts repeated platforms, and platforms with commas", () => {
   const platforms = [
     { os: "linux", architecture: "amd64" },
     { os: "linux", architecture: "arm", variant: "v7" },
@@ -18,11 +18,11 @@ test.each(["arm64", "linux/", "", "linux/amd64,", "linux/arm/v7/x", "Linux/amd64
   },
 );
 
-test("pairs keep what follows the first =, and the last of a key counts", () => {
+test("splits pairs at the first =, and the last value of a key wins", () => {
   expect(keyValues("--label", ["a=b=c", "d=", "a=e"])).toEqual({ a: "e", d: "" });
   expect(Object.keys(keyValues("--label", ["__proto__=x"]))).toEqual(["__proto__"]);
 });
 
-test.each(["a", "=b", ""])("%j is no pair", (text) => {
+test.each(["a", "=b", ""])("%j is not a pair", (text) => {
   expect(() => keyValues("--label", [text])).toThrow(expect.objectContaining({ code: "Usage" }));
 });

@@ -13,23 +13,24 @@ import {
 import { usageError } from "../errors/cli-error.ts";
 import { registryHosts } from "./registry-hosts.ts";
 
-/** How registries are talked to: the options of every command that pulls or pushes. */
+/** Registry options of the commands that pull or push. */
 export interface RegistryFlags {
   readonly insecureRegistry?: readonly string[];
   /** `REGISTRY=HOST[/PATH]` */
   readonly mirror?: readonly string[];
-  /** Files. */
+  /** PEM files. */
   readonly registryCa?: readonly string[];
   readonly trustedRealm?: readonly string[];
 }
 
-/** System-wide bundles of authorities have some 200 KiB. */
+/** The system's bundles have some 200 KiB. */
 const MAX_CA_BYTES = 4 * 1024 * 1024;
 
 /**
- * What the flags say, with the credentials of `docker login`.
+ * Translates the flags to options of the library, with the credentials of `docker login`.
  *
- * @throws CliError `Usage` for a flag that cannot be read, `Input` for a file that holds no certificate
+ * @throws CliError `Usage` for an invalid flag
+ * @throws InputError for a file without a certificate
  */
 export function registryOptions(flags: RegistryFlags): RegistryOptions {
   const { registryCa, trustedRealm } = flags;
@@ -46,7 +47,7 @@ export function registryOptions(flags: RegistryFlags): RegistryOptions {
 /** @throws CliError `Usage` */
 export function platformOption(text: string): Platform {
   if (!/^[a-z0-9]+\/[a-z0-9_]+(?:\/[a-z0-9]+)?$/.test(text))
-    throw usageError(`--platform takes OS/ARCHITECTURE[/VARIANT], such as linux/arm64, not ${JSON.stringify(text)}`);
+    throw usageError(`--platform requires OS/ARCHITECTURE[/VARIANT], such as linux/arm64, not ${JSON.stringify(text)}`);
   return parsePlatform(text);
 }
 
@@ -57,7 +58,7 @@ function mirrorsOf(values: readonly string[]): Record<string, string[]> | undefi
     const equals = value.indexOf("=");
     const [registry, mirror] = [value.slice(0, Math.max(equals, 0)), value.slice(equals + 1)];
     try {
-      // A mirror reads like an image's name without its last part.
+      // A mirror has the form of an image name without the last part.
       const { qualified } = parseReference(`${mirror}/any`);
       if (!qualified) throw new ImageError("InvalidReference", "no host");
       const key = parseRegistry(registry);
@@ -65,7 +66,7 @@ function mirrorsOf(values: readonly string[]): Record<string, string[]> | undefi
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;
       throw usageError(
-        `--mirror takes REGISTRY=HOST[/PATH], such as docker.io=mirror.example:5000, not ${JSON.stringify(value)}`,
+        `--mirror requires REGISTRY=HOST[/PATH], such as docker.io=mirror.example:5000, not ${JSON.stringify(value)}`,
       );
     }
   }
@@ -76,7 +77,7 @@ function readCertificates(file: string): string {
   try {
     if (statSync(file).size > MAX_CA_BYTES) throw new Error(`more than ${MAX_CA_BYTES} bytes`);
     const pem = readFileSync(file, "utf8");
-    // What is no certificate would be ignored, and the registry be called untrusted.
+    // Refuse other files: TLS would ignore them, and report an untrusted registry.
     return new X509Certificate(pem).raw.length > 0 ? pem : "";
   } catch (error) {
     throw new InputError(

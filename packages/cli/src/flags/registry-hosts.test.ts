@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { registryHosts } from "./registry-hosts.ts";
 
-test("hosts are spelt as image names spell them", () => {
+test("normalises hosts like image names", () => {
   expect(registryHosts(["LocalHost:5000", "10.0.0.1", "[::1]:5000"])).toEqual([
     "localhost:5000",
     "10.0.0.1",
@@ -10,6 +10,9 @@ test("hosts are spelt as image names spell them", () => {
   expect(registryHosts(undefined)).toEqual([]);
 });
 
-test.each(["http://localhost:5000", "localhost:5000/", "", "a b"])("%j is no host, which is wrong usage", (value) => {
-  expect(() => registryHosts([value])).toThrow(expect.objectContaining({ exitCode: 2 }));
-});
+test.each(["http://localhost:5000", "localhost:5000/", "", "a b"])(
+  "%j is not a host, which is wrong usage",
+  (value) => {
+    expect(() => registryHosts([value])).toThrow(expect.objectContaining({ exitCode: 2 }));
+  },
+);

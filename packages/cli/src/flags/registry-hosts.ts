@@ -2,9 +2,9 @@ import { ImageError, parseRegistry } from "@xfn/oci-rootfs";
 import { usageError } from "../errors/cli-error.ts";
 
 /**
- * The hosts of an option as image names spell them: in lower case.
+ * Normalises the hosts of an option to the lower case of image names.
  *
- * @throws CliError `Usage` for what is no host, such as a URL: it would match no image, and nobody would know
+ * @throws CliError `Usage` for other values, such as a URL, which would silently match no image
  */
 export function registryHosts(
   values: readonly string[] | undefined,
@@ -15,7 +15,7 @@ export function registryHosts(
       return parseRegistry(value);
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;
-      throw usageError(`${option} takes a host such as localhost:5000, not ${JSON.stringify(value)}`);
+      throw usageError(`${option} requires a host such as localhost:5000, not ${JSON.stringify(value)}`);
     }
   });
 }

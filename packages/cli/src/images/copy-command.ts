@@ -10,17 +10,17 @@ import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 
-/** Flags of `xfn copy` and `xfn push`, as the declarations parsed them. */
+/** Flags of `xfn copy` and `xfn push`, as commander parsed them. */
 export interface CopyFlags extends RegistryFlags {
   readonly platform?: string;
-  /** A repository. */
+  /** A repository that may have some of the layers. */
   readonly mountFrom?: string;
   /** Bytes. */
   readonly chunkSize?: number;
   readonly cacheDir?: string;
 }
 
-/** `xfn copy`: an image from one place to another. Prints `NAME@DIGEST` of the copy. */
+/** `xfn copy`: copies an image. Prints `NAME@DIGEST` of the copy. */
 export async function runCopy(
   from: string,
   to: string,
@@ -48,7 +48,7 @@ export async function runCopy(
       output.status(undefined);
       if (copied.onlyPlatform !== undefined)
         output.note(
-          `xfn: ${oneLine(from, 200)} is an index of which the store holds ${copied.onlyPlatform} only: ${verbs[1]} that image alone`,
+          `xfn: ${oneLine(from, 200)} is an index, but the store has only ${copied.onlyPlatform}: ${verbs[1]} that image alone`,
         );
       await output.product(`${nameWithDigest(copied)}\n`);
       return ExitCode.ok;
@@ -60,7 +60,7 @@ export async function runCopy(
   });
 }
 
-/** `xfn push`: from the store, or a layout, to a registry. */
+/** `xfn push`: copies an image from the store, or from a layout, to a registry. */
 export async function runPush(
   name: string,
   reference: string | undefined,
@@ -71,8 +71,8 @@ export async function runPush(
   const isLocation = hasLocationPrefix(to);
   if (isLocation || !isQualified(to))
     throw usageError(
-      `push takes a reference with a registry, such as ghcr.io/org/my-function:v1, not ${JSON.stringify(to)}`,
-      isLocation ? ["`xfn copy` copies to layouts and names of the store"] : [],
+      `push requires a reference with a registry, such as ghcr.io/org/my-function:v1, not ${JSON.stringify(to)}`,
+      isLocation ? ["use `xfn copy` to copy to a layout or to the store"] : [],
     );
   const from = hasLocationPrefix(name) ? name : `store:${name}`;
   return runCopy(from, to, flags, output, ["pushing", "pushed"]);

@@ -41,7 +41,7 @@ async function xfn(...args: string[]): Promise<number> {
   return main(["images", ...args, "--cache-dir", dir], output);
 }
 
-test("images are listed as a table and as JSON", async () => {
+test("lists images as a table and as JSON", async () => {
   expect(await xfn()).toBe(0);
   expect(stdout).toMatch(/^NAME +DIGEST +PLATFORM +SIZE +USED\none:latest +[0-9a-f]{12} .*\ntwo:latest /);
   expect(await xfn("-o", "json")).toBe(0);
@@ -51,7 +51,7 @@ test("images are listed as a table and as JSON", async () => {
   expect(await xfn("-o", "yaml")).toBe(2);
 });
 
-test("rm removes by name, and says so for one that is not there", async () => {
+test("rm removes images by name, and reports a missing one", async () => {
   expect(await xfn("rm", "one")).toBe(0);
   expect(stdout).toBe("one:latest\n");
   expect(stderr).toContain("freed");
@@ -61,7 +61,7 @@ test("rm removes by name, and says so for one that is not there", async () => {
   expect(stdout).not.toContain("one:latest");
 });
 
-test("prune leaves what was built here, unless told; a dry run removes nothing", async () => {
+test("prune keeps images that were built here without --built; a dry run removes nothing", async () => {
   expect(await xfn("prune", "--max-size", "1")).toBe(0);
   expect(stdout).toBe("");
   expect(await xfn("prune", "--max-size", "1", "--built", "--dry-run")).toBe(0);
@@ -72,7 +72,7 @@ test("prune leaves what was built here, unless told; a dry run removes nothing",
   expect(stdout).toBe("NAME  DIGEST  PLATFORM  SIZE  USED\n");
 });
 
-test("sizes and durations that cannot be read are wrong usage", async () => {
+test("an invalid size or duration is wrong usage", async () => {
   expect(await xfn("prune", "--max-size", "much")).toBe(2);
   expect(await xfn("prune", "--older-than", "yesterday")).toBe(2);
 });

@@ -5,7 +5,7 @@ import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Flags of `xfn images`, as the declaration parsed them. */
+/** Flags of `xfn images`, as commander parsed them. */
 export interface ListFlags {
   readonly output: "table" | "json";
   readonly cacheDir?: string;
@@ -27,18 +27,18 @@ export interface PruneFlags {
   readonly cacheDir?: string;
 }
 
-/** `xfn images`: a table, or JSON with one entry for each name. */
+/** `xfn images`: prints a table, or JSON with one entry for each name. */
 export async function listImages(flags: ListFlags, output: Output): Promise<number> {
   const { output: format } = flags;
-  const images = await explained(async () => (await openImageStore(flags.cacheDir)).images());
+  const images = await withExplanation(async () => (await openImageStore(flags.cacheDir)).images());
   await output.product(format === "json" ? `${JSON.stringify(images, undefined, 2)}\n` : table(images));
   if (format === "table" && images.length > 0) output.note(`${images.length} images`);
   return ExitCode.ok;
 }
 
-/** `xfn images rm`: each name, and how much it freed. */
+/** `xfn images rm`: removes images. Prints each name, and how many bytes it freed. */
 export async function removeImages(names: readonly string[], flags: RemoveFlags, output: Output): Promise<number> {
-  await explained(async () => {
+  await withExplanation(async () => {
     const store = await openImageStore(flags.cacheDir);
     for (const name of names) {
       const { images, bytes } = store.remove(name);
@@ -49,20 +49,20 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
   return ExitCode.ok;
 }
 
-/** `xfn images prune`: what went, one a line. */
+/** `xfn images prune`: removes images by age and size. Prints one name a line. */
 export async function pruneImages(flags: PruneFlags, output: Output): Promise<number> {
   const { olderThan: olderThanMs, maxSize: maxBytes, built, dryRun = false } = flags;
-  const result = await explained(async (): Promise<PruneResult> => {
+  const result = await withExplanation(async (): Promise<PruneResult> => {
     const store = await openImageStore(flags.cacheDir);
     return store.prune({ olderThanMs, maxBytes, built, dryRun });
   });
   await output.product(result.images.map((name) => `${oneLine(name, 500)}\n`).join(""));
-  for (const name of result.inUse) output.note(`${oneLine(name, 200)} is in use, and stays`);
+  for (const name of result.inUse) output.note(`${oneLine(name, 200)} is in use, and was not removed`);
   output.note(`${result.images.length} images, ${readableBytes(result.bytes)} ${dryRun ? "would be freed" : "freed"}`);
   return ExitCode.ok;
 }
 
-async function explained<T>(work: () => Promise<T>): Promise<T> {
+async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -91,7 +91,7 @@ function table(images: readonly StoredImage[]): string {
     .join("");
 }
 
-/** `92 MiB`: three digits say enough. */
+/** Formats bytes with three digits, such as `92 MiB`. */
 export function readableBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const unit = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));

@@ -7,20 +7,20 @@ import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 
-/** Flags of `xfn pull`, as the declaration parsed them. */
+/** Flags of `xfn pull`, as commander parsed them. */
 export interface PullFlags extends RegistryFlags {
   readonly platform?: string;
   readonly registry?: string;
   readonly cacheDir?: string;
 }
 
-/** `xfn pull`: an image from its registry into the store, ready to run. Prints `NAME@DIGEST`. */
+/** `xfn pull`: pulls an image into the store and unpacks it. Prints `NAME@DIGEST`. */
 export async function runPull(text: string, flags: PullFlags, output: Output): Promise<number> {
   const registries = registryOptions(flags);
   const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
   return interruptible(async (signal) => {
     try {
-      // With its registry, so that an image of the same short name that was built here does not stand in for it.
+      // With its registry, so that a local image with the same short name is not used instead.
       const reference = parseReference(text, { defaultRegistry: flags.registry });
       const store = await openImageStore(flags.cacheDir);
       const image = await store.image(reference.toString(), {
@@ -30,7 +30,7 @@ export async function runPull(text: string, flags: PullFlags, output: Output): P
         onProgress: pullProgress(output),
         signal,
       });
-      // The digest that the name stands for at the registry: of an index where there is one.
+      // The digest at the registry, which may be that of an index.
       const digest = store.list().find(({ name }) => name === image.name)?.digest ?? image.digest;
       await output.product(`${image.name.endsWith(`@${digest}`) ? image.name : `${image.name}@${digest}`}\n`);
       return ExitCode.ok;

@@ -6,8 +6,8 @@ import { asInputError, documentsOf, InputError, positionOf, STDIN, sourceName } 
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 
 /**
- * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes relative `oci:`
- * images absolute, relative to the file.
+ * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes
+ * relative `oci:` images absolute, relative to the file.
  *
  * @param check - a further check; its findings are warnings
  * @throws InputError
@@ -43,7 +43,10 @@ export async function readComposition(
   return { ...composition, spec: { ...composition.spec, functions } };
 }
 
-/** Makes a relative `oci:` directory absolute, relative to the file that names it; stdin counts as the working directory. */
+/**
+ * Makes a relative `oci:` directory absolute, relative to the file that names it; stdin counts as the working
+ * directory.
+ */
 export function absoluteImage(image: string, file: string): string {
   return resolveImageName(image, file === STDIN ? "." : dirname(file));
 }

@@ -14,8 +14,8 @@ export interface DefinedComposite {
 const KIND = "CompositeResourceDefinition";
 
 /**
- * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may contain other documents, and
- * definitions of other kinds.
+ * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may contain other
+ * documents, and definitions of other kinds.
  *
  * @throws InputError if no definition is of the XR's kind, or the definition is invalid
  */

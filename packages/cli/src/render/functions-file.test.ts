@@ -39,7 +39,7 @@ function step(name: string, image: string): CompositionFunction {
   return { name, type: "Container", container: { ...container, imagePullSecrets: [] } };
 }
 
-test("the package of a Function takes the place of the image of the step with its name", async () => {
+test("the package of a Function replaces the image of the step with its name", async () => {
   const overrides = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
   const unused: string[] = [];
   const steps = overrideSteps([step("first", "old"), step("second", "kept")], overrides, undefined, (name) =>
@@ -49,19 +49,19 @@ test("the package of a Function takes the place of the image of the step with it
   expect(unused).toEqual(["unused"]);
 });
 
-test("a relative oci: package is seen from the file that names it", async () => {
+test("a relative oci: package is relative to its file", async () => {
   const [override] = await readFunctions(file(functionDocument({ spec: '{package: "oci:images/first:v1"}' })), []);
   expect(override?.image).toBe(`oci:${join(dir, "images/first:v1")}`);
   const [inFolder] = await readFunctions(dir, []);
   expect(inFolder?.image).toBe(`oci:${join(dir, "images/first:v1")}`);
 });
 
-test("both API versions of Function are taken, another kind is not", async () => {
+test("accepts both API versions of Function, but no other kind", async () => {
   expect(await readFunctions(file(functionDocument({ apiVersion: "pkg.crossplane.io/v1beta1" })), [])).toHaveLength(1);
   await expect(readFunctions(file("apiVersion: v1\nkind: ConfigMap\n"), [])).rejects.toMatchObject({ code: "Input" });
 });
 
-test("runtime Docker means a container, which is what there is", async () => {
+test("accepts the runtime Docker", async () => {
   const annotations = "{render.crossplane.io/runtime: Docker, render.crossplane.io/runtime-docker-pull-policy: Always}";
   expect(await readFunctions(file(functionDocument({ annotations })), [])).toMatchObject([{ pullPolicy: "Always" }]);
 });
@@ -73,7 +73,7 @@ test("runtime Development is refused, from the file and from -a", async () => {
   await expect(given).rejects.toMatchObject({ code: "Usage" });
 });
 
-test("-a overrides what the file says", async () => {
+test("-a overrides the file", async () => {
   const annotations = "{render.crossplane.io/runtime: Development}";
   const functions = await readFunctions(file(functionDocument({ annotations })), [
     "render.crossplane.io/runtime=Docker",
@@ -85,13 +85,13 @@ test("-a without a key is refused", async () => {
   await expect(readFunctions(file(functionDocument({})), ["=x"])).rejects.toMatchObject({ code: "Usage" });
 });
 
-test("two Functions of one name are refused", async () => {
+test("refuses two Functions with one name", async () => {
   await expect(readFunctions(file(functionDocument({}) + functionDocument({})), [])).rejects.toMatchObject({
     code: "Input",
   });
 });
 
-test("--pull is stronger than the file and the composition", async () => {
+test("--pull overrides the file and the composition", async () => {
   const overrides = await readFunctions(
     file(functionDocument({ spec: "{package: x, packagePullPolicy: Always}" })),
     [],

@@ -107,7 +107,8 @@ function text(value: JsonValue | undefined): string | undefined {
 }
 
 /**
- * Applies FUNCTIONS and `--pull` to the steps. The package of a Function replaces the image of the step with the same name.
+ * Applies FUNCTIONS and `--pull` to the steps. The package of a Function replaces the image of the step with the same
+ * name.
  *
  * @param onUnused - called with the name of each Function that no step has
  */

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../program.ts";
 
-// Hostile XRs and Compositions of templates alone: each is an answer or an error, soon, and nothing of it steers a terminal.
+// Hostile XRs and Compositions of templates alone. Each must give a result or an error soon, and must not control the
+// terminal.
 
 let dir: string;
 let xr: string;
@@ -60,7 +61,7 @@ test("redos: (a+)+$ of a Composition on 100 kB of an XR", async () => {
   expect(stderr).toContain("spec.resources[0].patches[0]: transforms[0]");
 });
 
-test("an index that would make a huge list is told of when the Composition is read, and fails its resource", async () => {
+test("warns about an index that would make a huge list, and fails its resource", async () => {
   const path = composition("patches: [{fromFieldPath: spec.size, toFieldPath: 'data.a[99999999]'}]");
   const { code, stdout, stderr } = await render(xr, path);
   expect(code).toBe(0);
@@ -74,7 +75,7 @@ test("prototype: a patch to __proto__.x writes a field of that name", async () =
   expect(Object.hasOwn(Object.prototype, "x")).toBe(false);
 });
 
-test("an alias bomb in a Composition is exit code 2 with its place", async () => {
+test("an alias bomb in a Composition is exit code 2 with its position", async () => {
   const levels = "abcdefgh".split("").map((name, index, all) => {
     const items = index === 0 ? "x" : `*${all[index - 1]}`;
     return `${name}: &${name} [${Array.from({ length: 9 }, () => items).join(",")}]`;
@@ -95,7 +96,7 @@ test.each(["-o", "--environment", "--xrd"])("links that form a cycle below %s ar
   expect(stderr).toMatch(/form a cycle/);
 });
 
-test("escapes: nothing of a Composition or an XR reaches the terminal raw, in warnings, results and traces", async () => {
+test("escapes: warnings, results and traces escape text of Compositions and XRs", async () => {
   const esc = '"\\e[2J\\e]0;owned\\a"';
   const hostile = write(
     "escapes.yaml",

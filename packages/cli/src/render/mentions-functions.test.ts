@@ -24,7 +24,7 @@ test.each([
   expect(mentionsFunctions(file)).toBe(expected);
 });
 
-test("what cannot be read mentions none", () => {
+test("a file that cannot be read mentions none", () => {
   expect(mentionsFunctions(join(dir, "none.yaml"))).toBe(false);
   expect(mentionsFunctions(dir)).toBe(false);
   expect(mentionsFunctions("-")).toBe(false);

@@ -7,8 +7,8 @@ const MAX_BYTES = 1024 * 1024;
 const FUNCTIONS = /^(?![ \t]*#).*?\bfunctions["']?[ \t]*:/m;
 
 /**
- * Guesses whether a Composition's file has functions, before the parser is loaded, so that containers can be prepared meanwhile. A
- * wrong guess costs time only.
+ * Guesses whether a Composition's file has functions, before the parser is loaded, so that containers can be prepared
+ * meanwhile. A wrong guess costs time only.
  */
 export function mentionsFunctions(file: string): boolean {
   try {

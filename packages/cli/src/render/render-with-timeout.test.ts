@@ -32,7 +32,7 @@ function rendered(answers: readonly object[], options: Partial<RenderOptions> = 
   return renderWithTimeout(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
 }
 
-test("a warning names its step once, whoever worded it", async () => {
+test("a warning names its step once", async () => {
   const { notes } = await rendered([
     { observed: {}, desired: { resources: [ENTRY] }, results: [{ severity: "Warning", message: "small" }] },
     { observed: {} },
@@ -43,7 +43,7 @@ test("a warning names its step once, whoever worded it", async () => {
   ]);
 });
 
-test("after a fatal result: the XR that is not synced, no composed resources, and the results that are asked for", async () => {
+test("after a fatal result, prints the unsynced XR and requested results, but no composed resources", async () => {
   const answers = [
     { observed: {}, desired: { resources: [ENTRY] } },
     { observed: {}, desired: { resources: [ENTRY] }, results: [{ severity: "Fatal", message: "too small" }] },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { main } from "../program.ts";
 import type { Output } from "../terminal/output.ts";
 
-// Compositions of templates alone: no container runs here, and none could.
+// Compositions of templates alone, which need no container.
 
 let dir: string;
 let files: string[];
@@ -83,27 +83,27 @@ async function render(...args: string[]): Promise<{ code: number; stdout: string
     note: (line) => void (stderr += `${line}\n`),
     status: () => undefined,
   };
-  // Not a folder that could be made: an image store cannot be opened there.
+  // This folder cannot be created, so that no image store can be opened.
   const code = await main(["render", ...args, "--cache-dir", "/dev/null/store"], output);
   return { code, stdout, stderr };
 }
 
 describe("a composition of templates alone", () => {
-  test("is rendered without a store for images, which could not be opened", async () => {
+  test("is rendered without opening the image store", async () => {
     const { code, stdout, stderr } = await render(...files);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("crossplane.io/composition-resource-name: a\n");
     expect(existsSync("/dev/null/store")).toBe(false);
   });
 
-  test("one with functions does need the store", async () => {
+  test("needs the store if it has functions", async () => {
     const functions = `${TEMPLATE}  functions:\n  - {name: f, type: Container, container: {image: x}}\n`;
     const { code, stderr } = await render(files[0] ?? "", write("functions.yaml", composition(functions)));
     expect(code).toBe(1);
     expect(stderr).toContain("--cache-dir");
   });
 
-  test("may be written as seed 004 does", async () => {
+  test("may use from and to, like an early draft of Crossplane", async () => {
     const seed = composition(TEMPLATE)
       .replace("extensions.crossplane.io/v1", "extensions.crossplane.io/v1alpha1")
       .replace("compositeTypeRef:", "from:")
@@ -113,7 +113,7 @@ describe("a composition of templates alone", () => {
     expect(stdout).toContain("crossplane.io/composition-resource-name: template-0\n");
   });
 
-  test("that failed to render one of them says so; the others are printed", async () => {
+  test("reports a template that failed, and prints the other resources", async () => {
     const broken = `${TEMPLATE}  - name: b
     base: {apiVersion: v1, kind: ConfigMap}
     patches:
@@ -136,14 +136,14 @@ describe("a composition of templates alone", () => {
 });
 
 describe("--xrd", () => {
-  test("fills in the defaults of the XR's definition, found among others", async () => {
+  test("applies the defaults of the XR's definition, found among others", async () => {
     const xrd = write("xrd.yaml", definition("XOther") + definition("XThing"));
     const { code, stdout, stderr } = await render(...files, "--xrd", xrd);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("region: eu\n");
   });
 
-  test("of another kind is exit code 2 and says which it defines", async () => {
+  test("of another kind is exit code 2, and the message names that kind", async () => {
     const { code, stdout, stderr } = await render(...files, "--xrd", write("other.yaml", definition("XOther")));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("defines XOther of example.org, not XThing of example.org/v1");
@@ -155,7 +155,7 @@ describe("--xrd", () => {
     expect(stderr).toContain("has no document of kind CompositeResourceDefinition");
   });
 
-  test("warns of connection details that do not fit its connection keys, with their place", async () => {
+  test("warns about connection details that are not in its connection keys, with their position", async () => {
     const xrd = write("keys.yaml", definition("XThing", "[password]"));
     const { code, stderr } = await render(...files, "--xrd", xrd);
     expect(code).toBe(0);
@@ -190,9 +190,9 @@ describe("--environment", () => {
 });
 
 describe("--trace", () => {
-  test("tells on stderr who set which field; stdout is the same as without", async () => {
+  test("reports on stderr which step set each field, without a change of stdout", async () => {
     const plain = await render(...files);
-    // Directly before the XR, which is no form of a trace.
+    // Directly before the XR, which must not be read as a form.
     const traced = await render("--trace", ...files);
     expect(traced).toMatchObject({ code: 0, stdout: plain.stdout });
     expect(traced.stderr).toContain("Trace of XThing thing");
@@ -209,7 +209,7 @@ describe("--trace", () => {
     expect(await render(...files, "--trace-file", "-")).toMatchObject({ code: 2, stdout: "" });
   });
 
-  test("is written for a run that fails too, before the error", async () => {
+  test("is written before the error of a failed run", async () => {
     const up = TEMPLATE.replace(
       "- {fromFieldPath: spec.region",
       "- {type: ToCompositeFieldPath, fromFieldPath: data.a.b",

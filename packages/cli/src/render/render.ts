@@ -8,9 +8,9 @@ import { mentionsFunctions } from "./mentions-functions.ts";
 import type { RenderFiles, RenderOptions } from "./render-options.ts";
 
 /**
- * `xfn render`: runs a Composition on an XR, its functions in real containers. After a fatal result it prints the XR with the
- * condition that reports it, and no composed resources, since none would be applied. If the run fails or the input is wrong, it
- * prints nothing.
+ * `xfn render`: runs a Composition on an XR, its functions in real containers. After a fatal result it prints the XR
+ * with the condition that reports it, and no composed resources, since none would be applied. If the run fails or the
+ * input is wrong, it prints nothing.
  */
 export async function runRender(files: RenderFiles, options: RenderOptions, output: Output): Promise<number> {
   return interruptible(async (interrupt) => {

@@ -5,8 +5,8 @@ import type { RenderInputs } from "./render-inputs.ts";
 import type { TraceOptions } from "./render-options.ts";
 
 /**
- * Runs a render and writes its trace. A run that fails is traced up to the failure. Without `--trace` it records nothing, and loads
- * no code for traces.
+ * Runs a render and writes its trace. A run that fails is traced up to the failure. Without `--trace` it records
+ * nothing, and loads no code for traces.
  *
  * @throws the error of `run`, else CliError if the trace cannot be written
  */

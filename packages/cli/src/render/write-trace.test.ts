@@ -76,7 +76,7 @@ const third: Desired = { resources: [{ name: "bucket", resource: null }] };
 const plain = (trace: Trace): string => printTrace(trace, pico.createColors(false));
 
 describe("as text", () => {
-  test("each step with what it took and what it did; each field with its patch or base", () => {
+  test("has each step with its duration and changes, and each field with its patch or base", () => {
     const warning = { severity: "Warning" as const, message: "small", step: "one" };
     const trace = traced([
       templates(first),
@@ -100,11 +100,11 @@ describe("as text", () => {
    warning: small
 
 3. two registry.example.org/two: 212 ms, 812 B in, 1.2 kB out
-   - XR: no longer desired; what exists is left alone
+   - XR: no longer desired; the existing object is not changed
    x bucket: to be deleted`);
   });
 
-  test("what ties a resource to its XR takes one line", () => {
+  test("has one line for the identity of a resource", () => {
     const metadata = { generateName: "store-", labels: { "crossplane.io/composite": "store", team: "a" } };
     const text = plain(traced([templates({ resources: [{ name: "bucket", resource: { metadata } }] })]));
     expect(text).toContain(`   + bucket: added, 3 fields
@@ -112,14 +112,14 @@ describe("as text", () => {
      + 2 fields of its identity: names, labels, owner`);
   });
 
-  test("where the run ended, and what did not run", () => {
+  test("says where the run ended, and which steps did not run", () => {
     const error = { code: "RunFailed", message: "it could not\nbe run" };
     const text = plain(traced([templates(first), step("one", first, first, { error })]));
     expect(text).toContain("out, failed: the run ended here\n   RunFailed: it could not\n   be run");
     expect(text).toContain("3. two registry.example.org/two: did not run");
   });
 
-  test("of a large step the first fields, and how many there are", () => {
+  test("has the first fields of a large step, and their number", () => {
     const data = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`k${index}`, index]));
     const after: Desired = {
       resources: [
@@ -132,7 +132,7 @@ describe("as text", () => {
     expect(lines.join("\n")).toContain("fields in all, in 2 entries: 10000 added, 0 changed, 0 removed");
   });
 
-  test("long values are cut to a line", () => {
+  test("cuts long values to a line", () => {
     const after: Desired = { resources: [{ name: "a", resource: { data: { script: "line\n".repeat(1000) } } }] };
     const longest = Math.max(
       ...plain(traced([step("one", {}, after)]))
@@ -142,7 +142,7 @@ describe("as text", () => {
     expect(longest).toBeLessThan(200);
   });
 
-  test("colours only where they are asked for", () => {
+  test("has colours only on request", () => {
     const trace = traced([templates(first)]);
     expect(plain(trace)).not.toContain("\u001b");
     expect(printTrace(trace, pico.createColors(true))).toContain("\u001b[32m+");
@@ -162,7 +162,7 @@ describe("written", () => {
     return notes.join("\n");
   }
 
-  test("text and JSON go to stderr, or to the file that is named", async () => {
+  test("text and JSON go to stderr, or to --trace-file", async () => {
     expect(await write("text")).toMatch(/^Trace of XStore store/);
     expect(JSON.parse(await write("json"))).toMatchObject({ version: 1, steps: [{ name: "templates" }, {}, {}] });
     for (const form of ["text", "json"] as const) {
@@ -172,14 +172,14 @@ describe("written", () => {
     }
   });
 
-  test("a page goes to trace.html unless a file is named", async () => {
+  test("a page goes to trace.html by default", async () => {
     expect(DEFAULT_PAGE).toBe("trace.html");
     const file = join(dir, "page.html");
     await write("html", file);
     expect(readFileSync(file, "utf8")).toMatch(/^<!doctype html>/);
   });
 
-  test("a file that cannot be written is named", async () => {
+  test("reports a file that cannot be written", async () => {
     await expect(write("json", join(dir, "none", "x"))).rejects.toMatchObject({
       code: "Failed",
       message: expect.stringContaining("none/x (ENOENT)") as string,
@@ -208,7 +208,7 @@ describe("written", () => {
     if (form === "json") expect(JSON.parse(text)).toMatchObject({ composite: { name: HOSTILE } });
   });
 
-  test("a page holds nothing of a trace that a browser could take for HTML", async () => {
+  test("a page contains no text that a browser could parse as HTML", async () => {
     const file = join(dir, "page.html");
     await write("html", file, hostile());
     const html = readFileSync(file, "utf8");
@@ -218,7 +218,7 @@ describe("written", () => {
     expect(html).not.toMatch(/\s(src|href)=/);
   });
 
-  test("a secret is in none of the forms, wherever it was", async () => {
+  test("no form contains a secret", async () => {
     const secret = "hunter2-is-a-secret";
     const base64 = Buffer.from(secret).toString("base64");
     const after: Desired = {

@@ -8,11 +8,11 @@ import { CliError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/composition-file.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 
-/** What a function returned, ready to be printed. */
+/** The result of a function, ready to print. */
 export interface Returned {
   /** For stdout. */
   readonly product: string;
-  /** For stderr: what the function wrote there, then its warnings and fatal results. */
+  /** For stderr: the function's stderr, then its warnings and fatal results. */
   readonly notes: readonly string[];
   readonly isFatal: boolean;
 }
@@ -20,8 +20,9 @@ export interface Returned {
 /**
  * Calls a function with the FunctionIO of a file.
  *
- * @param image - as on the command line: an `oci:` folder is relative to the working directory
- * @throws InputError when the file holds no FunctionIO, `Failed` when the function returns none
+ * @param image - an argument of the command line: an `oci:` folder is relative to the working directory
+ * @throws InputError if the file is not a FunctionIO
+ * @throws CliError `Failed` if the function returns something else
  * @throws RunnerError
  */
 export async function callFunction(

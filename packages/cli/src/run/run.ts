@@ -4,9 +4,9 @@ import { type RunnerFlags, withRunner } from "../runner/with-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** Flags of `xfn run`, as the declaration parsed them. */
+/** Flags of `xfn run`, as commander parsed them. */
 export interface RunFlags extends RunnerFlags {
-  /** Milliseconds that the function may run. */
+  /** The limit for the function, in milliseconds. */
   readonly timeout?: number;
   readonly network?: "Isolated" | "Accessible";
   /** Bytes. */
@@ -17,11 +17,11 @@ export interface RunFlags extends RunnerFlags {
   readonly output: "json" | "yaml";
 }
 
-/** `xfn run`: one function, once. What it returns is checked and printed; a fatal result among it is exit code 1. */
+/** `xfn run`: calls one function, checks its FunctionIO and prints it. Exit code 1 for a fatal result. */
 export async function runFunction(image: string, file: string, flags: RunFlags, output: Output): Promise<number> {
   return interruptible(async (signal) => {
     const returned = await withRunner(flags, output, async (runner) => {
-      // Loaded while the runner makes its namespaces.
+      // Loads while the runner makes its namespaces.
       const { callFunction } = await import("./call-function.ts");
       return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
     });

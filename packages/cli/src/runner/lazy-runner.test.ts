@@ -17,14 +17,14 @@ function counted(): { runner: LazyRunner; calls: string[] } {
   return { runner: new LazyRunner(open), calls };
 }
 
-test("a runner that nobody needs is neither opened nor closed", async () => {
+test("does not open or close a runner without a call", async () => {
   const { runner, calls } = counted();
   await runner.close();
   expect(calls).toEqual([]);
   expect(runner.isOpen).toBe(false);
 });
 
-test("a runner is opened once, by whoever needs it first, and closed", async () => {
+test("opens a runner once, at the first call, and closes it", async () => {
   const { runner, calls } = counted();
   await runner.prepare();
   await runner.ready();
@@ -34,7 +34,7 @@ test("a runner is opened once, by whoever needs it first, and closed", async () 
   expect(calls).toEqual(["open", "run a", "run b", "close"]);
 });
 
-test("a runner that cannot be opened is told to who needs it, and to nobody else", async () => {
+test("only calls report a runner that cannot be opened", async () => {
   const runner = new LazyRunner(() => Promise.reject(new Error("no store")));
   await runner.prepare();
   await expect(runner.ready()).rejects.toThrow("no store");

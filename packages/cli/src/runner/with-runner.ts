@@ -60,8 +60,8 @@ export async function withRunner<T>(
   }
 }
 
-// Makes the namespaces while code is loaded and files are read. The first call reports what the host lacks, so that errors in the input
-// are reported first.
+// Makes the namespaces while code is loaded and files are read. The first call reports what the host lacks, so that
+// errors in the input are reported first.
 function prepareEarly(runner: Runner): void {
   try {
     runner.prepare();

@@ -6,19 +6,22 @@ function wrapped(cause: ImageError): Error {
   return new Error("step failed", { cause: new Error("run failed", { cause }) });
 }
 
-test("a name without a registry that is found nowhere: how to make it", () => {
+test("an unknown name without a registry gets a hint how to build it", () => {
   const error = explainImageError(
     wrapped(new ImageError("RegistryUnavailable", "no network", { image: "my/function:v1" })),
   );
   expect(error).toMatchObject({ exitCode: 1, details: [expect.stringContaining("xfn build DIR -t my/function:v1")] });
 });
 
-test.each(["registry.example.org/f:v1", "oci:/layout", "localhost:5000/f"])("%s cannot be made by a build", (image) => {
-  const error = wrapped(new ImageError("NotFound", "no", { image }));
-  expect(explainImageError(error)).toBe(error);
-});
+test.each(["registry.example.org/f:v1", "oci:/layout", "localhost:5000/f"])(
+  "%s gets no hint about a build",
+  (image) => {
+    const error = wrapped(new ImageError("NotFound", "no", { image }));
+    expect(explainImageError(error)).toBe(error);
+  },
+);
 
-test("a name that cannot be read is wrong input", () => {
+test("an invalid name is wrong input", () => {
   expect(explainImageError(wrapped(new ImageError("InvalidReference", "no", { image: "A/B" })))).toMatchObject({
     code: "Input",
   });
@@ -28,13 +31,13 @@ test.each([
   ["Unauthorized", undefined, "docker login r.example:5000"],
   ["RegistryUnavailable", "ERR_SSL_WRONG_VERSION_NUMBER", "--insecure-registry r.example:5000"],
   ["RegistryUnavailable", "DEPTH_ZERO_SELF_SIGNED_CERT", "--registry-ca"],
-] as const)("a registry that does not let us in (%s, %s): what opens it", (code, system, way) => {
+] as const)("a registry that refuses us (%s, %s) gets a hint", (code, system, way) => {
   const cause = Object.assign(new Error("no"), { code: system });
   const error = explainImageError(wrapped(new ImageError(code, "no", { image: "r.example:5000/f:v1", cause })));
   expect(error).toMatchObject({ exitCode: 1, details: [expect.stringContaining(way)] });
 });
 
-test("other errors stay as they are", () => {
+test("returns other errors unchanged", () => {
   const error = wrapped(new ImageError("DigestMismatch", "no", { image: "f" }));
   expect(explainImageError(error)).toBe(error);
   expect(explainImageError("text")).toBe("text");

@@ -5,10 +5,10 @@ import { cacheDir } from "@xfn/runner/cache-dir";
 import { CliError } from "../errors/cli-error.ts";
 
 /**
- * The store that every command uses, its files owned by whom functions run as.
+ * Opens the store of all commands. Its files belong to the user that functions run as.
  *
  * @param option - the folder of `--cache-dir`; default: xfn's folder in the user's cache
- * @throws CliError `Failed` where the folder cannot be used
+ * @throws CliError `Failed` if the folder cannot be used
  */
 export async function openImageStore(option: string | undefined): Promise<Store> {
   const owner = sandboxOwner();
@@ -17,9 +17,9 @@ export async function openImageStore(option: string | undefined): Promise<Store>
     return await openStore({ dir, ...(owner === undefined ? {} : { owner }) });
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    const way = "choose another folder with --cache-dir or XDG_CACHE_HOME";
-    throw new CliError("Failed", `cannot keep images in ${oneLine(dir, 300)}: ${error.message}`, {
-      details: [way],
+    const hint = "choose another folder with --cache-dir or XDG_CACHE_HOME";
+    throw new CliError("Failed", `cannot store images in ${oneLine(dir, 300)}: ${error.message}`, {
+      details: [hint],
       cause: error,
     });
   }

@@ -11,11 +11,11 @@ test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt
   expect(describeError(new Interrupted("SIGTERM"), false).exitCode).toBe(143);
 });
 
-test("one message, no stack trace", () => {
+test("prints one message without a stack trace", () => {
   expect(describeError(new TypeError("went wrong"), false).lines).toEqual(["xfn: went wrong"]);
 });
 
-test("the stack trace and the cause's come with debug", () => {
+test("adds stack traces of the error and its cause with debug", () => {
   const lines = describeError(new Error("outer", { cause: new Error("inner") }), true).lines.join("\n");
   expect(lines).toMatch(/outer\n.*at /s);
   expect(lines).toMatch(/caused by\nError: inner/);
@@ -26,11 +26,11 @@ test("a message from an image cannot move the cursor", () => {
   expect(lines.join("\n")).not.toContain("\u001b");
 });
 
-test("the stack of a hostile message is escaped too", () => {
+test("escapes the stack of a hostile message too", () => {
   expect(describeError(new Error("\u001b[2J"), true).lines.join("\n")).not.toContain("\u001b");
 });
 
-test("what a function wrote to stderr is shown, line by line and escaped", () => {
+test("shows a function's stderr, line by line and escaped", () => {
   const error = Object.assign(new Error("step a: exited with code 3"), { stderr: "one\n\u001b[31mtwo\n" });
   expect(describeError(error, false).lines).toEqual([
     "xfn: step a: exited with code 3",
@@ -40,7 +40,7 @@ test("what a function wrote to stderr is shown, line by line and escaped", () =>
   ]);
 });
 
-test("the faults of a file keep their file:line:column in the first column", () => {
+test("keeps file:line:column of faults in the first column", () => {
   const error = new InputError("c.yaml cannot be used", {
     details: ["c.yaml:7:5: spec: is required", "c.yaml:9:1: kind: is missing"],
   });
@@ -51,7 +51,7 @@ test("the faults of a file keep their file:line:column in the first column", () 
   ]);
 });
 
-test("a thousand faults do not scroll the first ones away", () => {
+test("shows the first of a thousand faults", () => {
   const details = Array.from({ length: 1000 }, (_, line) => `f:${line}:1: bad`);
   const { lines } = describeError(new InputError("f cannot be used", { details }), false);
   expect(lines).toHaveLength(22);

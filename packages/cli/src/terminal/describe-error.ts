@@ -5,18 +5,18 @@ import { CliError } from "../errors/cli-error.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { Interrupted } from "./interrupt.ts";
 
-/** What to tell about an error, ready for a terminal, and the exit code that goes with it. */
+/** The message of an error for a terminal, and its exit code. */
 export interface ErrorReport {
   readonly exitCode: number;
-  /** Lines for stderr, without control characters. None for an error that needs no words. */
+  /** Lines for stderr, without control characters. None for an error without a message. */
   readonly lines: readonly string[];
 }
 
-// After some the rest say nothing new.
+// Further lines rarely add information.
 const MAX_LINES = 20;
 
 /**
- * Turns any error into lines. Stack traces are for developers of xfn: `XFN_DEBUG=1` adds them.
+ * Formats an error. `XFN_DEBUG=1` adds stack traces, for developers of xfn.
  *
  * @param debug - whether to add stack traces
  */
@@ -38,7 +38,7 @@ function messageLines(error: unknown): string[] {
   return [`xfn: ${oneLine(first)}`, ...bounded(rest)];
 }
 
-// Lines such as `file:line:column: ...` start in the first column: editors and terminals make links of them.
+// Lines such as `file:line:column: ...` start in the first column, because editors and terminals link them.
 function bounded(lines: readonly string[]): string[] {
   const shown = lines.slice(0, MAX_LINES).map((line) => `${/^ */.exec(line)?.[0]}${oneLine(line)}`);
   return lines.length > MAX_LINES ? [...shown, `... and ${lines.length - MAX_LINES} more`] : shown;

@@ -1,10 +1,10 @@
 import { escapeControls } from "@xfn/program/terminal-text";
 
-// The end tells why; a function that logs a lot must not scroll the message itself away.
+// The end has the reason; more lines would scroll the message away.
 const MAX_LINES = 20;
 const MAX_COLUMNS = 500;
 
-/** The end of what a function wrote to stderr, as lines that cannot be taken for xfn's own. None for nothing. */
+/** The end of a function's stderr, as lines that differ from xfn's own. None for empty stderr. */
 export function functionStderr(text: string): string[] {
   if (text.trim() === "") return [];
   const lines = text.trimEnd().split("\n");

@@ -33,7 +33,7 @@ test.each([
   expect(system.kills).toEqual([]);
 });
 
-test("work that ignored the abort and succeeded is still reported as interrupted", async () => {
+test("reports work that ignored the abort and succeeded as interrupted", async () => {
   const system = new FakeProcess();
   const run = interruptible(async () => {
     system.emit("SIGINT", "SIGINT");
@@ -42,20 +42,20 @@ test("work that ignored the abort and succeeded is still reported as interrupted
   await expect(run).rejects.toBeInstanceOf(Interrupted);
 });
 
-test("who waits for stdin is woken", async () => {
+test("ends a read from stdin", async () => {
   const system = new FakeProcess();
   const run = interruptible(async () => void system.emit("SIGINT", "SIGINT"), system);
   await expect(run).rejects.toMatchObject({ exitCode: 130 });
   expect(system.stdin.destroyed).toBe(true);
 });
 
-test("leaves no signal handler behind", async () => {
+test("removes its signal handlers", async () => {
   const system = new FakeProcess();
   await interruptible(async () => "done", system);
   expect(system.eventNames()).toEqual([]);
 });
 
-test("a second signal does not cut the clean-up short, ten seconds do", async () => {
+test("limits the clean-up to ten seconds, but ignores a second signal", async () => {
   vi.useFakeTimers();
   try {
     const system = new FakeProcess();
@@ -66,7 +66,7 @@ test("a second signal does not cut the clean-up short, ten seconds do", async ()
     vi.advanceTimersByTime(9_999);
     expect(system.kills).toEqual([]);
     vi.advanceTimersByTime(1);
-    // By the signal itself, which nobody handles any more: an exit could wait for a read that never ends.
+    // Ends by the signal, which has no handler any more: an exit could wait for a read that never ends.
     expect(system.kills).toEqual([[7, "SIGINT", []]]);
     end.resolve();
     await expect(run).rejects.toMatchObject({ exitCode: 130 });

@@ -2,16 +2,16 @@ import { signalExitCode } from "@xfn/program/exit-code";
 
 const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-// Killing containers and removing their folders takes well under a second; after this time something hangs.
+// Killing containers and removing their folders takes well under a second; a longer clean-up hangs.
 const CLEAN_UP_MS = 10_000;
 
-/** Why a run's `AbortSignal` fired: the user or the system asked the process to stop. */
+/** The reason of an aborted run: the user or the system sent a signal. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
   readonly code = "Interrupted";
   readonly retryable = false;
   readonly signalName: NodeJS.Signals;
-  /** 128 + the signal's number, as shells report it: 130 for SIGINT, 143 for SIGTERM. */
+  /** 128 + the signal's number, as in shells: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number;
 
   constructor(signalName: NodeJS.Signals) {
@@ -21,7 +21,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** What of the process is used; tests give their own. */
+/** The used part of `process`; tests pass their own. */
 export interface InterruptibleProcess {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
@@ -31,9 +31,8 @@ export interface InterruptibleProcess {
 }
 
 /**
- * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up; the process ends at once
- * when that takes longer than ten seconds. A run that was interrupted always ends in {@link Interrupted}, whatever error
- * `work` made of the abort.
+ * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up for at most ten
+ * seconds. An interrupted run always rejects with {@link Interrupted}, whatever error `work` throws.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
@@ -45,19 +44,19 @@ export async function interruptible<T>(
   const stopListening = (): void => {
     for (const name of HANDLED) system.off(name, onSignal);
   };
-  // `exit` would wait for threads, and so for ever for one that opens a named pipe that nobody writes to.
+  // `process.exit` waits for threads, and so for ever if one opens a named pipe without a writer.
   const giveUp = (signalName: NodeJS.Signals): void => {
     stopListening();
     system.kill(system.pid, signalName);
   };
   const onSignal = (signalName: NodeJS.Signals): void => {
-    // A second one changes nothing: impatience must not leave a container behind.
+    // Ignore a second signal, which would leave a container behind.
     if (first !== undefined) return;
     const interrupted = new Interrupted(signalName);
     first = interrupted;
     limit = setTimeout(giveUp, CLEAN_UP_MS, signalName);
     controller.abort(interrupted);
-    // Whoever waits for input has nothing to wait for any more.
+    // Ends a read from stdin.
     system.stdin.destroy();
   };
   for (const name of HANDLED) system.on(name, onSignal);

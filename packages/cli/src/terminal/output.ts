@@ -1,12 +1,12 @@
 import { CliError } from "../errors/cli-error.ts";
 
-/** Where commands write. Tests give their own and look at what arrives. */
+/** The output of commands. Tests pass their own. */
 export interface Output {
-  /** Writes a command's product to stdout and resolves when all of it has left the process. */
+  /** Writes a command's product to stdout, and resolves when it is flushed. */
   product(text: string | Uint8Array): Promise<void>;
   /** Writes one line to stderr. */
   note(line: string): void;
-  /** Shows a line at the bottom of the terminal until the next call; nothing where stderr is no terminal. */
+  /** Shows a line at the bottom of the terminal until the next call. Does nothing if stderr is not a terminal. */
   status(line: string | undefined): void;
   /** Whether stderr is a terminal that can redraw a line. */
   readonly interactive: boolean;
@@ -19,14 +19,14 @@ const CLEAR_LINE = "\r\u001b[K";
 /** The process's own streams. */
 export function processOutput(): Output {
   const { stderr } = process;
-  // Without a listener a closed stderr would end the process with a stack trace; there is nobody left to tell.
+  // Without a listener, a closed stderr would end the process with a stack trace that cannot be printed.
   stderr.on("error", () => undefined);
   const interactive = stderr.isTTY && process.env["TERM"] !== "dumb";
   let shown: string | undefined;
   return {
     interactive,
     get columns() {
-      // 0 where the terminal does not say.
+      // 0 if unknown.
       return stderr.columns || 80;
     },
     product: async (text) => {
@@ -61,7 +61,7 @@ function writeStdout(text: string | Uint8Array): Promise<void> {
 }
 
 function outputError(error: NodeJS.ErrnoException): CliError {
-  // `xfn render ... | head -1` is an everyday thing: say nothing more than the exit code does.
+  // `xfn render ... | head -1` is usual: print no message, only set the exit code.
   if (error.code === "EPIPE") return new CliError("Failed", "", { cause: error });
   return new CliError("Failed", `cannot write to stdout: ${error.message}`, { cause: error });
 }

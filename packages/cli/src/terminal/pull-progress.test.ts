@@ -35,7 +35,7 @@ function clock(): () => number {
   return () => (time += 1000);
 }
 
-test("one line for an image once all its layers are there", () => {
+test("prints one line for an image when all its layers are present", () => {
   const output = recorder();
   const onProgress = pullProgress(output, clock());
   onProgress(layer({ state: "done", bytes: 1e6, totalBytes: 1e6 }));
@@ -45,13 +45,13 @@ test("one line for an image once all its layers are there", () => {
   expect(output.statuses.at(-1)).toBeUndefined();
 });
 
-test("nothing is said where no terminal is", () => {
+test("prints nothing without a terminal", () => {
   const output = recorder(false);
   pullProgress(output, clock())(layer({ layers: 1, state: "done", bytes: 1e6, totalBytes: 1e6 }));
   expect(output.notes).toEqual([]);
 });
 
-test("an image whose layers are all present is not mentioned", () => {
+test("does not mention an image whose layers were all present", () => {
   const output = recorder();
   const onProgress = pullProgress(output, clock());
   onProgress(layer({ state: "present" }));
@@ -60,7 +60,7 @@ test("an image whose layers are all present is not mentioned", () => {
   expect(output.statuses.filter((status) => status !== undefined)).toEqual([]);
 });
 
-test("the moving line shows how far it is, fits the terminal and carries no escape of the image's", () => {
+test("the status line shows progress, fits the terminal and escapes the name", () => {
   const output = recorder();
   const onProgress = pullProgress(output, clock());
   onProgress(layer({ image: `oci:/x\u001b[31m${"y".repeat(200)}`, state: "pulling", bytes: 50 }));
@@ -70,7 +70,7 @@ test("the moving line shows how far it is, fits the terminal and carries no esca
   expect(status).not.toContain("\u001b");
 });
 
-test("frames are not drawn faster than anyone can read", () => {
+test("limits the rate of redraws", () => {
   const output = recorder();
   const onProgress = pullProgress(output, () => 5);
   for (let bytes = 0; bytes < 50; bytes += 1) onProgress(layer({ state: "pulling", bytes }));

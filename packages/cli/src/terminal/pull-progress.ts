@@ -9,17 +9,17 @@ interface Layer {
   readonly state: Progress["state"];
 }
 
-// Redrawing more often costs time and shows nothing more.
+// Faster redraws cost time and are not visible.
 const FRAME_MS = 80;
 
 /**
- * Shows on a terminal how images are made ready: one moving line, then one line for each image that had to be fetched.
- * Images that are in the store already are not mentioned, and nothing is where no terminal is.
+ * Shows the progress of images on a terminal: a status line, then one line for each fetched image. Skips images that
+ * are in the store. Without a terminal, shows nothing.
  */
 export function pullProgress(
   output: Output,
   now: () => number = Date.now,
-  verbs: (image: string) => readonly [string, string] = verb,
+  verbs: (image: string) => readonly [string, string] = verbsOf,
 ): OnProgress {
   const images = new Map<string, Map<string, Layer>>();
   let drawn = Number.NEGATIVE_INFINITY;
@@ -42,21 +42,21 @@ export function pullProgress(
   };
 }
 
-function verb(image: string): readonly [string, string] {
+function verbsOf(image: string): readonly [string, string] {
   return isLayoutName(image) ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
 }
 
 const BAR = 24;
 
-function statusLine(doing: string, image: string, layers: readonly Layer[], columns: number): string {
+function statusLine(verb: string, image: string, layers: readonly Layer[], columns: number): string {
   const bytes = sum(layers, "bytes");
   const total = Math.max(sum(layers, "totalBytes"), 1);
   const filled = Math.min(BAR, Math.floor((bytes / total) * BAR));
   const bar = `${"#".repeat(filled)}${"-".repeat(BAR - filled)}`;
   const figures = `[${bar}] ${Math.floor((bytes / total) * 100)}% of ${megabytes(total)}`;
   const room = Math.max(columns - figures.length - 14, 8);
-  // A line that wraps could not be cleared again.
-  return `${doing}${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
+  // A wrapped line could not be cleared.
+  return `${verb}${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
 }
 
 function sum(layers: readonly Layer[], field: "bytes" | "totalBytes"): number {

@@ -1,6 +1,6 @@
 import { oneLine } from "@xfn/program/terminal-text";
 
-/** A warning as one line of stderr. */
+/** Formats a warning as one line for stderr. */
 export function warning(message: string): string {
   return `xfn: warning: ${oneLine(message)}`;
 }

@@ -12,10 +12,10 @@ import {
   valueText,
 } from "./trace-words.ts";
 
-/** Colours, or functions that leave texts as they are. */
+/** Functions that colour text, or return it unchanged. */
 export type Paint = ReturnType<typeof colours>;
 
-/** A step may change thousands of fields; who wants them all asks for JSON. */
+/** A step may change thousands of fields; JSON has them all. */
 const MAX_FIELDS = 40;
 const MAX_RESULTS = 20;
 const MAX_VALUE = 100;
@@ -23,7 +23,7 @@ const MAX_NAME = 300;
 
 const SIGNS = { added: "+", changed: "~", removed: "-", deleted: "x" } as const;
 
-/** A trace for people to read, without a line feed at the end. Every text in it is escaped for a terminal. */
+/** Formats a trace for a person, without a line feed at the end. All text is escaped for a terminal. */
 export function printTrace(trace: Trace, paint: Paint): string {
   const { composite, composition, steps, ms } = trace;
   const by = composition === undefined ? "" : `, composed by ${composition}`;
@@ -54,11 +54,11 @@ function printStep(step: TraceStep, index: number, paint: Paint): string[] {
 }
 
 function measures({ kind, ms, phases, inputBytes, outputBytes }: TraceStep): string {
-  const apart = (["pull", "start", "run"] as const).flatMap((phase) => {
+  const parts = (["pull", "start", "run"] as const).flatMap((phase) => {
     const took = phases[phase];
     return took === undefined ? [] : `${phase} ${timeText(took)}`;
   });
-  const time = apart.length === 0 ? timeText(ms) : `${timeText(ms)} (${apart.join(", ")})`;
+  const time = parts.length === 0 ? timeText(ms) : `${timeText(ms)} (${parts.join(", ")})`;
   return kind === "templates" ? time : `${time}, ${sizeText(inputBytes)} in, ${sizeText(outputBytes)} out`;
 }
 
@@ -72,16 +72,16 @@ function printEntries({ entries, added, changed, removed }: TraceStep, paint: Pa
   let left = MAX_FIELDS;
   let isCut = false;
   for (const entry of entries) {
-    // The fields of what goes are of little use to a reader; JSON has them.
+    // The fields of a removed entry are rarely useful; JSON has them.
     const isGone = entry.change === "removed" || entry.change === "deleted";
-    // Names, labels and owners are the same for every resource, and would fill the screen.
-    const told = entry.fields.filter(({ origin }) => origin?.from !== "identity");
-    const fields = isGone ? [] : told.slice(0, Math.max(0, left));
-    isCut ||= left <= 0 || (!isGone && fields.length < told.length);
+    // Every resource has the same names, labels and owners, which would fill the screen.
+    const shown = entry.fields.filter(({ origin }) => origin?.from !== "identity");
+    const fields = isGone ? [] : shown.slice(0, Math.max(0, left));
+    isCut ||= left <= 0 || (!isGone && fields.length < shown.length);
     if (left <= 0) break;
     lines.push(`   ${sign(entry.change, paint)} ${oneLine(entryTitle(entry), MAX_NAME)}${entryNote(entry)}`);
     for (const field of fields) lines.push(`     ${printField(field, paint)}`);
-    const identity = entry.fields.length - told.length;
+    const identity = entry.fields.length - shown.length;
     if (identity > 0) lines.push(paint.dim(`     + ${count(identity, "field")} of its identity: names, labels, owner`));
     left -= Math.max(1, fields.length);
   }
@@ -95,7 +95,7 @@ function printEntries({ entries, added, changed, removed }: TraceStep, paint: Pa
 
 function entryNote({ change, fields }: TraceEntryChange): string {
   if (change === "added") return `: added, ${count(fields.length, "field")}`;
-  if (change === "removed") return ": no longer desired; what exists is left alone";
+  if (change === "removed") return ": no longer desired; the existing object is not changed";
   return change === "deleted" ? ": to be deleted" : "";
 }
 
@@ -107,8 +107,8 @@ function printField(field: TraceChange, paint: Paint): string {
     op === "changed" && hidden === undefined
       ? `${text(before)} -> ${text(after)}`
       : text(op === "removed" ? before : after);
-  const who = origin === undefined ? "" : paint.dim(`  <- ${oneLine(originText(origin), MAX_NAME)}`);
-  return `${sign(op, paint)} ${name}: ${value}${who}`;
+  const source = origin === undefined ? "" : paint.dim(`  <- ${oneLine(originText(origin), MAX_NAME)}`);
+  return `${sign(op, paint)} ${name}: ${value}${source}`;
 }
 
 function sign(change: keyof typeof SIGNS, paint: Paint): string {

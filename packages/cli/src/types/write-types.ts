@@ -6,7 +6,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { CliError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** `xfn types`: TypeScript interfaces for the kinds of definitions, to stdout or a file. */
+/** `xfn types`: writes TypeScript interfaces for the kinds of definitions to stdout or a file. */
 export async function writeTypes(paths: readonly string[], file: string | undefined, output: Output): Promise<number> {
   const documents: ParsedDocument[] = [];
   for (const path of paths) documents.push(...(await documentsOfAll(path)));

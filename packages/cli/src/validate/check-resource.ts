@@ -4,18 +4,18 @@ import { describeSchemaIssue } from "@xfn/composition/schema";
 import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { secretFields } from "@xfn/pipeline/trace";
-import { identityOf, isKind, kindKey, placeOf, resultOf, textAt } from "./documents.ts";
+import { identityOf, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
 
-/** Holds one resource against what the extensions say about its kind. */
+/** Validates a resource against the schema of its kind. */
 export function checkResource(document: ParsedDocument, extensions: Extensions): ResourceResult {
   const { value } = document;
   const identity = identityOf(value);
   const nothing = { ...identity, errors: [], warnings: [] };
   if (!isObject(value) || identity.apiVersion === "" || identity.kind === "") {
-    const message = "is no Kubernetes object; it needs an apiVersion and a kind";
-    const error: FieldError = { type: "schema", field: "", message, ...placeOf(document, []) };
+    const message = "is not a Kubernetes object: apiVersion and kind are required";
+    const error: FieldError = { type: "schema", field: "", message, ...positionOf(document, []) };
     return { ...nothing, status: "invalid", errors: [error] };
   }
   const known = extensions.kinds.get(kindKey(identity.apiVersion, identity.kind));
@@ -32,14 +32,14 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
   return { ...nothing, status: "missingSchema" };
 }
 
-/** All that is wrong with a Composition, also as seen from the definition of its composite resource. */
+/** All findings on a Composition, with those against the definition of its composite resource. */
 export function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
   const { composition, findings } = checkComposition(document);
   if (composition === undefined) return findings;
   return [...findings, ...checkConnectionKeys(composition, keysFor(composition, extensions), document)];
 }
 
-/** The connection keys of the composite resource that a Composition is for; none if its definition is not given. */
+/** The connection keys of the Composition's composite resource; none if its definition is missing. */
 function keysFor({ spec }: Composition, { definitions }: Extensions): readonly string[] {
   const { apiVersion, kind } = spec.compositeTypeRef;
   const definition = definitions.find(({ spec: { group, names, versions } }) => {
@@ -52,7 +52,7 @@ function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind)
   const { value } = document;
   const complete = schema.default(value);
   const found = schema.validate(complete);
-  // Unlike an API server: these lines end up in the logs of pipelines.
+  // Hide secrets, unlike an API server: this output ends up in the logs of pipelines.
   const isSecret = found.length === 0 ? undefined : secretFields(complete);
   const issues = found.map((issue): FieldError => {
     const shown = issue.value !== undefined && isSecret?.(issue.at) ? { ...issue, value: "(hidden)" } : issue;
@@ -61,7 +61,7 @@ function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind)
       field: issue.path,
       message: describeSchemaIssue(shown),
       ...(shown.value !== undefined && { value: shown.value }),
-      ...placeOf(document, issue.at),
+      ...positionOf(document, issue.at),
     };
   });
   const unknown = schema.prune(value).unknown.map((at) => unknownField(document, at));
@@ -79,7 +79,7 @@ function unknownField(document: ParsedDocument, at: JsonPath): FieldError {
     field,
     message: `${field}: Invalid value: ${quoted}: unknown field: ${quoted}`,
     value: name,
-    ...placeOf(document, at),
+    ...positionOf(document, at),
   };
 }
 
@@ -88,5 +88,5 @@ function nameErrors(document: ParsedDocument): FieldError[] {
   if (name.length <= MAX_COMPOSITE_NAME_LENGTH) return [];
   const at = ["metadata", "name"];
   const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITE_NAME_LENGTH}: composed resources carry it in a label`;
-  return [{ type: "schema", field: "metadata.name", message, ...placeOf(document, at) }];
+  return [{ type: "schema", field: "metadata.name", message, ...positionOf(document, at) }];
 }

@@ -3,14 +3,14 @@ import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/f
 import type { ParsedDocument } from "@xfn/functionio/document";
 import type { FieldError, ResourceResult } from "./result.ts";
 
-/** The string that a document has at a path; "" where there is none. */
+/** The string at a path of a document, else "". */
 export function textAt(value: JsonValue, ...path: readonly string[]): string {
   let at: JsonValue | undefined = value;
   for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   return typeof at === "string" ? at : "";
 }
 
-/** What a result says about its resource, whatever its status. */
+/** The identity of a resource in its result. */
 export function identityOf(value: JsonValue): Pick<ResourceResult, "apiVersion" | "kind" | "name" | "namespace"> {
   const namespace = textAt(value, "metadata", "namespace");
   return {
@@ -23,17 +23,17 @@ export function identityOf(value: JsonValue): Pick<ResourceResult, "apiVersion" 
   };
 }
 
-/** An object's kind, as schemas are found by it. */
+/** The key of a kind in {@link Extensions}. */
 export function kindKey(apiVersion: string, kind: string): string {
   return `${apiVersion}, Kind=${kind}`;
 }
 
-/** The place of a field in its file. */
-export function placeOf(document: ParsedDocument, at: JsonPath): Pick<FieldError, "source" | "line" | "column"> {
+/** The position of a field in its file. */
+export function positionOf(document: ParsedDocument, at: JsonPath): Pick<FieldError, "source" | "line" | "column"> {
   return { ...(document.source !== undefined && { source: document.source }), ...document.positionOf(at) };
 }
 
-/** What a parser found in a definition or composition, as part of a result. */
+/** Converts a parser's finding in a definition or composition. */
 export function fromFinding(document: ParsedDocument, finding: Finding): FieldError {
   const { path, message, line, column } = finding;
   return {
@@ -46,7 +46,7 @@ export function fromFinding(document: ParsedDocument, finding: Finding): FieldEr
   };
 }
 
-/** The result of a definition or composition from what its parser found. */
+/** The result of a definition or composition, from its parser's findings. */
 export function resultOf(document: ParsedDocument, findings: readonly Finding[]): ResourceResult {
   const of = (severity: Finding["severity"]): FieldError[] =>
     findings.filter((finding) => finding.severity === severity).map((finding) => fromFinding(document, finding));
@@ -55,7 +55,7 @@ export function resultOf(document: ParsedDocument, findings: readonly Finding[])
   return { ...identityOf(document.value), status, errors, warnings: of("warning") };
 }
 
-/** Whether a document is of a kind, in any version of its API group. */
+/** Whether a document has a kind, in any version of its API group. */
 export function isKind(value: JsonValue, group: string, kind: string): value is JsonObject {
   return isObject(value) && textAt(value, "kind") === kind && textAt(value, "apiVersion").startsWith(`${group}/`);
 }

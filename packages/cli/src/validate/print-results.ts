@@ -3,17 +3,17 @@ import { printJson, printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { FieldError, ResourceResult } from "./result.ts";
 
-/** The forms in which results can be printed. */
+/** The output formats of results. */
 export type OutputFormat = "text" | "json" | "yaml";
 
-/** How results are printed. */
+/** Options of {@link printResults}. */
 export interface PrintOptions {
   readonly format: OutputFormat;
-  /** Leave out the lines of valid resources; the structured forms always have them. */
+  /** Omits the lines of valid resources from text. JSON and YAML always have them. */
   readonly skipSuccess: boolean;
 }
 
-/** Results as text, lines and structure as `crossplane resource validate` prints them. */
+/** Formats results like `crossplane resource validate`. */
 export function printResults(results: readonly ResourceResult[], options: PrintOptions): string {
   if (options.format === "text") return textLines(results, options.skipSuccess).join("");
   const document: JsonObject = { summary: { ...summaryOf(results) }, resources: results.map(resultJson) };

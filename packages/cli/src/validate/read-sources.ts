@@ -4,20 +4,20 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOf, InputError, STDIN, sourceName, statInput, unreadable } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
 
-// More files than this is the wrong folder, such as / or a checkout.
+// A folder with more files is the wrong one, such as / or a checkout.
 const MAX_FILES = 1000;
-// Folders are looked through before their files are counted; the same goes for them.
+// Bounds the search before files are counted.
 const MAX_FOLDERS = 1000;
 
 /**
- * All documents of a comma-separated list of files, folders (with their subfolders: the `.yaml`, `.yml` and `.json` files,
- * by name) and `-` for stdin.
+ * Reads all documents of a comma-separated list of files, folders and `-` for stdin. In folders and their subfolders,
+ * reads `.yaml`, `.yml` and `.json` files by name.
  *
  * @throws InputError with `file:line:column` lines
  */
 export async function readSources(list: string): Promise<readonly ParsedDocument[]> {
   const sources = list.split(",").filter((source) => source !== "");
-  if (sources.length === 0) throw usageError("an empty list names no file");
+  if (sources.length === 0) throw usageError("the list of files is empty");
   const files = sources.flatMap((source) =>
     source !== STDIN && statInput(source).isDirectory() ? filesOf(source) : [source],
   );
@@ -34,7 +34,7 @@ export function readsStdin(list: string): boolean {
 
 function filesOf(root: string): string[] {
   const files: string[] = [];
-  // Symbolic links may lead back up: each folder is visited once, under whatever name it is met first.
+  // Visit each folder once, because symbolic links may form a cycle.
   const visited = new Set<string>();
   const folders = [root];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
@@ -72,11 +72,11 @@ function entriesOf(folder: string): Dirent[] {
 
 function isFolder(entry: Dirent, path: string): boolean {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
-  // A link to nowhere matters only where a file is wanted; reading it says so.
-  return extname(entry.name) === "" ? folderBehind(path) : statInput(path).isDirectory();
+  // A dangling link matters only if it has the name of a file; reading it reports the error.
+  return extname(entry.name) === "" ? isLinkToFolder(path) : statInput(path).isDirectory();
 }
 
-function folderBehind(path: string): boolean {
+function isLinkToFolder(path: string): boolean {
   try {
     return statInput(path).isDirectory();
   } catch {
@@ -85,7 +85,5 @@ function folderBehind(path: string): boolean {
 }
 
 function tooMany(source: string): Error {
-  return new InputError(
-    `more than ${MAX_FILES} files or folders in ${sourceName(source)}; that looks like the wrong one`,
-  );
+  return new InputError(`more than ${MAX_FILES} files or folders in ${sourceName(source)}: is it the right one?`);
 }

@@ -1,32 +1,31 @@
 import type { JsonValue } from "@xfn/functionio";
 
-// The form of `crossplane resource validate -o json` (crossplane/cli v2.5), with the place of each error added.
+// The format of `crossplane resource validate -o json` (crossplane/cli v2.5), with the position of each error.
 
-/** What became of one resource. */
+/** The result for one resource. */
 export interface ResourceResult {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Its name, else that of its entry in the composition; "" if it has neither. */
+  /** Its name, else the name of its entry in the composition, else "". */
   readonly name: string;
   readonly namespace?: string;
   readonly status: "valid" | "invalid" | "missingSchema";
   readonly errors: readonly FieldError[];
-  /** What is suspicious, but no failure. */
   readonly warnings: readonly FieldError[];
 }
 
-/** One thing that is wrong with a resource. */
+/** An error or warning on a resource. */
 export interface FieldError {
-  /** `definition` is for what is wrong with definitions and compositions themselves. */
+  /** `definition`: the error is in a definition or composition. */
   readonly type: "schema" | "cel" | "unknownField" | "definition";
   readonly field: string;
-  /** In Kubernetes' words, the field first. */
+  /** Worded like Kubernetes, with the field first. */
   readonly message: string;
   readonly value?: JsonValue;
-  /** The file. */
+  /** The name of the file. */
   readonly source?: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line?: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly column?: number;
 }

@@ -3,33 +3,33 @@ import { checkDefinition, claimCrd, compositeCrd, type Definition, DefinitionErr
 import { checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { isKind, kindKey, placeOf, resultOf, textAt } from "./documents.ts";
+import { isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
 import type { ResourceResult } from "./result.ts";
 
-/** A kind that resources can be checked against. */
+/** The schema of a kind. */
 export interface KnownKind {
   readonly schema: Schema;
-  /** Whether its objects are composite resources or claims, whose names end up in labels. */
+  /** Whether the kind is a composite resource or claim, whose name becomes a label value. */
   readonly composed: boolean;
 }
 
-/** What the extensions say about resources. */
+/** The schemas and definitions of the extensions. */
 export interface Extensions {
   /** By {@link kindKey}. */
   readonly kinds: ReadonlyMap<string, KnownKind>;
-  /** The definitions among them, for the connection keys of compositions. */
+  /** Definitions, for the connection keys of compositions. */
   readonly definitions: readonly Definition[];
-  /** Extensions with something wrong about them. */
+  /** Results of invalid extensions. */
   readonly results: readonly ResourceResult[];
 }
 
-/** Reads definitions and CRDs; what else there is (packages, functions) is no schema and passed over. */
+/** Reads definitions and CRDs, and skips other documents (packages, functions). */
 export function readExtensions(documents: readonly ParsedDocument[]): Extensions {
   const kinds = new Map<string, KnownKind>();
   const definitions: Definition[] = [];
   const results: ResourceResult[] = [];
   const add = (key: string, kind: KnownKind): void => {
-    // A definition and the CRD that was made of it are often given together; the first one counts.
+    // Users often pass a definition together with its CRD; the first one wins.
     if (!kinds.has(key)) kinds.set(key, kind);
   };
   for (const document of documents) {
@@ -48,14 +48,14 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
   return { kinds, definitions, results };
 }
 
-/** All that is wrong with a definition, also with the CEL rules in its schemas. */
+/** All findings on a definition, with those on the CEL rules in its schemas. */
 export function checkDefinitionFully(document: ParsedDocument): {
   definition?: Definition;
   findings: readonly Finding[];
 } {
   const { definition, findings } = checkDefinition(document);
   if (definition === undefined) return { findings };
-  // Composite resources and claims have different fields, which rules may read.
+  // Check both, because composite resources and claims have different fields, which rules may read.
   const rules = [compositeCrd, claimCrd].flatMap((make, index) => {
     if (index === 1 && definition.spec.claimNames === undefined) return [];
     return crdVersions(make(document.value as JsonObject)).flatMap(({ schema, path }) =>
@@ -68,7 +68,7 @@ export function checkDefinitionFully(document: ParsedDocument): {
   return different.length === 0 ? { definition, findings } : { findings: [...findings, ...different] };
 }
 
-/** The schemas of a definition, as far as there are any: one with errors still tells much about its resources. */
+/** The valid schemas of a definition: even if the definition has errors, they can validate resources. */
 function* schemasOfDefinition(xrd: JsonObject): Iterable<[string, Schema]> {
   for (const make of [compositeCrd, claimCrd]) {
     try {
@@ -77,7 +77,7 @@ function* schemasOfDefinition(xrd: JsonObject): Iterable<[string, Schema]> {
         compileSchema(schema, path),
       ]);
     } catch (error) {
-      // Without claimNames there is no claim; what is wrong with the schema was reported with the definition.
+      // A definition without claimNames has no claim; errors in the schema were reported with the definition.
       if (!(error instanceof DefinitionError || error instanceof SchemaError)) throw error;
     }
   }
@@ -100,7 +100,7 @@ function schemasOfCrd(
   return { schemas, findings };
 }
 
-/** Runs something that may find a schema wrong, and gives what it found. */
+/** Runs a check, and returns the findings of its SchemaError. */
 function findingsOf(document: ParsedDocument, check: () => void): Finding[] {
   try {
     check();
@@ -108,9 +108,9 @@ function findingsOf(document: ParsedDocument, check: () => void): Finding[] {
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
     return error.issues.map(({ path, at, message }) => {
-      const { line, column } = placeOf(document, at);
-      const place = line === undefined || column === undefined ? {} : { line, column };
-      return { severity: "error", code: "Invalid", path, message, ...place };
+      const { line, column } = positionOf(document, at);
+      const position = line === undefined || column === undefined ? {} : { line, column };
+      return { severity: "error", code: "Invalid", path, message, ...position };
     });
   }
 }
@@ -121,7 +121,7 @@ interface CrdVersion {
   readonly path: JsonPath;
 }
 
-/** The versions of a CRD that have a schema, in v1's form and in that of v1beta1 (one schema for all versions). */
+/** The versions of a CRD with a schema, in the form of v1 and of v1beta1 (one schema for all versions). */
 function crdVersions(crd: JsonObject): CrdVersion[] {
   const spec = isObject(crd["spec"]) ? crd["spec"] : {};
   const group = textAt(spec, "group");

@@ -83,7 +83,7 @@ function check(text: string, ...flags: string[]): ReturnType<typeof run> {
   return run(`${join(dir, "definition.yaml")},${join(dir, "crd.yaml")}`, write("resources.yaml", text), ...flags);
 }
 
-test("valid resources are exit code 0, with defaults applied before they are checked", async () => {
+test("valid resources are exit code 0; defaults are applied before validation", async () => {
   const { code, stdout, stderr } = await run(join(dir, "definition.yaml"), join(dir, "good.yaml"));
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toBe(
@@ -124,7 +124,7 @@ spec: {id: 9223372036854775808}
   ]);
 });
 
-test.each([["hunter2"], [77]])("the value %j of a field that is called like a secret is not shown", async (secret) => {
+test.each([["hunter2"], [77]])("hides the value %j of a field with the name of a secret", async (secret) => {
   const resource = `{apiVersion: example.org/v1, kind: XThing, metadata: {name: x}, spec: {size: 10, password: ${secret}}}`;
   for (const form of ["text", "json", "yaml"]) {
     const { code, stdout, stderr } = await check(resource, "-o", form);
@@ -146,12 +146,12 @@ test("a kind without a schema is a warning, and an error on request", async () =
   });
 });
 
-test("--skip-success-results leaves the total", async () => {
+test("--skip-success-results keeps the total", async () => {
   const { stdout } = await run(join(dir, "definition.yaml"), join(dir, "good.yaml"), "--skip-success-results");
   expect(stdout).toMatch(/^Total 1 resources: .*1 success cases/);
 });
 
-test("JSON and YAML have summary, resources and errors with places", async () => {
+test("JSON and YAML have summary, resources and errors with positions", async () => {
   const text = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: x}\nspec: {size: s}\n";
   const { stdout } = await check(text, "-o", "json");
   expect(JSON.parse(stdout)).toMatchObject({
@@ -169,7 +169,7 @@ test("JSON and YAML have summary, resources and errors with places", async () =>
   expect((await check(text, "-o", "yaml")).stdout).toMatch(/^summary:\n {2}total: 1\n/);
 });
 
-test("names that no label can hold are refused for XRs and claims only", async () => {
+test("names that are too long for a label are refused for XRs and claims only", async () => {
   const long = "n".repeat(64);
   const { stdout } = await check(
     `apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: ${long}}\nspec: {size: 1}\n---\n` +
@@ -183,7 +183,7 @@ test("help has an example", async () => {
 });
 
 describe("definitions and compositions", () => {
-  test("what is wrong with a definition among the extensions fails, and its warnings do not", async () => {
+  test("errors in a definition among the extensions fail, and warnings do not", async () => {
     const bad = write(
       "bad.yaml",
       DEFINITION.replace("type: integer", "type: int").replace("group:", "grop: x\n  group:"),
@@ -195,7 +195,7 @@ describe("definitions and compositions", () => {
     );
   });
 
-  test("CEL rules of a definition see the fields of its CRDs, and failures of rules are told as such", async () => {
+  test("CEL rules of a definition can read the fields of its CRDs, and their failures are reported as such", async () => {
     const rules = (...texts: string[]): string =>
       write(
         "rules.yaml",
@@ -234,7 +234,7 @@ describe("definitions and compositions", () => {
     }
   });
 
-  test("a Composition is held against the connection keys of its definition", async () => {
+  test("a Composition is checked against the connection keys of its definition", async () => {
     const composition = write(
       "connection.yaml",
       `apiVersion: apiextensions.crossplane.io/v1
@@ -254,7 +254,7 @@ spec:
     expect(stdout).toMatch(/\[x\].*password/);
   });
 
-  test("a CRD whose schema is not structural is named with its place", async () => {
+  test("reports a CRD without a structural schema, with its position", async () => {
     const bad = write("bad-crd.yaml", CRD.replace("type: integer", "minimum: 5"));
     const { code, stdout } = await run(bad, join(dir, "good.yaml"));
     expect(code).toBe(1);
@@ -273,18 +273,18 @@ describe("bad input", () => {
     expect(stderr).toMatch(message);
   });
 
-  test("control characters of files do not reach the terminal", async () => {
+  test("escapes control characters of files", async () => {
     const { stdout } = await check('apiVersion: example.org/v1\nkind: "X\\e[31m"\nmetadata: {name: "a\\nb"}\n');
     expect(stdout).not.toMatch(/\u001b|a\nb/);
   });
 
-  test("what is no Kubernetes object is an error with its place", async () => {
+  test("another document than a Kubernetes object is an error with its position", async () => {
     const { code, stdout } = await check("- 1\n");
     expect(code).toBe(1);
-    expect(stdout).toMatch(/is no Kubernetes object.*:1:1\)/);
+    expect(stdout).toMatch(/is not a Kubernetes object.*:1:1\)/);
   });
 
-  test("folders are read with their subfolders, and links that lead in a circle end", async () => {
+  test("reads folders with their subfolders, and ends in spite of a cycle of links", async () => {
     const folder = join(dir, "folder");
     mkdirSync(join(folder, "sub"), { recursive: true });
     writeFileSync(join(folder, "sub", "a.yaml"), "apiVersion: v1\nkind: A\nmetadata: {name: a}\n");

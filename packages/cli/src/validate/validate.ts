@@ -16,7 +16,7 @@ export interface ValidateOptions {
   readonly skipSuccessResults?: boolean;
 }
 
-/** `xfn validate`: resources against the schemas of extensions. Returns the exit code. */
+/** `xfn validate`: validates resources against the schemas of extensions. Returns the exit code. */
 export async function validate(
   extensions: string,
   resources: string,
@@ -24,7 +24,7 @@ export async function validate(
   output: Output,
 ): Promise<number> {
   if (readsStdin(extensions) && readsStdin(resources)) {
-    throw usageError("stdin (-) can be read once only: for EXTENSIONS or for RESOURCES");
+    throw usageError("stdin (-) can be read only once: for EXTENSIONS or for RESOURCES");
   }
   const definitions = await readSources(extensions);
   const documents = await readSources(resources);
@@ -40,7 +40,7 @@ export async function validate(
   return ExitCode.failed;
 }
 
-/** Extensions with something wrong about them first, then every resource. */
+/** Results of invalid extensions, then of all resources. */
 function validateDocuments(
   definitions: readonly ParsedDocument[],
   documents: readonly ParsedDocument[],
@@ -53,7 +53,7 @@ function validateDocuments(
   ];
 }
 
-/** Compositions among the extensions are checked as well; those without findings go without saying. */
+/** Results of Compositions among the extensions, except those without findings. */
 function compositionResults(definitions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
   return definitions
     .filter(({ value }) => isKind(value, "apiextensions.crossplane.io", "Composition"))

@@ -9,7 +9,7 @@ import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { inScratch } from "./scratch-folder.ts";
 
-/** Flags of `xfn xpkg build`, as the declaration parsed them. */
+/** Flags of `xfn xpkg build`, as commander parsed them. */
 export interface XpkgBuildFlags extends RegistryFlags {
   readonly packageRoot: string;
   readonly examplesRoot: string;
@@ -22,11 +22,13 @@ export interface XpkgBuildFlags extends RegistryFlags {
   readonly cacheDir?: string;
 }
 
-/** `xfn xpkg build`: a folder becomes a package's file. Prints the file's path. */
+/** `xfn xpkg build`: builds the file of a package from a folder. Prints the file's path. */
 export async function runXpkgBuild(flags: XpkgBuildFlags, output: Output): Promise<number> {
   const { embedRuntimeImage: name, embedRuntimeImageTarball: tarball } = flags;
   if (name !== undefined && tarball !== undefined)
-    throw usageError("--embed-runtime-image and --embed-runtime-image-tarball both name the runtime: give one");
+    throw usageError(
+      "--embed-runtime-image and --embed-runtime-image-tarball exclude each other: both name the runtime",
+    );
   const registries = registryOptions(flags);
   const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
   return interruptible(async (signal) => {
@@ -52,7 +54,7 @@ export async function runXpkgBuild(flags: XpkgBuildFlags, output: Output): Promi
         ...(flags.packageFile === undefined ? {} : { file: flags.packageFile }),
       });
       if (built.kind === "Function" && built.version === "v1alpha1")
-        output.note("xfn: Crossplane 1.14 and later take functions of meta.pkg.crossplane.io/v1beta1 and v1 only");
+        output.note("xfn: Crossplane 1.14 and later accept functions of meta.pkg.crossplane.io/v1beta1 and v1 only");
       if (built.kind !== "Configuration" && runtime === undefined)
         output.note(`xfn: this ${built.kind} has no runtime image; --embed-runtime-image adds one`);
       await output.product(`${built.file}\n`);

@@ -23,7 +23,7 @@ import { pullProgress } from "../terminal/pull-progress.ts";
 import { onlyPackageIn } from "./package-arguments.ts";
 import { inScratch } from "./scratch-folder.ts";
 
-/** Flags of `xfn xpkg extract`, as the declaration parsed them. */
+/** Flags of `xfn xpkg extract`, as commander parsed them. */
 export interface XpkgExtractFlags extends RegistryFlags {
   readonly fromXpkg?: boolean;
   readonly fromDaemon?: boolean;
@@ -31,16 +31,14 @@ export interface XpkgExtractFlags extends RegistryFlags {
   readonly cacheDir?: string;
 }
 
-/** `xfn xpkg extract`: the objects of a package, as a YAML stream in a file of gzip. Prints the file's path. */
+/** `xfn xpkg extract`: writes the objects of a package as a gzipped YAML stream. Prints the file's path. */
 export async function runXpkgExtract(
   name: string | undefined,
   flags: XpkgExtractFlags,
   output: Output,
 ): Promise<number> {
   if (flags.fromDaemon === true)
-    throw usageError(
-      "--from-daemon: xfn has no daemon to ask; save the image (docker save -o FILE) and use --from-xpkg",
-    );
+    throw usageError("--from-daemon: xfn uses no daemon; save the image (docker save -o FILE) and use --from-xpkg");
   const registries = registryOptions(flags);
   const file = outputFile(flags.output);
   return interruptible((signal) =>
@@ -60,7 +58,7 @@ export async function runXpkgExtract(
 async function streamOfFile(path: string, scratch: string, signal: AbortSignal): Promise<Uint8Array> {
   const layout = `oci:${join(scratch, "layout")}`;
   const { configs } = await readPackageArchive({ paths: [path], to: layout, signal });
-  // Not the user's store: nothing of the package is to be run.
+  // Not the user's store, because the package will not run.
   const store = await openStore({ dir: join(scratch, "store") });
   const platform = archivePlatform(configs[0]);
   return packageStream({ from: layout, store, signal, image: () => store.image(layout, { platform, signal }) });
@@ -71,14 +69,18 @@ async function streamOfImage(
   { cacheDir }: XpkgExtractFlags,
   options: RegistryOptions & { readonly onProgress: OnProgress; readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
-  if (name === undefined) throw usageError("extract takes a package's name at a registry, or --from-xpkg and a file");
+  if (name === undefined)
+    throw usageError("extract requires the name of a package at a registry, or --from-xpkg and a file");
   const store = await openImageStore(cacheDir);
-  // What the tag names now, and not what it did when it was last used.
+  // Always resolve the tag again.
   const image = (): Promise<Image> => anyImage(store, name, { ...options, pullPolicy: "Always" });
   return packageStream({ ...options, from: name, store, image });
 }
 
-/** A package's objects are the same for all platforms; Crossplane takes linux/amd64 of an index. */
+/**
+ * The objects of a package are the same for all platforms, so another platform's image will do. Crossplane takes
+ * linux/amd64.
+ */
 async function anyImage(store: Store, name: string, options: ImageOptions): Promise<Image> {
   try {
     return await store.image(name, options);
@@ -88,7 +90,7 @@ async function anyImage(store: Store, name: string, options: ImageOptions): Prom
   }
 }
 
-/** The name with the ending that the content has, whatever was asked for. */
+/** Replaces the extension with that of the content. */
 function outputFile(path: string): string {
   const ending = /(?<=[^/])\.[^./]*$/.exec(path);
   return `${ending === null ? path : path.slice(0, ending.index)}.gz`;

@@ -10,13 +10,13 @@ import { pullProgress } from "../terminal/pull-progress.ts";
 import { packageFilesOf } from "./package-arguments.ts";
 import { inScratch } from "./scratch-folder.ts";
 
-/** Flags of `xfn xpkg push`, as the declaration parsed them. */
+/** Flags of `xfn xpkg push`, as commander parsed them. */
 export interface XpkgPushFlags extends RegistryFlags {
   readonly packageFiles?: readonly string[];
   readonly ociAnnotation?: readonly string[];
 }
 
-/** `xfn xpkg push`: package files go to a registry, several as an index. Prints `NAME@DIGEST`. */
+/** `xfn xpkg push`: pushes package files to a registry, several as an index. Prints `NAME@DIGEST`. */
 export async function runXpkgPush(reference: string, flags: XpkgPushFlags, output: Output): Promise<number> {
   checkReference(reference);
   const registries = registryOptions(flags);
@@ -38,12 +38,12 @@ export async function runXpkgPush(reference: string, flags: XpkgPushFlags, outpu
   );
 }
 
-// As Crossplane finds packages: by a name with a registry, and by a tag. A layout is for where there is no network.
+// Crossplane requires a registry and a tag. A layout is for use without a network.
 function checkReference(text: string): void {
   const name = tryParseImageName(text);
   if (name?.kind === "layout") return;
   if (name?.qualified === true && name.tag !== undefined && name.digest === undefined) return;
   throw usageError(
-    `push takes REGISTRY/REPOSITORY:TAG, such as ghcr.io/org/my-function:v1.0.0, or oci:DIR:TAG, not ${JSON.stringify(text)}`,
+    `push requires REGISTRY/REPOSITORY:TAG, such as ghcr.io/org/my-function:v1.0.0, or oci:DIR:TAG, not ${JSON.stringify(text)}`,
   );
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { explainImageError } from "../store/explain-image-error.ts";
 
-/** Runs something with a folder of its own, which is gone when it ends, however it ends. */
+/** Runs `run` with a temporary folder, which is always removed afterwards. */
 export async function inScratch<T>(run: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "xfn-xpkg-"));
   try {

@@ -30,8 +30,8 @@ export interface BuildOptions {
 }
 
 /**
- * Builds programs of the API server from Go modules into {@link builtBinaries}, at low priority: some minutes on two cores. Each
- * program is renamed into place when it is complete.
+ * Builds programs of the API server from Go modules into {@link builtBinaries}, at low priority: some minutes on two
+ * cores. Each program is renamed into place when it is complete.
  *
  * @throws BuildServerError
  */

@@ -24,8 +24,9 @@ export type FoundBinaries =
   | { readonly binaries?: undefined; readonly missing: readonly Program[] };
 
 /**
- * Looks for each program in the folder `KUBEBUILDER_ASSETS` (the convention of envtest, whose archives lack the controller
- * manager), then in {@link builtBinaries}. Only `kubectl` may also be on the PATH: a server of another version behaves differently.
+ * Looks for each program in the folder `KUBEBUILDER_ASSETS` (the convention of envtest, whose archives lack the
+ * controller manager), then in {@link builtBinaries}. Only `kubectl` may also be on the PATH: a server of another
+ * version behaves differently.
  */
 export function findBinaries(env: NodeJS.ProcessEnv = process.env): FoundBinaries {
   const assets = env["KUBEBUILDER_ASSETS"] ?? "";

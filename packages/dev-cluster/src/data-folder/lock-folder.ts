@@ -17,8 +17,8 @@ export class DataFolderError extends Error {
 }
 
 /**
- * Locks a data folder, because the etcd of a second cluster would wait for the first one's without a message. Replaces the lock of
- * a process that has exited.
+ * Locks a data folder, because the etcd of a second cluster would wait for the first one's without a message. Replaces
+ * the lock of a process that has exited.
  *
  * @throws DataFolderError if a running process has the lock, or the folder cannot be written to
  */

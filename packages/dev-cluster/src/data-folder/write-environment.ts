@@ -4,8 +4,8 @@ import process from "node:process";
 import { quote } from "./quote.ts";
 
 /**
- * Writes the file `env`, which points a shell at the server (`. DIR/env`). It sets `KUBECONFIG`, and adds `kubectl` of the server's
- * version and this process's Node to the `PATH`.
+ * Writes the file `env`, which points a shell at the server (`. DIR/env`). It sets `KUBECONFIG`, and adds `kubectl` of
+ * the server's version and this process's Node to the `PATH`.
  *
  * @param folder - the server's folder
  * @returns the path of the file

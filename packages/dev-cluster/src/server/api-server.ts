@@ -27,13 +27,20 @@ export interface ApiServer extends AsyncDisposable {
   readonly binaries: ServerBinaries;
   /** The user with all permissions. */
   readonly admin: ServerUser;
-  /** One of the requested users, which has the permissions that RBAC grants: few at first. @throws TypeError for another name */
+  /**
+   * One of the requested users, which has the permissions that RBAC grants: few at first.
+   *
+   * @throws TypeError for another name
+   */
   user(name: string): ServerUser;
   /** Restarts the API server alone, at the same port, and waits until it is ready. */
   restart(options?: { readonly downMs?: number }): Promise<void>;
   /** Kills the API server, but not etcd, as a crash would. `restart` starts it again. */
   kill(): Promise<void>;
-  /** Restarts the controller manager. Its garbage collector takes up to 40 s to notice a new CRD, but some 50 ms when it starts. */
+  /**
+   * Restarts the controller manager. Its garbage collector takes up to 40 s to notice a new CRD, but some 50 ms when it
+   * starts.
+   */
   restartControllerManager(): Promise<void>;
   /** Rejects with an ApiServerError if a program exits unexpectedly. Never resolves. */
   readonly failure: Promise<never>;
@@ -51,8 +58,8 @@ export interface ApiServerOptions {
 }
 
 /**
- * Starts etcd, kube-apiserver (RBAC, token authentication) and kube-controller-manager (garbage collector, namespaces, service
- * accounts). Resolves when the API server is ready.
+ * Starts etcd, kube-apiserver (RBAC, token authentication) and kube-controller-manager (garbage collector, namespaces,
+ * service accounts). Resolves when the API server is ready.
  *
  * @throws ApiServerError with the last lines of the log, if a program exits or is not ready after two minutes
  */

@@ -8,7 +8,8 @@ const LAST_PORT = 32_000;
 const TRIES = 50;
 
 /**
- * Finds a port of 127.0.0.1 without a listener. Another process may take it before its use, so callers retry with another port.
+ * Finds a port of 127.0.0.1 without a listener. Another process may take it before its use, so callers retry with
+ * another port.
  *
  * @throws ApiServerError `NoFreePort`
  */

@@ -15,7 +15,8 @@ export interface ServerUser {
 export const ADMIN = "admin";
 
 /**
- * Writes the keys of service accounts and the tokens of users, unless an earlier start wrote them. Only their owner can read them.
+ * Writes the keys of service accounts and the tokens of users, unless an earlier start wrote them. Only their owner can
+ * read them.
  *
  * @returns the token of each user
  */

@@ -65,7 +65,8 @@ export function startProcess(binary: string, args: readonly string[], folder: st
   };
 }
 
-// The kernel kills the program when this process ends. Without util-linux, as on macOS, the program survives a kill of this process.
+// The kernel kills the program when this process ends. Without util-linux, as on macOS, the program survives a kill of
+// this process.
 function dyingWithParent(): readonly string[] {
   const setpriv = (process.env["PATH"] ?? "")
     .split(delimiter)

@@ -8,8 +8,8 @@ const FORMAT = "1";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * The default base image, made from this machine's files. The store has it under a name derived from its contents, so that only the
- * first build packs it.
+ * The default base image, made from this machine's files. The store has it under a name derived from its contents, so
+ * that only the first build packs it.
  *
  * @param onMake - called before a base is packed, which takes seconds
  */
@@ -28,7 +28,8 @@ export async function hostBase(store: Store, wanted: HostBaseKind, onMake: (titl
   return store.image(name, { pullPolicy: "Never" });
 }
 
-// Identifies a file of the machine by its size and time: hashing 100 MB of Node would take longer than the rest of a build.
+// Identifies a file of the machine by its size and time: hashing 100 MB of Node would take longer than the rest of a
+// build.
 function fingerprint(entries: readonly BuildEntry[]): string {
   const hash = createHash("sha256").update(FORMAT);
   const sorted = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));

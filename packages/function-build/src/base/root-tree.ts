@@ -8,8 +8,8 @@ const TOP_LEVEL = /^\/(?:s?bin|lib(?:32|64|x32)?)(?=\/|$)/;
 const MAX_LINKS = 10;
 
 /**
- * A root filesystem of files of this machine, at the paths where programs look for them. Keeps and resolves the machine's top-level
- * links (`/lib -> usr/lib`), so that no entry's path leads through a link.
+ * A root filesystem of files of this machine, at the paths where programs look for them. Keeps and resolves the
+ * machine's top-level links (`/lib -> usr/lib`), so that no entry's path leads through a link.
  */
 export class RootTree {
   readonly #entries = new Map<string, BuildEntry>();

@@ -29,8 +29,8 @@ export interface Bundle {
 export const BUNDLE_FILE = "index.cjs";
 
 /**
- * Bundles a function with its imports. If the folder cannot resolve `@xfn/functionio`, xfn's own is used. The same sources give the
- * same bytes, wherever they and xfn are installed.
+ * Bundles a function with its imports. If the folder cannot resolve `@xfn/functionio`, xfn's own is used. The same
+ * sources give the same bytes, wherever they and xfn are installed.
  *
  * @param dir - the function's folder, absolute
  * @param entry - the file with the default export, relative to `dir`

@@ -3,7 +3,8 @@ import type { Plugin } from "esbuild";
 /** The first import of a bundle's entry. */
 export const MAPPED_STACKS = "xfn:mapped-stacks";
 
-// Runs in the function. Reads the source map on demand; `node --enable-source-maps` would read it in every call, which takes 5 ms.
+// Runs in the function. Reads the source map on demand; `node --enable-source-maps` would read it in every call, which
+// takes 5 ms.
 const CODE = `
 let map;
 Error.prepareStackTrace = (error, frames) => {

@@ -5,7 +5,9 @@ import { packageOfModule, SDK } from "./stable-paths.ts";
 /** The file with a function's dependencies, if they have a file of their own. */
 export const DEPENDENCIES_FILE = "dependencies.cjs";
 
-/** Smaller dependencies stay with the code: each call would load one more file, which costs more than another upload. */
+/**
+ * Smaller dependencies stay with the code: each call would load one more file, which costs more than another upload.
+ */
 const MIN_SPLIT_BYTES = 256 * 1024;
 
 /** A module of a package that the function's own code imports. */
@@ -23,8 +25,8 @@ export function moduleName(dir: string, { namespace = "file", path = "" }: OnRes
 }
 
 /**
- * The modules of packages that a function's own code imports, if they are worth a file of their own. None if a package imports
- * the SDK: both files would have one, each with a state of its own.
+ * The modules of packages that a function's own code imports, if they are worth a file of their own. None if a package
+ * imports the SDK: both files would have one, each with a state of its own.
  *
  * @param dir - the function's folder, absolute
  * @param modules - how each module was resolved
@@ -65,8 +67,8 @@ const NO_ENDING = "#";
 const OWN_LOOKUP = { stub: true };
 
 /**
- * An esbuild plugin for the function's own code: it loads each dependency from {@link DEPENDENCIES_FILE} when the import is evaluated.
- * Must come before the plugin that resolves.
+ * An esbuild plugin for the function's own code: it loads each dependency from {@link DEPENDENCIES_FILE} when the
+ * import is evaluated. Must come before the plugin that resolves.
  */
 export function dependencyStubs(dir: string, dependencies: Dependencies): Plugin {
   return {

@@ -26,11 +26,12 @@ interface OutsideModule {
 const OWN_LOOKUP = "xfn-own-lookup";
 
 /**
- * An esbuild plugin that makes a bundle independent of installation paths. esbuild writes the path of each module into the bundle,
- * relative to the function's folder; modules outside the folder get the name and version of their package instead.
+ * An esbuild plugin that makes a bundle independent of installation paths. esbuild writes the path of each module into
+ * the bundle, relative to the function's folder; modules outside the folder get the name and version of their package
+ * instead.
  *
- * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML reader) become
- * separate files, so that calls do not load them.
+ * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML
+ * reader) become separate files, so that calls do not load them.
  *
  * @param dir - the function's folder, absolute
  * @param onLazyPart - called for each dynamic import of the SDK, with the file that replaces it

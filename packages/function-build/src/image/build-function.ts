@@ -70,8 +70,9 @@ const FUNCTION_DIR = "/function";
 const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
 
 /**
- * Builds the image of a function. Bundles TypeScript and JavaScript; copies any other folder with an executable. The same input gives
- * the same digest. Layers that change seldom are below layers that change often: base, dependencies, code, metadata.
+ * Builds the image of a function. Bundles TypeScript and JavaScript; copies any other folder with an executable. The
+ * same input gives the same digest. Layers that change seldom are below layers that change often: base, dependencies,
+ * code, metadata.
  *
  * @throws InputError if the folder is not a function
  * @throws ImageError

@@ -13,8 +13,8 @@ const MAX_TEXT = 4096;
 const KEY = "org.opencontainers.image.";
 
 /**
- * The annotations that registries show (OCI image-spec, "Pre-Defined Annotation Keys"), from the package's own annotations, else from
- * `package.json`. Without time and revision, so that the same folder gives the same image.
+ * The annotations that registries show (OCI image-spec, "Pre-Defined Annotation Keys"), from the package's own
+ * annotations, else from `package.json`. Without time and revision, so that the same folder gives the same image.
  *
  * @throws InputError if `package.json` is not JSON
  */
@@ -38,7 +38,9 @@ export function packageAnnotations(dir: string, metadata: PackageMetadata): Reco
   return Object.fromEntries(texts.map(([name, value]) => [`${KEY}${name}`, value]));
 }
 
-/** The annotations of the base. Names in the local store or on disk are left out: they mean nothing on other machines. */
+/**
+ * The annotations of the base. Names in the local store or on disk are left out: they mean nothing on other machines.
+ */
 export function baseAnnotations(base: Image | undefined): Record<string, string> {
   if (base === undefined) return {};
   return {

@@ -28,8 +28,8 @@ export interface PackageMetadata {
 }
 
 /**
- * The `package.yaml` of an image (Crossplane design document "Composition Functions", section "Packaging Containerized Functions"):
- * the folder's `package.yaml` or `crossplane.yaml`, else one with the folder's name.
+ * The `package.yaml` of an image (Crossplane design document "Composition Functions", section "Packaging Containerized
+ * Functions"): the folder's `package.yaml` or `crossplane.yaml`, else one with the folder's name.
  *
  * @throws InputError if the folder's own is invalid
  */

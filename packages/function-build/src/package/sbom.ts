@@ -28,8 +28,8 @@ const ROOT = "SPDXRef-Function";
 const CREATED = "1970-01-01T00:00:00Z";
 
 /**
- * Lists the packages in a function's bundle as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/), with the data of the lock
- * file that scanners need. The same packages give the same bytes.
+ * Lists the packages in a function's bundle as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/), with the
+ * data of the lock file that scanners need. The same packages give the same bytes.
  *
  * @throws InputError without a lock file, and for a package that is neither in the lock file nor from xfn
  */

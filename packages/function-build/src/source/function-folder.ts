@@ -21,9 +21,9 @@ const SOURCE = /\.[cm]?[jt]s$/;
 const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 
 /**
- * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or `main`
- * of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`, `src/index.ts`,
- * `function.js`, `index.js`; the only executable file.
+ * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or
+ * `main` of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`,
+ * `src/index.ts`, `function.js`, `index.js`; the only executable file.
  *
  * @throws InputError with the names that were tried
  */

@@ -10,8 +10,8 @@ import { InputError } from "@xfn/input";
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Checks a function's types with the TypeScript of its folder, else with the one beside xfn. Uses the folder's `tsconfig.json`, else
- * `strict`.
+ * Checks a function's types with the TypeScript of its folder, else with the one beside xfn. Uses the folder's
+ * `tsconfig.json`, else `strict`.
  *
  * @returns false if no TypeScript is installed
  * @throws InputError with `file:line:column` lines
@@ -143,7 +143,9 @@ function run(
   });
 }
 
-/** Rewrites `function.ts(3,5): error TS1: ...` to `function.ts:3:5: error TS1: ...`, relative to the working directory. */
+/**
+ * Rewrites `function.ts(3,5): error TS1: ...` to `function.ts:3:5: error TS1: ...`, relative to the working directory.
+ */
 function relocate(line: string, dir: string): string {
   const match = /^(.+?)\((\d+),(\d+)\): (.*)$/.exec(line);
   if (match === null) return line;

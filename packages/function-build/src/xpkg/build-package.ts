@@ -37,8 +37,8 @@ export interface BuiltPackage extends Pick<CheckedPackage, "kind" | "version"> {
 const NO_PLATFORM = { os: "", architecture: "" };
 
 /**
- * Builds the file of a Crossplane package: the layers of the runtime image, one layer with all objects, and one with examples. The same
- * input gives the same bytes.
+ * Builds the file of a Crossplane package: the layers of the runtime image, one layer with all objects, and one with
+ * examples. The same input gives the same bytes.
  *
  * @throws InputError for an invalid package
  * @throws ImageError
@@ -113,7 +113,10 @@ function stream(values: readonly JsonValue[]): string {
   return values.map((value) => `---\n${printYaml(value)}`).join("");
 }
 
-/** Removes package labels: images of `xfn build` are packages themselves, and only one layer may be annotated as the base. */
+/**
+ * Removes package labels: images of `xfn build` are packages themselves, and only one layer may be annotated as the
+ * base.
+ */
 function withoutPackage(image: Image): Image {
   const labels = Object.entries(image.config.config?.Labels ?? {}).filter(([key]) => !key.startsWith(`${XPKG_KEY}:`));
   return {

@@ -68,7 +68,9 @@ function realpathOf(path: string): string {
   }
 }
 
-/** Translates a pattern of Go's `filepath.Match`, which `crossplane xpkg build` uses: `*`, `?`, `[a-z]` and a backslash. */
+/**
+ * Translates a pattern of Go's `filepath.Match`, which `crossplane xpkg build` uses: `*`, `?`, `[a-z]` and a backslash.
+ */
 function patternOf(pattern: string): RegExp {
   const parts = pattern.replace(/^\.\//, "").match(/\\.|\[\^?(?:\\.|[^\]])+\]|[^]/g) ?? [];
   const source = parts.map((part) => {

@@ -52,7 +52,7 @@ describe("a package", () => {
     ["Function", object("apiextensions.k8s.io/v1alpha7", "CustomResourceDefinition")],
     ["Function", "just: text\n"],
     ["Function", "- a\n"],
-  ])("of a %s holds nothing else: %j", (kind, other) => {
+  ])("of a %s refuses another kind: %j", (kind, other) => {
     expect(check(meta(kind), other)).toEqual([expect.stringMatching(/^1\.yaml:1:1: .* cannot be in a /)]);
   });
 
@@ -68,7 +68,7 @@ describe("a package", () => {
     [meta().replace("mine", "Not_A_Name"), /metadata\.name/],
     [meta("Function", "v1", "spec: {crossplane: {version: latest}}\n"), /version constraint/],
     [meta("Function", "v1", "spec: {crossplane: {version: 1.0}}\n"), /version constraint/],
-  ])("is told what is wrong with its metadata, and where", (text, message) => {
+  ])("reports errors in its metadata, with their positions", (text, message) => {
     expect(check(text)).toEqual([expect.stringMatching(message)]);
     expect(check(text)).toEqual([expect.stringMatching(/^0\.yaml:\d+:\d+: /)]);
   });
@@ -88,7 +88,7 @@ describe("a package", () => {
   });
 
   test.each(["", "||", ">=", "1.2.3.4", ">= 1.0,", `${"1 ".repeat(120)}x!`])(
-    "may not constrain it by %j, and is told so at once",
+    "may not constrain it by %j",
     (constraint) => {
       const text = meta("Function", "v1", `spec: {crossplane: {version: "${constraint}"}}\n`);
       expect(check(text)).toEqual([expect.stringMatching(/version constraint/)]);

@@ -7,7 +7,10 @@ export type PackageKind = "Configuration" | "Function" | "Provider";
 
 const META_GROUP = "meta.pkg.crossplane.io";
 
-/** Versions of each kind's metadata. Functions: v1alpha1 is of the design document "Composition Functions"; releases have v1beta1 and v1. */
+/**
+ * Versions of each kind's metadata. Functions: v1alpha1 is of the design document "Composition Functions"; releases
+ * have v1beta1 and v1.
+ */
 const META_VERSIONS: Readonly<Record<PackageKind, readonly string[]>> = {
   Configuration: ["v1", "v1alpha1"],
   Function: ["v1", "v1beta1", "v1alpha1"],
@@ -19,7 +22,10 @@ const CRDS = [
   "CustomResourceDefinition.apiextensions.k8s.io/v1beta1",
 ];
 
-/** Allowed kinds besides the metadata (Crossplane xpkg specification, "package.yaml Contents", and additions of Crossplane 2). */
+/**
+ * Allowed kinds besides the metadata (Crossplane xpkg specification, "package.yaml Contents", and additions of
+ * Crossplane 2).
+ */
 const CONTENTS: Readonly<Record<PackageKind, readonly string[]>> = {
   Configuration: [
     "CompositeResourceDefinition.apiextensions.crossplane.io/v1",

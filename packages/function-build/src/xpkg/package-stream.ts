@@ -22,8 +22,8 @@ export interface PackageLocation extends RegistryOptions {
 }
 
 /**
- * Reads the objects of a package: `package.yaml` of the layer that is annotated as the base, else of the whole image. If there is such
- * a layer, only that is fetched. From an index, it takes linux/amd64, as Crossplane does.
+ * Reads the objects of a package: `package.yaml` of the layer that is annotated as the base, else of the whole image.
+ * If there is such a layer, only that is fetched. From an index, it takes linux/amd64, as Crossplane does.
  *
  * @throws ImageError NotFound without such a file, InvalidManifest for two base layers
  */

@@ -1,4 +1,7 @@
-/** Annotation of layers that Crossplane reads (https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md). */
+/**
+ * Annotation of layers that Crossplane reads
+ * (https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md).
+ */
 export const XPKG_KEY = "io.crossplane.xpkg";
 
 /** The layer with {@link STREAM_FILE}. */
@@ -12,8 +15,8 @@ export const STREAM_FILE = "package.yaml";
 export const EXAMPLES_FILE = ".up/examples.yaml";
 
 /**
- * The label for the annotation of a layer. A package file cannot contain annotations of layers, so the image's configuration has them as
- * labels, and a push sets them on the layers.
+ * The label for the annotation of a layer. A package file cannot contain annotations of layers, so the image's
+ * configuration has them as labels, and a push sets them on the layers.
  */
 export function layerLabel(digest: string): string {
   return `${XPKG_KEY}:${digest}`;

@@ -1,7 +1,7 @@
-// The part of the browser's DOM that the page's script uses. The DOM's own types would make `name`, `event` and hundreds of
-// other globals known to the whole program, which runs in Node and has none of them.
+// The part of the browser's DOM that the page's script uses. TypeScript's DOM types would declare
+// `name`, `event` and hundreds of other globals for the whole program, which runs in Node without them.
 
-/** An element, or what a list of children may hold. */
+/** An element. */
 export interface PageElement {
   textContent: string | null;
   className: string;

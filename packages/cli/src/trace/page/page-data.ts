@@ -3,10 +3,10 @@ import type { Trace, TraceChange, TraceField, TraceOrigin, TraceStep } from "@xf
 import { escapeControls } from "@xfn/program/terminal-text";
 import { entryTitle, fieldTitle, objectTitle, sizeText, timeText, valueText } from "../trace-words.ts";
 
-// What the page shows, in words: the script on it only arranges them. Everything that others wrote is escaped, since text
-// that runs backwards is as misleading on a page as on a terminal.
+// The texts of the page; its script only arranges them. Foreign text is escaped, because bidirectional overrides are as
+// misleading on a page as on a terminal.
 
-/** A trace as the page's script reads it. */
+/** The trace for the page's script. */
 export interface PageData {
   title: string;
   /** Facts about the run, in a row. */
@@ -24,9 +24,9 @@ export interface PageStep {
   status: TraceStep["status"];
   statusText: string;
   time: string;
-  /** Percent of the longest step that each phase took, in order; what is left of the step is `other`. */
+  /** The duration of each phase in percent of the longest step. The rest of the step is `other`. */
   bar: { phase: string; percent: number }[];
-  /** Names and values of what was measured. */
+  /** Names and values of measurements. */
   measures: [name: string, value: string][];
   counts: { added: number; changed: number; removed: number };
   entries: { title: string; change: string; fields: PageChange[] }[];
@@ -43,7 +43,7 @@ export interface PageChange {
   origin: string;
 }
 
-/** An entry of what is desired. */
+/** An entry of the desired state. */
 export interface PageEntry {
   title: string;
   note: string;
@@ -51,16 +51,16 @@ export interface PageEntry {
   fields: PageField[];
 }
 
-/** A field, with the answer to who set it. */
+/** A field, with the step that set it. */
 export interface PageField {
-  /** The field's name in full, and the steps of its path. */
+  /** The full path, and its segments in `keys`. */
   field: string;
   keys: string[];
   value: string;
   stepIndex: number;
-  /** Names and values of what else is known: template, patch, source. */
+  /** Names and values of the origin: template, patch, source. */
   origin: [name: string, value: string][];
-  /** What steps did at this path, in order, if several did something. */
+  /** The changes at this path in order, if there are several. */
   history: { stepIndex: number; text: string }[];
 }
 
@@ -71,7 +71,7 @@ const STATUS_WORDS: Readonly<Record<TraceStep["status"], string>> = {
   NotRun: "did not run",
 };
 
-/** What is on the page of a trace. */
+/** Formats a trace for the page. */
 export function pageData(trace: Trace): PageData {
   const { composite, composition, steps, desired, ms } = trace;
   const longest = Math.max(...steps.map((step) => step.ms), Number.EPSILON);
@@ -167,7 +167,7 @@ function originRows({ template, source, from }: TraceOrigin): [string, string][]
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, escapeControls(value)]]));
 }
 
-/** The steps of a path as they are shown. Keys that no field path can hold are shown as one. */
+/** The segments of a path for display. A path with unusual keys is one segment. */
 function keysOf(path: string): string[] {
   try {
     return parseFieldPath(path).map((segment) => (typeof segment === "number" ? `[${segment}]` : segment));
@@ -194,7 +194,7 @@ function historyOf(steps: readonly TraceStep[]): Map<string, PageField["history"
   return history;
 }
 
-/** The field itself shows the whole value. */
+/** The history abbreviates values; the field shows the whole value. */
 const MAX_SHORT = 80;
 
 function short(value: TraceChange["after"]): string {

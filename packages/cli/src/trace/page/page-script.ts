@@ -11,8 +11,8 @@ interface PageClasses {
 }
 
 /**
- * The page's script. A bundler may rename what a source refers to in other modules, so each class and function refers to nothing
- * outside itself, and gets the classes that it needs as values.
+ * The page's script. Each class and function refers to nothing outside itself, and gets the classes that it needs as
+ * values, because a bundler may rename references to other modules.
  */
 export function pageScript(): string {
   const classes = Object.entries({ PageElements, StepPanel, FieldPanel } satisfies PageClasses);

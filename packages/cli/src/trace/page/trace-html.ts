@@ -7,8 +7,8 @@ import { pageScript } from "./page-script.ts";
 import { STYLE } from "./style.ts";
 
 /**
- * Makes a self-contained HTML page, which loads nothing. Its Content-Security-Policy allows exactly this style and this script, so
- * that text of the trace could not run even if it were not escaped.
+ * Makes a self-contained HTML page, which loads nothing. Its Content-Security-Policy allows exactly this style and this
+ * script, so that text of the trace could not run even if it were not escaped.
  */
 export function traceHtml(trace: Trace): string {
   const data = pageData(trace);
