@@ -3,7 +3,7 @@
 
 # A test whose needs are missing is skipped with the reason.
 missing=
-for program in crun docker-registry skopeo runc umoci; do
+for program in crun docker-registry skopeo runc umoci zsh fish; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
 # A browser tests the trace page.

@@ -24,6 +24,8 @@ export type Need =
   | "python-grpc"
   | "skopeo"
   | "umoci"
+  | "zsh"
+  | "fish"
   /** etcd, kube-apiserver, kube-controller-manager and kubectl: see api-server.ts. */
   | "api-server"
   /** The tests run as root. */

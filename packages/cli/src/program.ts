@@ -3,6 +3,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addCopy } from "./commands/copy.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -67,6 +68,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addValidate,
     addDoctor,
     addDev,
+    addCompletion,
   ])
     add(declaration);
   try {

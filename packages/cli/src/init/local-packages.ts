@@ -43,7 +43,7 @@ export async function packageSources(
   await pack(all, checkout, join(project, FOLDER));
   const specifiers = Object.values(all)
     .map((manifest): [string, string] => [manifest.name, `file:${FOLDER}/${tarballName(manifest)}`])
-    .toSorted();
+    .toSorted(([a], [b]) => a.localeCompare(b, "en"));
   return {
     direct: Object.fromEntries(specifiers.filter(([name]) => names.includes(name))),
     indirect: Object.fromEntries(specifiers.filter(([name]) => !names.includes(name))),
