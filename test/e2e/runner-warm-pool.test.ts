@@ -427,7 +427,7 @@ describe("the self-test", needs("crun"), () => {
     );
     const runner = await runnerOf(workspace, { ociRuntime: broken });
     try {
-      await expect(runner.check()).rejects.toThrow(/no container can be run: its container/);
+      await expect(runner.check()).rejects.toThrow(/no container can run: its container/);
     } finally {
       await runner.close();
       await workspace[Symbol.asyncDispose]();

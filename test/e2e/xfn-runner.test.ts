@@ -367,7 +367,7 @@ function stories(as: As): void {
       await using _server = await startRunnerServer(workspace, ["--address", socket]);
       const { code, stderr } = await xfnRunner(workspace, ["serve", "--address", socket, "--metrics-address", "off"]);
       expect(code).toBe(1);
-      expect(stderr).toContain("something listens on");
+      expect(stderr).toContain("another process listens on");
       using client = clientOf({ endpoint: socket });
       expect(await sh(client, "echo in")).toBe("in\n");
     });

@@ -86,5 +86,5 @@ export function abstractAddress(): string {
 /** Creates a client that closes with its test: `using client = clientOf({ endpoint })`. */
 export function clientOf(options: RunnerClientOptions): RunnerClient & Disposable {
   const client = createRunnerClient(options);
-  return { ...client, [Symbol.dispose]: () => client.close() };
+  return Object.assign(client, { [Symbol.dispose]: () => client.close() });
 }

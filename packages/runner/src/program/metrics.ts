@@ -1,35 +1,21 @@
 import { PROCESS_METRICS } from "@xfn/program";
-import { type CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
+import type { CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerEvent } from "../warm-pool/runner-event.ts";
 
-/** What can be counted at any time. */
+/** Values that are read at each scrape. */
 export interface Levels {
-  /** Calls that run, and calls that wait for that. */
+  /** Running and waiting calls. */
   readonly calls: () => { running: number; waiting: number };
-  /** Sandboxes that were started before their call. */
+  /** Number of pre-started sandboxes. */
   readonly sandboxes: () => number;
   readonly ready: () => boolean;
 }
 
-/** The Prometheus metrics of a runner. No label has a caller's text in it: series are few. */
-export interface Metrics {
-  /** A call that was let in has ended. */
-  call(outcome: CallOutcome): void;
-  /** A call was turned away. */
-  refused(error: RunnerGrpcError): void;
-  event(event: RunnerEvent): void;
-  image(outcome: "present" | "pulled" | "failed", pulledBytes: number): void;
-  /** The levels are asked for at each scrape. */
-  watch(levels: Levels): void;
-  /** In Prometheus' text format. */
-  text(): Promise<{ type: string; text: string }>;
-}
-
-// From a sandbox that was waiting (some ms) to functions that take minutes.
+// From a pre-started sandbox (some ms) to functions that take minutes.
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Which limit a failed call ran into, by its code. */
+/** The limit that a failed call ran into, by its code. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ["Timeout", "time"],
   ["OutOfMemory", "memory"],
@@ -40,87 +26,110 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ["QueueFull", "queue"],
 ]);
 
-/** Makes the metrics of this process. */
-export function createMetrics(version: string): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry, ...PROCESS_METRICS });
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
-    new Counter({ name: `xfn_runner_${name}`, help, labelNames, registers });
-  const gauge = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> =>
-    new Gauge({ name: `xfn_runner_${name}`, help, labelNames, registers });
-  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[]): Histogram<L> =>
-    new Histogram({ name: `xfn_runner_${name}`, help, labelNames, buckets: SECONDS, registers });
+/** The Prometheus metrics of a runner. Labels contain no text of callers, which keeps the number of series small. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #calls = this.#counter("calls_total", "Ended calls by outcome; OK: with an output", ["code"]);
+  readonly #failures = this.#counter("failures_total", "Failed calls by code and phase", ["code", "phase"]);
+  readonly #limits = this.#counter("limits_hit_total", "Calls that failed at a limit", ["limit"]);
+  readonly #seconds = this.#histogram("call_seconds", "From request to answer, including the queue", ["code"]);
+  readonly #phases = this.#histogram("phase_seconds", "Phases of calls: queue, pull, start, run", ["phase"]);
+  readonly #input = this.#counter("input_bytes_total", "Bytes of functions' inputs", []);
+  readonly #output = this.#counter("output_bytes_total", "Bytes of functions' outputs", []);
+  readonly #images = this.#counter("images_total", "Images of calls: present, pulled, failed", ["outcome"]);
+  readonly #pulled = this.#counter("image_pulled_bytes_total", "Compressed bytes of pulled image layers", []);
+  readonly #starts = this.#counter("starts_total", "Calls that got a sandbox: warm or cold", ["sandbox"]);
+  readonly #pool = this.#counter("warm_pool_sandboxes_total", "Pre-started sandboxes: started, used, discarded", [
+    "outcome",
+  ]);
+  readonly #discarded = this.#counter("warm_pool_discarded_total", "Why pre-started sandboxes were discarded", [
+    "reason",
+  ]);
 
-  const calls = counter("calls_total", "Calls that have ended, by outcome; OK for those with an output", ["code"]);
-  const failures = counter("failures_total", "Calls that failed, by code and phase", ["code", "phase"]);
-  const limits = counter("limits_hit_total", "Calls that failed at a limit", ["limit"]);
-  const seconds = histogram("call_seconds", "From request to answer, the queue included", ["code"]);
-  const phases = histogram("phase_seconds", "Phases of calls: queue, pull, start, run", ["phase"]);
-  const input = counter("input_bytes_total", "Bytes of functions' inputs", []);
-  const output = counter("output_bytes_total", "Bytes of functions' outputs", []);
-  const images = counter("images_total", "Images that calls asked for: present, pulled, failed", ["outcome"]);
-  const pulled = counter("image_pulled_bytes_total", "Packed bytes of image layers that were fetched", []);
-  const starts = counter("starts_total", "Calls that got a sandbox: warm or cold", ["sandbox"]);
-  const pooled = counter("warm_pool_sandboxes_total", "Pre-started sandboxes: started, used, discarded", ["outcome"]);
-  const discarded = counter("warm_pool_discarded_total", "Why pre-started sandboxes were discarded", ["reason"]);
-  gauge("build_info", "1, by version", ["version", "node"]).set({ version, node: process.version }, 1);
-  for (const limit of new Set(LIMITS.values())) limits.inc({ limit }, 0);
-  calls.inc({ code: "OK" }, 0);
+  constructor(version: string) {
+    collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
+    const registers = [this.#registry];
+    const labelNames = ["version", "node"];
+    const build = new Gauge({ name: "xfn_runner_build_info", help: "1, by version", labelNames, registers });
+    build.set({ version, node: process.version }, 1);
+    for (const limit of new Set(LIMITS.values())) this.#limits.inc({ limit }, 0);
+    this.#calls.inc({ code: "OK" }, 0);
+  }
 
-  const ended = (error: RunnerGrpcError | undefined): void => {
-    calls.inc({ code: error?.code ?? "OK" });
+  /** Records an admitted call that has ended. */
+  call(outcome: CallOutcome): void {
+    this.#ended(outcome.error);
+    this.#seconds.observe({ code: outcome.error?.code ?? "OK" }, outcome.totalMs / 1000);
+    if (outcome.options !== undefined) this.#phases.observe({ phase: "queue" }, outcome.queuedMs / 1000);
+    for (const [phase, ms] of outcome.phases) this.#phases.observe({ phase }, ms / 1000);
+    this.#input.inc(outcome.inputBytes);
+    this.#output.inc(outcome.outputBytes);
+  }
+
+  /** Records a rejected call. */
+  refused(error: RunnerGrpcError): void {
+    this.#ended(error);
+  }
+
+  event(event: RunnerEvent): void {
+    switch (event.type) {
+      case "call-started":
+        this.#starts.inc({ sandbox: event.warm ? "warm" : "cold" });
+        break;
+      case "sandbox-waiting":
+        this.#pool.inc({ outcome: "started" });
+        break;
+      case "sandbox-used":
+        this.#pool.inc({ outcome: "used" });
+        break;
+      case "sandbox-discarded":
+        this.#pool.inc({ outcome: "discarded" });
+        this.#discarded.inc({ reason: event.reason });
+        break;
+    }
+  }
+
+  image(outcome: "present" | "pulled" | "failed", pulledBytes: number): void {
+    this.#images.inc({ outcome });
+    this.#pulled.inc(pulledBytes);
+  }
+
+  /** Adds gauges that are read at each scrape. */
+  watch(levels: Levels): void {
+    this.#level("running", "Running calls", () => levels.calls().running);
+    this.#level("queued", "Calls that wait for a run", () => levels.calls().waiting);
+    this.#level("sandboxes_waiting", "Pre-started sandboxes", levels.sandboxes);
+    this.#level("ready", "1 if a container can run", () => (levels.ready() ? 1 : 0));
+  }
+
+  /** All metrics in Prometheus' text format. */
+  async text(): Promise<{ type: string; text: string }> {
+    return { type: this.#registry.contentType, text: await this.#registry.metrics() };
+  }
+
+  #ended(error: RunnerGrpcError | undefined): void {
+    this.#calls.inc({ code: error?.code ?? "OK" });
     if (error === undefined) return;
-    failures.inc({ code: error.code, phase: error.phase ?? "none" });
+    this.#failures.inc({ code: error.code, phase: error.phase ?? "none" });
     const limit = LIMITS.get(error.code);
-    if (limit !== undefined) limits.inc({ limit });
-  };
-  return {
-    call(outcome) {
-      ended(outcome.error);
-      seconds.observe({ code: outcome.error?.code ?? "OK" }, outcome.totalMs / 1000);
-      if (outcome.options !== undefined) phases.observe({ phase: "queue" }, outcome.queuedMs / 1000);
-      for (const [phase, ms] of outcome.phases) phases.observe({ phase }, ms / 1000);
-      input.inc(outcome.inputBytes);
-      output.inc(outcome.outputBytes);
-    },
-    refused: ended,
-    event(event) {
-      switch (event.type) {
-        case "call-started":
-          starts.inc({ sandbox: event.warm ? "warm" : "cold" });
-          break;
-        case "sandbox-waiting":
-          pooled.inc({ outcome: "started" });
-          break;
-        case "sandbox-used":
-          pooled.inc({ outcome: "used" });
-          break;
-        case "sandbox-discarded":
-          pooled.inc({ outcome: "discarded" });
-          discarded.inc({ reason: event.reason });
-          break;
-      }
-    },
-    image(outcome, pulledBytes) {
-      images.inc({ outcome });
-      pulled.inc(pulledBytes);
-    },
-    watch(levels) {
-      const level = (name: string, help: string, read: () => number): Gauge =>
-        new Gauge({
-          name: `xfn_runner_${name}`,
-          help,
-          registers,
-          collect() {
-            this.set(read());
-          },
-        });
-      level("running", "Calls that run", () => levels.calls().running);
-      level("queued", "Calls that wait for a run", () => levels.calls().waiting);
-      level("sandboxes_waiting", "Sandboxes that were started before their call", levels.sandboxes);
-      level("ready", "1 if a container can be run", () => (levels.ready() ? 1 : 0));
-    },
-    text: async () => ({ type: registry.contentType, text: await registry.metrics() }),
-  };
+    if (limit !== undefined) this.#limits.inc({ limit });
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name: `xfn_runner_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: readonly L[]): Histogram<L> {
+    const registers = [this.#registry];
+    return new Histogram({ name: `xfn_runner_${name}`, help, labelNames, buckets: SECONDS, registers });
+  }
+
+  #level(name: string, help: string, read: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name: `xfn_runner_${name}`,
+      help,
+      registers: [this.#registry],
+      collect: () => gauge.set(read()),
+    });
+  }
 }

@@ -1,16 +1,16 @@
 import { expect, test, vi } from "vitest";
-import { watchReadiness } from "./readiness.ts";
+import { Readiness } from "./readiness.ts";
 
 /** As long as a machine that does much else may take. */
 const PATIENCE = { timeout: 30_000, interval: 1 };
 
 function watched(check: () => Promise<void>): {
   changes: [boolean, string | undefined][];
-  readiness: ReturnType<typeof watchReadiness>;
+  readiness: Readiness;
 } {
   const changes: [boolean, string | undefined][] = [];
   const onChange = (ready: boolean, reason: string | undefined): void => void changes.push([ready, reason]);
-  return { changes, readiness: watchReadiness({ check, onChange, firstPauseMs: 1, longestPauseMs: 4 }) };
+  return { changes, readiness: new Readiness({ check, onChange, firstPauseMs: 1, longestPauseMs: 4 }) };
 }
 
 test("ready once a check has succeeded, and not before", async () => {
@@ -61,7 +61,7 @@ test("however often it is doubted, it looks once per pause", async () => {
   try {
     let checks = 0;
     const check = async (): Promise<void> => void checks++;
-    const readiness = watchReadiness({ check, onChange: () => {}, firstPauseMs: 1000, longestPauseMs: 1000 });
+    const readiness = new Readiness({ check, onChange: () => {}, firstPauseMs: 1000, longestPauseMs: 1000 });
     await vi.advanceTimersByTimeAsync(1);
     for (let doubt = 0; doubt < 50; doubt++) {
       readiness.recheck();

@@ -1,92 +1,94 @@
-/** Whether a container can be run, as far as it is known. */
-export interface Readiness {
-  readonly ready: boolean;
-  /** Why not. */
-  readonly reason: string | undefined;
-  /** Looks again, soon: something happened that makes the answer doubtful. At most once per first pause, however often it is called. */
-  recheck(): void;
-  /** Not ready from now on, for this reason. */
-  stop(reason: string): void;
-}
-
 export interface ReadinessOptions {
-  /** Rejects unless a container can be run. */
+  /** Rejects if no container can run. */
   readonly check: () => Promise<void>;
-  /** Told at each change. */
+  /** Called at each change. */
   readonly onChange: (ready: boolean, reason: string | undefined) => void;
-  /** The first pause after a check, in milliseconds; after failed ones each is twice as long as the one before. */
+  /** The first pause after a check, in milliseconds. Each failure doubles it. */
   readonly firstPauseMs?: number;
   readonly longestPauseMs?: number;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 
-// A missing program that is installed, a full disk that is emptied: seen within this time.
+// The runner notices within this time that a missing program was installed, or a full disk was emptied.
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Checks now, and after a failure again and again until it succeeds. A check that succeeded counts until something happens. */
-export function watchReadiness(options: ReadinessOptions): Readiness {
-  const { firstPauseMs = FIRST_PAUSE_MS, longestPauseMs = LONGEST_PAUSE_MS } = options;
-  let ready = false;
-  let reason: string | undefined = "not checked yet";
-  let pauseMs = firstPauseMs;
-  let running = false;
-  let again = false;
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let ended = Number.NEGATIVE_INFINITY;
+/** Whether a container can run. Checks at once, and after a failure until a check succeeds. */
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  readonly #firstPauseMs: number;
+  readonly #longestPauseMs: number;
+  #ready = false;
+  #reason: string | undefined = "not checked yet";
+  #pauseMs: number;
+  #checking = false;
+  #checkAgain = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #lastCheckAt = Number.NEGATIVE_INFINITY;
 
-  const set = (nowReady: boolean, why: string | undefined): void => {
-    const changed = nowReady !== ready || why !== reason;
-    ready = nowReady;
-    reason = why;
-    if (changed) options.onChange(ready, reason);
-  };
-  const lookIn = (ms: number): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void look(), ms);
-    timer.unref();
-  };
-  const look = async (): Promise<void> => {
-    running = true;
-    again = false;
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+    this.#firstPauseMs = options.firstPauseMs ?? FIRST_PAUSE_MS;
+    this.#longestPauseMs = options.longestPauseMs ?? LONGEST_PAUSE_MS;
+    this.#pauseMs = this.#firstPauseMs;
+    void this.#check();
+  }
+
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Why no container can run. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** Checks again soon, at most once per first pause: callers whose calls keep failing must not keep the runner busy. */
+  recheck(): void {
+    if (this.#stopped) return;
+    if (this.#checking) this.#checkAgain = true;
+    else this.#checkIn(Math.max(0, this.#lastCheckAt + this.#firstPauseMs - performance.now()));
+  }
+
+  /** Ends the checks: not ready from now on, for this reason. */
+  stop(reason: string): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#set(false, reason);
+  }
+
+  async #check(): Promise<void> {
+    this.#checking = true;
+    this.#checkAgain = false;
     let failure: string | undefined;
     try {
-      await options.check();
+      await this.#options.check();
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
     }
-    running = false;
-    ended = performance.now();
-    if (isStopped()) return;
-    set(failure === undefined, failure);
-    if (failure === undefined) pauseMs = firstPauseMs;
-    if (again) lookIn(firstPauseMs);
+    this.#checking = false;
+    this.#lastCheckAt = performance.now();
+    if (this.#stopped) return;
+    this.#set(failure === undefined, failure);
+    if (failure === undefined) this.#pauseMs = this.#firstPauseMs;
+    if (this.#checkAgain) this.#checkIn(this.#firstPauseMs);
     else if (failure !== undefined) {
-      lookIn(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      this.#checkIn(this.#pauseMs);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, this.#longestPauseMs);
     }
-  };
-  // It may have been stopped while it waited for the check.
-  const isStopped = (): boolean => stopped;
-  void look();
-  return {
-    get ready() {
-      return ready;
-    },
-    get reason() {
-      return reason;
-    },
-    recheck() {
-      if (stopped) return;
-      // A caller that has one call after the other fail does not keep the runner busy with itself.
-      if (running) again = true;
-      else lookIn(Math.max(0, ended + firstPauseMs - performance.now()));
-    },
-    stop(why) {
-      stopped = true;
-      clearTimeout(timer);
-      set(false, why);
-    },
-  };
+  }
+
+  #checkIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#check(), ms);
+    this.#timer.unref();
+  }
+
+  #set(ready: boolean, reason: string | undefined): void {
+    const changed = ready !== this.#ready || reason !== this.#reason;
+    this.#ready = ready;
+    this.#reason = reason;
+    if (changed) this.#options.onChange(ready, reason);
+  }
 }

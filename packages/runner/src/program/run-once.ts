@@ -2,20 +2,19 @@ import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import { ExitCode, onStopSignals, signalExitCode, UsageError } from "@xfn/program";
-import { RunnerError } from "@xfn/runner-contract";
-import { MAX_PAYLOAD_BYTES } from "@xfn/runner-grpc";
-import { createRunner } from "../runner.ts";
+import { MAX_PAYLOAD_BYTES, RunnerError, type RunOptions } from "@xfn/runner-contract";
+import { createRunner, type Runner } from "../runner.ts";
 import { hostOf } from "./check-config.ts";
 import { openImageStore } from "./open-image-store.ts";
 import type { RunConfig } from "./run-settings.ts";
 
-/** Where a run's words go: the function's and ours. */
+/** Prints a line for the user: the function's stderr, and warnings. */
 export type Say = (line: string) => void;
 
 /**
- * `xfn-runner run`: one function, once, its input and output as they are. (`xfn run` reads and checks both.)
+ * `xfn-runner run`: runs one function once, with its input and output unchanged. (`xfn run` parses both.)
  *
- * @param problems what was found wrong with the settings already
+ * @param problems problems that the settings' reader found
  * @returns the exit code
  * @throws UsageError, RunnerError
  */
@@ -26,12 +25,46 @@ export async function runOnce(
   problems: readonly string[],
   say: Say,
 ): Promise<number> {
+  const runner = await openRunner(config, problems, say);
+  const interrupt = new AbortController();
+  let signalled: NodeJS.Signals | undefined;
+  const stopListening = onStopSignals({
+    drain: (signal) => {
+      signalled = signal;
+      interrupt.abort();
+      // Ends a pending read of the input.
+      process.stdin.destroy();
+    },
+    // A second signal must not leave a container behind.
+    kill: () => undefined,
+  });
+  try {
+    const input = await readInput(file);
+    interrupt.signal.throwIfAborted();
+    await write(await runner.run(resolveImageName(image, "."), input, runOptions(config, interrupt.signal, say)));
+    return ExitCode.ok;
+  } catch (error) {
+    if (signalled !== undefined) {
+      say(`stopped by ${signalled}`);
+      return signalExitCode(signalled);
+    }
+    // An invalid image name is wrong usage, as for xfn.
+    if (error instanceof RunnerError && codeOf(error.cause) === "InvalidReference")
+      throw new UsageError([error.message]);
+    throw error;
+  } finally {
+    stopListening();
+    await runner.close();
+  }
+}
+
+async function openRunner(config: RunConfig, problems: readonly string[], say: Say): Promise<Runner> {
   const wrong = [...problems];
   const add = (problem: string): void => void wrong.push(problem);
   const insecureRegistries = config.insecureRegistry.flatMap((host) => hostOf("--insecure-registry", host, add) ?? []);
   const defaultRegistry = config.registry === undefined ? undefined : hostOf("--registry", config.registry, add);
   if (wrong.length > 0) throw new UsageError(wrong);
-  const runner = createRunner({
+  return createRunner({
     store: await openImageStore(config.cacheDir),
     ociRuntime: config.ociRuntime,
     rootfs: config.rootfs,
@@ -40,47 +73,20 @@ export async function runOnce(
     images: { insecureRegistries, ...(defaultRegistry === undefined ? {} : { defaultRegistry }) },
     onWarning: (message) => say(`warning: ${message}`),
   });
-  const interrupt = new AbortController();
-  let signalled: NodeJS.Signals | undefined;
-  const stopListening = onStopSignals({
-    drain: (signal) => {
-      signalled = signal;
-      interrupt.abort();
-      // Whoever waits for input has nothing to wait for any more.
-      process.stdin.destroy();
+}
+
+function runOptions(config: RunConfig, signal: AbortSignal, say: Say): RunOptions {
+  return {
+    timeoutMs: config.timeout,
+    network: config.networkPolicy,
+    pullPolicy: config.imagePullPolicy,
+    signal,
+    onStderr: (tail) => {
+      for (const line of tail.trimEnd().split("\n")) say(`function: ${line}`);
     },
-    // Impatience must not leave a container behind.
-    kill: () => undefined,
-  });
-  try {
-    const input = await readInput(file);
-    interrupt.signal.throwIfAborted();
-    const output = await runner.run(resolveImageName(image, "."), input, {
-      timeoutMs: config.timeout,
-      network: config.networkPolicy,
-      pullPolicy: config.imagePullPolicy,
-      signal: interrupt.signal,
-      onStderr: (tail) => {
-        for (const line of tail.trimEnd().split("\n")) say(`function: ${line}`);
-      },
-      ...(config.memory === undefined ? {} : { memoryBytes: config.memory }),
-      ...(config.cpu === undefined ? {} : { cpus: config.cpu }),
-    });
-    await write(output);
-    return ExitCode.ok;
-  } catch (error) {
-    if (signalled !== undefined) {
-      say(`stopped by ${signalled}`);
-      return signalExitCode(signalled);
-    }
-    // A name that cannot be read is wrong usage, as for xfn.
-    if (error instanceof RunnerError && codeOf(error.cause) === "InvalidReference")
-      throw new UsageError([error.message]);
-    throw error;
-  } finally {
-    stopListening();
-    await runner.close();
-  }
+    ...(config.memory === undefined ? {} : { memoryBytes: config.memory }),
+    ...(config.cpu === undefined ? {} : { cpus: config.cpu }),
+  };
 }
 
 function codeOf(error: unknown): unknown {

@@ -1,21 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { tuneForServing } from "@xfn/program/v8-tuning";
-import { type CallOutcome, createRunnerServer, RunnerSetupError, type ServedRunOptions } from "@xfn/runner-grpc";
+import {
+  type CallOutcome,
+  createRunnerServer,
+  type RunnerServer,
+  RunnerSetupError,
+  type ServedRunOptions,
+} from "@xfn/runner-grpc";
 import { createRunner, type Runner } from "../runner.ts";
 import { logCall, logRefused } from "./call-log.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
 import { IdleMemory } from "./idle-memory.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import { type ImageUse, observeStore } from "./observed-store.ts";
+import { Metrics } from "./metrics.ts";
+import { type ImageUse, type ObservedStore, observeStore } from "./observed-store.ts";
 import { openImageStore } from "./open-image-store.ts";
 import { permit, usualLimits } from "./operator-policy.ts";
-import { watchReadiness } from "./readiness.ts";
+import { Readiness } from "./readiness.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
 
-/** Failures that may mean that no container can be run here any more. */
+/** After a failure with one of these codes no container may be able to run here any more. */
 const DOUBTS: ReadonlySet<string> = new Set([
   "Closed",
   "RuntimeMissing",
@@ -26,114 +32,156 @@ const DOUBTS: ReadonlySet<string> = new Set([
   "Internal",
 ]);
 
-// Killing containers takes well under a second. After this time something hangs, and the process goes without it: its containers
-// do not outlive it.
+// Killing containers takes well under a second. If something hangs, the process exits after this time, and its containers end
+// with it.
 const KILL_MS = 10_000;
 
-// The caller has its answer once it has the trailers, which leave two turns after the message. Nothing that is only told of a call
-// goes before them: its line in the log takes as long as a tenth of a small function's call.
+// Logging and metrics run after the trailers are sent, which leave two turns after the message: a log line takes as long as a tenth
+// of a small function's call.
 const ANSWER_LEAVES_MS = 3;
 
 /**
  * `xfn-runner serve`: serves the runner contract until a signal ends it.
  *
- * @param problems what was found wrong with the settings already
+ * @param problems problems that the settings' reader found
  * @returns the exit code
- * @throws UsageError with all that is wrong
+ * @throws UsageError with all problems
  */
 export async function serve(config: ServeConfig, problems: readonly string[], version: string): Promise<number> {
   const { checked, problems: more } = checkConfig(config);
   if (problems.length + more.length > 0) throw new UsageError([...problems, ...more]);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
-  const metrics = createMetrics(version);
-  const store = observeStore(await openImageStore(config.cacheDir), metrics.image);
+  const metrics = new Metrics(version);
+  const store = observeStore(await openImageStore(config.cacheDir), (outcome, bytes) => metrics.image(outcome, bytes));
   const runner = openRunner(config, checked, store.store, metrics, log);
   const tracing = await openTracing(config, version);
-  const uses = new WeakMap<ServedRunOptions, ImageUse>();
-  const memory = new IdleMemory();
-  const server = createRunnerServer({
-    ...checked.listen,
-    health: { serving: false },
-    run: (image, input, options) => {
-      const permitted = permit(image, options, checked.policy);
-      const use: ImageUse = { pulledBytes: 0 };
-      uses.set(options, use);
-      return store.during(use, () => runner.run(permitted.image, input, permitted.options));
-    },
-    onCall: (outcome: CallOutcome) => void setTimeout(tell, ANSWER_LEAVES_MS, outcome),
-    onRefused: (error) => {
-      metrics.refused(error);
-      logRefused(log, error);
-    },
-    onWarning: (message) => log.warn({ warning: message }, "warning"),
-  });
-  const tell = (outcome: CallOutcome): void => {
-    memory.used();
-    const use = outcome.options === undefined ? undefined : uses.get(outcome.options);
+  return await new RunnerService({ config, checked, version, log, metrics, store, runner, tracing }).serve();
+}
+
+interface ServiceParts {
+  readonly config: ServeConfig;
+  readonly checked: CheckedConfig;
+  readonly version: string;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly store: ObservedStore;
+  readonly runner: Runner;
+  readonly tracing: Tracing | undefined;
+}
+
+/** A runner behind a gRPC server, with readiness, probes, metrics and traces. */
+class RunnerService {
+  readonly #parts: ServiceParts;
+  readonly #server: RunnerServer;
+  readonly #readiness: Readiness;
+  readonly #uses = new WeakMap<ServedRunOptions, ImageUse>();
+  readonly #memory = new IdleMemory();
+  #stopping = false;
+
+  constructor(parts: ServiceParts) {
+    const { checked, log, metrics, runner } = parts;
+    this.#parts = parts;
+    this.#server = createRunnerServer({
+      ...checked.listen,
+      health: { serving: false },
+      run: (image, input, options) => this.#run(image, input, options),
+      onCall: (outcome) => void setTimeout(() => this.#report(outcome), ANSWER_LEAVES_MS),
+      onRefused: (error) => {
+        metrics.refused(error);
+        logRefused(log, error);
+      },
+      onWarning: (message) => log.warn({ warning: message }, "warning"),
+    });
+    this.#readiness = new Readiness({
+      check: () => runner.check(usualLimits(checked.policy)),
+      onChange: (ready, reason) => this.#readinessChanged(ready, reason),
+    });
+    metrics.watch({
+      calls: () => this.#server.counts(),
+      sandboxes: () => runner.counts().waiting,
+      ready: () => this.#readiness.ready,
+    });
+  }
+
+  /** Serves until a signal. @returns the exit code */
+  async serve(): Promise<number> {
+    const { config, log, runner, tracing, version } = this.#parts;
+    const requested = Promise.withResolvers<NodeJS.Signals>();
+    const stopListening = onStopSignals({ drain: requested.resolve, kill: (signal) => this.#kill(signal) });
+    let probes: ProbeServer | undefined;
+    try {
+      probes = await this.#startProbes();
+      const addresses = await this.#server.start();
+      // The health service does not exist before the start, so report a state that was known earlier.
+      this.#server.setServing(this.#readiness.ready);
+      log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
+      tuneForServing();
+      this.#memory.used();
+      const signal = await requested.promise;
+      this.#stopping = true;
+      log.info({ signal, graceMs: config.shutdownGrace, ...this.#server.counts() }, "stopping");
+      this.#readiness.stop(`stopping (${signal})`);
+      await this.#server.stop(config.shutdownGrace);
+      // Timers of the same length fire in order, so all calls are reported before this one.
+      await sleep(ANSWER_LEAVES_MS);
+      log.info("stopped");
+      return ExitCode.ok;
+    } catch (error) {
+      if (error instanceof RunnerSetupError) throw new Error(`cannot listen: ${error.message}`, { cause: error });
+      throw error;
+    } finally {
+      this.#stopping = true;
+      this.#readiness.stop("stopped");
+      this.#memory.stop();
+      await runner.close();
+      await Promise.all([probes?.close(), tracing?.close()]);
+      stopListening();
+    }
+  }
+
+  async #run(image: string, input: Uint8Array, options: ServedRunOptions): Promise<Uint8Array> {
+    const { checked, runner, store } = this.#parts;
+    const permitted = permit(image, options, checked.policy);
+    const use: ImageUse = { pulledBytes: 0 };
+    this.#uses.set(options, use);
+    return await store.during(use, () => runner.run(permitted.image, input, permitted.options));
+  }
+
+  #report(outcome: CallOutcome): void {
+    const { log, metrics, tracing } = this.#parts;
+    this.#memory.used();
+    const use = outcome.options === undefined ? undefined : this.#uses.get(outcome.options);
     metrics.call(outcome);
     logCall(log, outcome, use);
     tracing?.call(outcome, use);
-    if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) readiness.recheck();
-  };
-  const readiness = watchReadiness({
-    check: () => runner.check(usualLimits(checked.policy)),
-    onChange: (ready, reason) => {
-      server.setServing(ready);
-      if (ready) log.info("ready");
-      else if (!stopping) log.error({ reason }, "not ready: no container can be run");
-    },
-  });
-  metrics.watch({
-    calls: () => server.counts(),
-    sandboxes: () => runner.counts().waiting,
-    ready: () => readiness.ready,
-  });
+    if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) this.#readiness.recheck();
+  }
 
-  const asked = Promise.withResolvers<NodeJS.Signals>();
-  let stopping = false;
-  const stopListening = onStopSignals({
-    drain: asked.resolve,
-    kill: (signal) => {
-      log.warn({ signal }, "killing what still runs");
-      setTimeout(() => process.exit(ExitCode.ok), KILL_MS).unref();
-      // Not all of them have a container: some wait for their turn, or for an image.
-      server.endGrace();
-      void runner.close();
-    },
-  });
-  let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
-  try {
-    if (config.metricsAddress !== undefined) {
-      const notReady = (): string | undefined => (readiness.ready ? undefined : (readiness.reason ?? "stopping"));
-      probes = await startProbeServer(config.metricsAddress, { notReady, metrics: () => metrics.text() });
-    }
-    const addresses = await server.start();
-    // Said before it was started, the health service does not know it.
-    server.setServing(readiness.ready);
-    log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
-    tuneForServing();
-    memory.used();
-    const signal = await asked.promise;
-    stopping = true;
-    log.info({ signal, graceMs: config.shutdownGrace, ...server.counts() }, "stopping");
-    readiness.stop(`stopping (${signal})`);
-    await server.stop(config.shutdownGrace);
-    // What is still to be told of calls is told first: timers of one length fire in their order.
-    await sleep(ANSWER_LEAVES_MS);
-    log.info("stopped");
-    return ExitCode.ok;
-  } catch (error) {
-    if (error instanceof RunnerSetupError) throw new Error(`cannot listen: ${error.message}`, { cause: error });
-    throw error;
-  } finally {
-    stopping = true;
-    readiness.stop("stopped");
-    memory.stop();
-    await runner.close();
-    await Promise.all([probes?.close(), tracing?.close()]);
-    stopListening();
+  #readinessChanged(ready: boolean, reason: string | undefined): void {
+    this.#server.setServing(ready);
+    if (ready) this.#parts.log.info("ready");
+    else if (!this.#stopping) this.#parts.log.error({ reason }, "not ready: no container can run");
+  }
+
+  async #startProbes(): Promise<ProbeServer | undefined> {
+    const { config, metrics } = this.#parts;
+    if (config.metricsAddress === undefined) return undefined;
+    const notReady = (): string | undefined =>
+      this.#readiness.ready ? undefined : (this.#readiness.reason ?? "stopping");
+    return await startProbeServer(config.metricsAddress, { notReady, metrics: () => metrics.text() });
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { log, runner } = this.#parts;
+    log.warn({ signal }, "killing running calls");
+    setTimeout(() => process.exit(ExitCode.ok), KILL_MS).unref();
+    // Calls that wait for a slot or an image have no container to kill.
+    this.#server.endGrace();
+    void runner.close();
   }
 }
+
+type ProbeServer = Awaited<ReturnType<typeof startProbeServer>>;
 
 function openRunner(
   config: ServeConfig,

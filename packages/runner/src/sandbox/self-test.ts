@@ -4,11 +4,11 @@ import type { SandboxHost } from "./sandbox-host.ts";
 import type { RunnableImage } from "./sandbox-spec.ts";
 import { SELF_TEST_BYTES, selfTestProgram } from "./self-test-program.ts";
 
-/** Runs the program with an input that must come back. @throws RunnerError */
+/** Runs the test program, which copies stdin to stdout, and compares its output. @throws RunnerError */
 export async function selfTest(run: (program: Buffer, input: Buffer) => Promise<Uint8Array>): Promise<void> {
   const program = selfTestProgram();
   if (program === undefined) {
-    throw new RunnerError("StartFailed", `there is no self-test for the processor ${process.arch}`, {
+    throw new RunnerError("StartFailed", `no test program exists for the processor ${process.arch}`, {
       phase: "start",
       retryable: false,
     });
@@ -19,24 +19,24 @@ export async function selfTest(run: (program: Buffer, input: Buffer) => Promise<
     output = await run(program, input);
   } catch (error) {
     if (!(error instanceof RunnerError)) throw error;
-    throw new RunnerError(error.code, `no container can be run: ${error.message}`, {
+    throw new RunnerError(error.code, `no container can run: ${error.message}`, {
       phase: error.phase,
       retryable: error.retryable,
       cause: error,
     });
   }
   if (!input.equals(output)) {
-    const message = "no container can be run: what a program in one wrote was not what it had read";
+    const message = "no container can run: the output of the test program differs from its input";
     throw new RunnerError("StartFailed", message, { phase: "start", retryable: false });
   }
 }
 
-/** Writes an image with the program alone into the scratch directory of a sandbox host that is ready. */
+/** Writes an image that contains only the program into the scratch directory of a ready sandbox host. */
 export function writeSelfTestImage(host: SandboxHost, program: Buffer): RunnableImage {
   const name = "self-test";
   const directory = `${host.scratchFromOutside}/${name}`;
   mkdirSync(directory, { recursive: true });
-  // One that is there may be running, and can be kept: it never changes.
+  // An existing file may be running, and never changes.
   try {
     writeFileSync(`${directory}/${name}`, program, { mode: 0o755, flag: "wx" });
   } catch (error) {
