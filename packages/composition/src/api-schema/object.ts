@@ -38,7 +38,9 @@ export interface ObjectOptions {
   check?: (reader: FieldReader) => void;
   /** Replaces the warning about an unknown field. */
   onUnknown?: (reader: FieldReader, field: string) => void;
-  /** The fields depend on the field `type`. Without rules, an API server learns what each type needs as alternatives. */
+  /**
+   * The fields depend on the field `type`. Without rules, an API server learns what each type needs as alternatives.
+   */
   variants?: Variants;
   /** What an API server is given beside all that. */
   openApi?: JsonObject;

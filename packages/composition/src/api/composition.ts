@@ -26,7 +26,10 @@ export interface CompositionSpec {
   compositeTypeRef: TypeReference;
   /** With `Pipeline`, only {@link pipeline} composes. The default, `Resources`, uses templates and functions. */
   mode?: "Resources" | "Pipeline";
-  /** The templates of composed resources, in order. Names are unique. Crossplane's design "Composition" calls the field `to`. */
+  /**
+   * The templates of composed resources, in order. Names are unique. Crossplane's design "Composition" calls the field
+   * `to`.
+   */
   resources: NamedTemplate[];
   /** The field of the templates if it is not `resources`. Messages use it in paths. */
   resourcesField?: "to";

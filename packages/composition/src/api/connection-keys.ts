@@ -6,9 +6,9 @@ import type { Composition } from "./composition.ts";
 import { documentOf } from "./parse-composition.ts";
 
 /**
- * Compares a Composition's connection details with the keys of its definition. Exactly one resource must expose each key.
- * With functions, which can expose keys too, a missing key is a warning. A detail without a key is a warning, because
- * it is not published. A definition without keys allows all details.
+ * Compares a Composition's connection details with the keys of its definition. Exactly one resource must expose each
+ * key. With functions, which can expose keys too, a missing key is a warning. A detail without a key is a warning,
+ * because it is not published. A definition without keys allows all details.
  *
  * @param document the text of the Composition, for lines and columns
  */

@@ -3,7 +3,9 @@ import { custom, type Schema, text } from "../api-schema/schema.ts";
 import { type FieldPath, FieldPathError, MAX_INDEX, parseFieldPath } from "../field-path/field-path.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 
-/** Most paths look like this. A file has thousands; reading each would take a third of the time of checking the file. */
+/**
+ * Most paths look like this. A file has thousands; reading each would take a third of the time of checking the file.
+ */
 const PLAIN_PATH = /^[A-Za-z][\w-]{0,99}(?:\.[A-Za-z][\w-]{0,99}|\[(?:\d{1,3}|\*)\]){0,99}$/;
 
 const PATH = text(1024).openApi;

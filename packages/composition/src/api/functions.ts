@@ -91,8 +91,8 @@ const MAX_STEPS = 64;
 
 /**
  * A function. A new type of function is a field here with its schema (like `container`) and an entry in `uses` that
- * names the field. Its TypeScript types are in `written.ts` and `composition.ts`, with one line in `normalize.ts` between
- * them; the compiler compares all of these with this table.
+ * names the field. Its TypeScript types are in `written.ts` and `composition.ts`, with one line in `normalize.ts`
+ * between them; the compiler compares all of these with this table.
  */
 const FUNCTION = object<WrittenFunction>(
   {

@@ -1,4 +1,6 @@
-/** The label with the name of the root of a tree of XRs. Composed resources inherit it, and take their names from it. */
+/**
+ * The label with the name of the root of a tree of XRs. Composed resources inherit it, and take their names from it.
+ */
 export const LABEL_COMPOSITE = "crossplane.io/composite";
 /** The label with the name of the claim that an XR was made for. */
 export const LABEL_CLAIM_NAME = "crossplane.io/claim-name";

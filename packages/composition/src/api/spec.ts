@@ -34,8 +34,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * The spec of a Composition. This table and the tables that it refers to are the only description of the API. They check
- * files, and yield the schema of the CRDs of Compositions and of their revisions.
+ * The spec of a Composition. This table and the tables that it refers to are the only description of the API. They
+ * check files, and yield the schema of the CRDs of Compositions and of their revisions.
  */
 export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
   {

@@ -6,11 +6,10 @@ import { compositeKind } from "./crd.ts";
 import { DefinitionError } from "./definition-error.ts";
 
 /**
- * A composite resource with the defaults that its definition gives to its version, as an API server would have filled
- * them in. The object given is not changed.
+ * Fills in the defaults of a composite resource's definition like an API server. The argument is not changed.
  *
  * @param xrd - the CompositeResourceDefinition
- * @throws {DefinitionError} if the definition is unusable, or defines another kind or version
+ * @throws {DefinitionError} if the definition is invalid, or defines another kind or version
  */
 export function applyDefaults(xrd: JsonObject, composite: KubernetesObject): KubernetesObject {
   const filled = applySchemaDefaults(nodeOf(schemaOf(xrd, composite), []), composite);

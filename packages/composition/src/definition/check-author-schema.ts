@@ -25,7 +25,7 @@ export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim:
   const node = nodeOf(decoded, at);
   warnDropped(decoded, offersClaim, (steps, message) => findings.warning("Ignored", [...at, ...steps], message));
   const structure = checkStructure(node);
-  // Whether a default fits a schema that is wrong itself says nothing.
+  // Defaults of an invalid schema cannot be checked.
   for (const issue of structure.length > 0 ? structure : checkSchemaValues(node)) {
     findings.error("Invalid", issue.at, issue.message);
   }
@@ -37,7 +37,7 @@ type Warn = (steps: readonly string[], message: string) => void;
 /** Warns of what an author's schema has that the CRD leaves out. */
 function warnDropped(decoded: JsonObject, offersClaim: boolean, warn: Warn): void {
   for (const keyword of Object.keys(decoded)) {
-    // `required: [spec]` is what the CRD says anyway.
+    // The CRD has `required: [spec]` anyway.
     if (!["type", "description", "properties", "required"].includes(keyword)) {
       warn([keyword], "has no effect here; of the whole schema only spec and status are used");
     }

@@ -14,9 +14,9 @@ import {
 } from "./injected-fields.ts";
 
 /**
- * Keywords at the root of the author's schemas of `spec` and `status` that our CRDs keep, while Crossplane v1.13 drops
- * them silently (it takes description, required, properties and x-kubernetes-validations only). Both drop the others,
- * which a structural schema with properties cannot have, and `type`, which is always object.
+ * Keywords at the root of the author's schemas of `spec` and `status` that only our CRDs retain. Crossplane v1.13
+ * silently drops all but description, required, properties and x-kubernetes-validations. Both drop `type`, which is
+ * always object, and keywords that a structural schema with properties cannot have.
  */
 export const KEPT_KEYWORDS: readonly string[] = [
   "title",
@@ -36,13 +36,12 @@ export const KEPT_KEYWORDS: readonly string[] = [
   "x-kubernetes-map-type",
 ];
 
-/** Keywords at those roots that both keep. */
+/** Keywords at these roots that both retain. */
 export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x-kubernetes-validations"];
 
 /**
- * The CustomResourceDefinition of the composite resources that a CompositeResourceDefinition defines (seed 004,
- * "InfrastructureDefinition"; fields of Crossplane v1.13), in the form in which an API server keeps it. The definition
- * need not be checked; nothing is said of what an API server would find wrong with the CRD (`parseDefinition` does).
+ * Converts a CompositeResourceDefinition to the CRD of its composite resources, in the form of an API server, with the
+ * fields of Crossplane v1.13. The definition need not be checked. Does not validate the CRD: `parseDefinition` does.
  *
  * @throws {DefinitionError} with every value that has the wrong type
  */
@@ -57,9 +56,10 @@ export function compositeCrd(xrd: JsonObject): JsonObject {
 }
 
 /**
- * The CustomResourceDefinition of the claims that a CompositeResourceDefinition offers; like {@link compositeCrd}.
+ * Converts a CompositeResourceDefinition to the CRD of its claims, like {@link compositeCrd}.
  *
- * @throws {DefinitionError} also if it offers none (`NotOffered`), or under the names of the composite resource
+ * @throws {DefinitionError} also if it offers no claim (`NotOffered`), or a claim with the names of the composite
+ * resource
  */
 export function claimCrd(xrd: JsonObject): JsonObject {
   const definition = read(xrd);
@@ -99,14 +99,14 @@ export function claimConflicts(names: JsonObject, claimNames: JsonObject): strin
   );
 }
 
-/** What CRDs need of a kind's names. */
+/** The names of a kind in a CRD. */
 interface Names extends JsonObject {
   plural: string;
   kind: string;
   [optional: string]: JsonValue;
 }
 
-// What `definitionType` makes of a definition.
+// A definition that `definitionType` decoded.
 interface DecodedDefinition {
   metadata: { name?: string; uid?: string; labels?: JsonObject };
   spec: {
@@ -142,7 +142,7 @@ function read(xrd: JsonObject): DecodedDefinition {
   return definition;
 }
 
-/** A definition in the API server's form, its schemas too. */
+/** Decodes a definition and its schemas to the API server's form. */
 export function decodeDefinition(xrd: JsonObject, report: TypeReport): DecodedDefinition | undefined {
   const definition = definitionType(xrd, [], report) as unknown as DecodedDefinition | undefined;
   for (const [index, version] of (definition?.spec.versions ?? []).entries()) {
@@ -233,7 +233,7 @@ function wholeSchema(author: JsonObject, specFields: Readonly<JsonObject>): Json
   };
 }
 
-/** The schema of spec or status: the author's with our fields, which win. */
+/** Merges our fields into the author's schema of spec or status. Ours win. */
 function part(root: JsonObject, field: "spec" | "status", injected: Readonly<JsonObject>): JsonObject {
   const rootProperties = root["properties"];
   const given = isObject(rootProperties) ? rootProperties[field] : undefined;
@@ -241,7 +241,7 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
   const result: JsonObject = { type: "object" };
   for (const keyword of [...SHARED_KEYWORDS, ...KEPT_KEYWORDS]) {
     const value = author[keyword];
-    // `false` says nothing, and an API server refuses x-kubernetes-preserve-unknown-fields: false.
+    // `false` is the default, and an API server rejects x-kubernetes-preserve-unknown-fields: false.
     if (value !== undefined && value !== false) result[keyword] = value;
   }
   const authorProperties = author["properties"];

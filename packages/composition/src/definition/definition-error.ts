@@ -1,10 +1,10 @@
 import { describeIssue } from "@xfn/functionio";
 import { type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
 
-/** A CompositeResourceDefinition from which no CRD can be made. Lists every error, not only the first. */
+/** A CompositeResourceDefinition is invalid. Lists all errors. */
 export class DefinitionError extends Error {
   override readonly name = "DefinitionError";
-  /** `NotOffered`: there is no claim. `Mismatch`: it defines another kind or version than the one at hand. */
+  /** `NotOffered`: there is no claim. `Mismatch`: it does not define the kind or version of the resource. */
   readonly code: "Invalid" | "NotOffered" | "Mismatch";
   /** The errors, in the order of the file; at least one, at most {@link MAX_FINDINGS}. */
   readonly issues: readonly Finding[];

@@ -16,7 +16,7 @@ import {
 } from "../schema/structural/api-types.ts";
 import { emptyObject } from "../values/json.ts";
 
-// A CompositeResourceDefinition's types, and those it shares with CustomResourceDefinitions (field names of v1).
+// The API server's types of a CompositeResourceDefinition, some of which CustomResourceDefinitions share.
 
 const fields = (...of: readonly (readonly [string, ApiType, ApiField["absent"]?])[]): ApiType => {
   const known = new Map<string, ApiField>();
@@ -74,7 +74,7 @@ const versionType: ApiType = fields(
 const reference: ApiType = fields(["name", anyText, ""]);
 const strings: ApiType = map(anyText, () => "");
 
-/** A CompositeResourceDefinition without its status; schemas are left as they are. */
+/** A CompositeResourceDefinition without its status. Schemas are not decoded. */
 export const definitionType: ApiType = fields(
   ["apiVersion", text],
   ["kind", text],

@@ -7,12 +7,12 @@ export const DEFINITION_API_VERSION = "apiextensions.crossplane.io/v1";
 export const DEFINITION_KIND = "CompositeResourceDefinition";
 
 /**
- * The longest name of a composite resource. Composed resources carry it as the value of a label, which holds no more; the
- * CRD cannot say so, an API server not allowing it there, so it is checked beside the schema.
+ * The longest name of a composite resource. Composed resources have it as the value of a label, which is no longer. A
+ * CRD's schema cannot limit names, so this is checked beside the schema.
  */
 export const MAX_COMPOSITE_NAME_LENGTH = 63;
 
-/** A new kind of composite resource, and perhaps one of claims for it (seed 004; field names of Crossplane v1.13). */
+/** A kind of composite resource, and optionally of claims for it, with the field names of Crossplane v1.13. */
 export interface Definition {
   apiVersion: string;
   kind: "CompositeResourceDefinition";
@@ -20,32 +20,32 @@ export interface Definition {
   spec: DefinitionSpec;
 }
 
-/** The `spec` of a definition. What has a default has a value. */
+/** The `spec` of a definition. Defaults are filled in. */
 export interface DefinitionSpec {
   group: string;
-  /** Of the composite resources. */
+  /** The names of the composite resources. */
   names: KindNames;
-  /** Of the claims; absent if none are offered. */
+  /** The names of the claims. Absent if none are offered. */
   claimNames?: KindNames;
-  /** The connection details that composite resources expose; empty: all that their resources have. */
+  /** The connection details that composite resources expose. If empty, they expose all. */
   connectionSecretKeys: string[];
-  /** How a claim deletes its composite resource, unless it says otherwise. */
+  /** The default policy of a claim that deletes its composite resource. */
   defaultCompositeDeletePolicy: "Background" | "Foreground";
-  /** Whether composite resources follow new revisions of their composition, unless they say otherwise. */
+  /** The default policy of composite resources for new revisions of their Composition. */
   defaultCompositionUpdatePolicy: "Automatic" | "Manual";
-  /** The composition of composite resources that name none. */
+  /** The default Composition. */
   defaultCompositionRef?: { name: string };
-  /** The composition of all composite resources, whatever they name. */
+  /** The Composition of all composite resources. It overrides their own. */
   enforcedCompositionRef?: { name: string };
   /** At least one; exactly one is referenceable. */
   versions: DefinitionVersion[];
   /** How an API server converts between versions, as in a CRD. */
   conversion?: JsonObject;
-  /** What the CRDs get besides the definition's own labels. */
+  /** Labels and annotations of the CRDs, beside the definition's labels. */
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
 }
 
-/** What a kind is called. */
+/** The names of a kind. */
 export interface KindNames {
   kind: string;
   /** Lower case, as in URLs. */
@@ -61,11 +61,11 @@ export interface DefinitionVersion {
   /** Such as `v1alpha1`. */
   name: string;
   served: boolean;
-  /** The version that compositions are written for, and in which objects are stored. */
+  /** Compositions are for this version, and objects are stored in it. */
   referenceable: boolean;
   deprecated: boolean;
   deprecationWarning?: string;
-  /** The author's schema, without the fields that the machinery adds. */
+  /** The author's schema, without injected fields. */
   schema: { openAPIV3Schema: JsonObject };
   additionalPrinterColumns: JsonObject[];
 }

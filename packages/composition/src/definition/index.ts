@@ -1,4 +1,4 @@
-// CompositeResourceDefinitions: reading them, and the CRDs that they stand for. Imports no CEL.
+// Reads CompositeResourceDefinitions, and converts them to CRDs. Imports no CEL.
 export { applyDefaults } from "./apply-defaults.ts";
 export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
 export {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 
-// What Crossplane's machinery needs in the schemas of XRs and claims, whatever their author wrote (v1.13).
+// The fields that Crossplane v1.13 injects into the schemas of XRs and claims.
 
 const TEXT: JsonObject = { type: "string" };
 const TEXT_MAP: JsonObject = { type: "object", additionalProperties: TEXT };
@@ -27,14 +27,14 @@ const OBJECT_REFERENCES: JsonObject = {
 };
 
 /**
- * What an XR has composed. Crossplane v1.13 has no namespace here, and so cannot find again what it composed in one.
+ * The composed resources of an XR. Crossplane v1.13 has no namespace here, so it cannot find namespaced ones again.
  */
 const RESOURCE_REFERENCES: JsonObject = {
   type: "array",
   items: texts(["apiVersion", "name", "namespace", "kind"], ["apiVersion", "kind"]),
 };
 
-// Which composition composes it, and where connection details go besides the Secret.
+// The Composition of the XR, and where connection details are written beside the Secret.
 const SHARED: JsonObject = {
   compositionRef: NAME,
   compositionSelector: SELECTOR,
@@ -83,10 +83,10 @@ export const STATUS_FIELDS: Readonly<JsonObject> = {
   connectionDetails: { type: "object", properties: { lastPublishedTime: TIME } },
 };
 
-/** What `kubectl get` shows of a composite resource, after the author's own columns. */
+/** The columns of `kubectl get` for composite resources, after the author's columns. */
 export const COMPOSITE_COLUMNS: readonly JsonObject[] = columns("COMPOSITION", ".spec.compositionRef.name");
 
-/** What `kubectl get` shows of a claim, after the author's own columns. */
+/** The columns of `kubectl get` for claims, after the author's columns. */
 export const CLAIM_COLUMNS: readonly JsonObject[] = columns(
   "CONNECTION-SECRET",
   ".spec.writeConnectionSecretToRef.name",

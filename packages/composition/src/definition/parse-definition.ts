@@ -70,14 +70,14 @@ const DEFINITION = object<{
 
 /** Options of {@link parseDefinition}. */
 export interface ParseDefinitionOptions {
-  /** Told of what is suspicious but usable: unknown fields, and those that have no effect. */
+  /** Called for each warning: unknown fields, and fields without effect. */
   onWarning?: (finding: Finding) => void;
 }
 
 /**
- * A CompositeResourceDefinition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document). What an
- * API server would refuse is an error, in the definition or in the CRDs made of it: its names, its versions, schemas that
- * are not structural, defaults that are not valid. CEL rules are not compiled here.
+ * Reads a CompositeResourceDefinition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
+ * Reports all errors for which an API server would reject the definition or its CRDs: names, versions, schemas that are
+ * not structural, invalid defaults. CEL rules are not compiled.
  *
  * @throws {DefinitionError} with all errors of the file: field path, line and column
  */
@@ -88,7 +88,7 @@ export function parseDefinition(document: ParsedDocument, options: ParseDefiniti
   return definition;
 }
 
-/** What {@link checkDefinition} returns: the definition, or all of its errors as one. */
+/** The result of {@link checkDefinition}: the definition, or one error with all findings of severity `error`. */
 export type CheckedDefinition =
   | { definition: Definition; error?: undefined; findings: Finding[] }
   | { definition?: undefined; error: DefinitionError; findings: Finding[] };
@@ -110,7 +110,7 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
   }
   const { kind } = value;
   if (typeof kind === "string" && kind !== "" && kind !== DEFINITION_KIND) {
-    // Everything else would only repeat that this is the wrong file.
+    // More findings would only repeat that this is the wrong file.
     findings.error("Invalid", ["kind"], `expected ${DEFINITION_KIND}, found ${JSON.stringify(kind.slice(0, 64))}`);
     return undefined;
   }

@@ -29,7 +29,7 @@ const LABEL = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
 const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
 
-/** A text that matches a pattern, or else has this problem. */
+/** A text that must match a pattern. */
 function matching(maxLength: number, pattern: RegExp, problem: string): TextSchema {
   const { openApi } = name(maxLength, { pattern: pattern.source });
   return textThat(openApi, (value) => (value.length <= maxLength && pattern.test(value) ? undefined : problem));
@@ -156,7 +156,7 @@ const CLIENT_CONFIG = object<{ url?: string; service?: Service; caBundle?: strin
   caBundle: text(undefined, { format: "byte" }),
 });
 
-/** The CRD takes the webhook as it is: only an API server checks its fields. */
+/** The CRD gets the webhook unchanged. Only an API server checks its fields. */
 const WEBHOOK = custom<JsonObject>(
   {
     type: "object",
@@ -195,7 +195,7 @@ const RULES: readonly Rule[] = [
   ],
 ];
 
-/** The spec of a CompositeResourceDefinition: it checks files, and the CRD of definitions is made from it. */
+/** The spec of a CompositeResourceDefinition. It checks files, and yields the schema of the CRD of definitions. */
 export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
   {
     group: required(

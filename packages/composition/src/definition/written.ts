@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import type { DefinitionSpec, DefinitionVersion, KindNames } from "./definition.ts";
 
-// The spec of a CompositeResourceDefinition as its author writes it: what has a default may be absent.
+// The spec of a CompositeResourceDefinition as its author writes it. Fields with a default may be absent.
 
 /** The `spec` of a file that has been checked. */
 export interface WrittenSpec extends Omit<DefinitionSpec, "names" | "claimNames" | "versions" | Defaulted> {

@@ -1,17 +1,17 @@
 /**
- * - `NotFound`: an EnvironmentConfig that is referred to, or the field that a label's value comes from, is not there
+ * - `NotFound`: an EnvironmentConfig, or the field with a label's value, does not exist
  * - `Ambiguous`: a selector with `mode: Single` matches several EnvironmentConfigs
  * - `TooFew`: a selector matches fewer EnvironmentConfigs than `minMatch`
- * - `CannotSort`: EnvironmentConfigs cannot be brought in order by the field that the selector names
- * - `Invalid`: the selector or the data cannot be used
+ * - `CannotSort`: EnvironmentConfigs cannot be sorted by the field that the selector names
+ * - `Invalid`: the selector or the data is invalid
  */
 export type EnvironmentErrorCode = "NotFound" | "Ambiguous" | "TooFew" | "CannotSort" | "Invalid";
 
-/** An environment that cannot be made. The message names the place in the Composition, never a value. */
+/** An environment could not be selected. The message contains the path in the Composition, never a value. */
 export class EnvironmentError extends Error {
   override readonly name = "EnvironmentError";
   readonly code: EnvironmentErrorCode;
-  /** Whether a retry would help: once the missing EnvironmentConfig exists, or there is one less. */
+  /** Whether a retry may succeed: once an EnvironmentConfig is created or deleted. */
   readonly retryable: boolean;
 
   constructor(code: EnvironmentErrorCode, message: string, options?: ErrorOptions) {

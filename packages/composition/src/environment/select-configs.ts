@@ -7,9 +7,9 @@ import { asDouble, goKind } from "../values/go-value.ts";
 import { EnvironmentError } from "./environment-error.ts";
 
 /**
- * The names of the EnvironmentConfigs that a selector chooses, in order. None is fine, unless `minMatch` says otherwise.
+ * Selects EnvironmentConfigs, and returns their names in order. By default there may be none (`minMatch`).
  *
- * @param place the selector's place in the Composition, for messages
+ * @param place the path of the selector in the Composition, for messages
  * @throws {EnvironmentError}
  */
 export function selectConfigs(
@@ -72,7 +72,7 @@ function wantedLabels(
   return wanted;
 }
 
-/** Undefined if the XR has no such field and does not need to have it. */
+/** The value of a label. Undefined if the XR has no such field, and the field is optional. */
 function labelValue(
   selector: EnvironmentLabelSelector,
   composite: KubernetesObject,

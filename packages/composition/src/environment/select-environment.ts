@@ -8,19 +8,19 @@ import { textOf } from "../values/object-fields.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectConfigs } from "./select-configs.ts";
 
-/** What the environment says that it is, as in Crossplane: patches can read these fields. */
+/** The type of the environment, as in Crossplane. Patches can read it. */
 const API_VERSION = "internal.crossplane.io/v1alpha1";
 const KIND = "Environment";
 
 /**
- * The environment of an XR: the `data` of the EnvironmentConfigs that its Composition chooses, merged in order, later
- * ones over earlier ones, all over `defaultData`.
+ * Merges the environment of an XR: `defaultData`, then the `data` of the selected EnvironmentConfigs in order. Later
+ * ones win.
  *
- * An XR that names its EnvironmentConfigs already, in `spec.environmentConfigRefs`, keeps to them unless the policy says
- * `resolve: Always`. With `resolution: Optional` an EnvironmentConfig that does not exist is left out.
+ * The `spec.environmentConfigRefs` of an XR win over the selection, unless the policy says `resolve: Always`. With
+ * `resolution: Optional`, missing EnvironmentConfigs are skipped.
  *
- * @param configs the EnvironmentConfigs that there are; other objects are passed over
- * @returns undefined if the Composition has no `environment`: patches from and to it do nothing then
+ * @param configs the existing EnvironmentConfigs; other objects are ignored
+ * @returns undefined if the Composition has no `environment`, so that patches from and to it do nothing
  * @throws {EnvironmentError}
  */
 export function selectEnvironment(
@@ -74,7 +74,7 @@ function configNames(
   });
 }
 
-/** The one with the other merged into it, which is copied: an environment can be patched, an EnvironmentConfig must not be. */
+/** Merges a copy of the data: patches may change the environment, but not the EnvironmentConfig. */
 function mergedWith(merged: JsonObject, data: JsonObject, title: string): JsonObject {
   try {
     return merge(merged, documentValue(data) as JsonObject);
@@ -84,7 +84,7 @@ function mergedWith(merged: JsonObject, data: JsonObject, title: string): JsonOb
   }
 }
 
-/** Objects merge, to the last level; anything else is replaced. Both are of bounded depth. */
+/** Merges objects deeply, and replaces other values. Both have bounded depth. */
 function merge(into: JsonObject, data: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(data)) {
     const there = Object.hasOwn(into, key) ? into[key] : undefined;

@@ -44,8 +44,8 @@ export class FieldPathError extends Error {
 }
 
 /**
- * Crossplane's bound since CVE-2023-27484. The index in a user's path sets the length of the list, so a larger one could
- * exhaust the memory.
+ * Crossplane's bound since CVE-2023-27484. The index in a user's path sets the length of the list, so a larger one
+ * could exhaust the memory.
  */
 export const MAX_INDEX = 1024;
 
@@ -125,8 +125,8 @@ function syntaxError(text: string, reason: string): FieldPathError {
 }
 
 /**
- * Prints a field path in Crossplane's form: fields with a dot, and `*`, in brackets without quotes. As in Crossplane, the
- * text does not keep empty fields, brackets in a field, or quotes at its ends.
+ * Prints a field path in Crossplane's form: fields with a dot, and `*`, in brackets without quotes. As in Crossplane,
+ * the text does not keep empty fields, brackets in a field, or quotes at its ends.
  */
 export function formatFieldPath(path: FieldPath): string {
   let text = "";
@@ -151,8 +151,8 @@ export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonVal
 }
 
 /**
- * Like {@link getFieldPath}, but returns undefined if there is no such field or element. Most callers expect that, and an
- * exception would cost more than the search.
+ * Like {@link getFieldPath}, but returns undefined if there is no such field or element. Most callers expect that, and
+ * an exception would cost more than the search.
  *
  * @throws {FieldPathError} `WrongType` or `IndexTooLarge`
  */

@@ -13,12 +13,13 @@ export interface MergeOptions {
 }
 
 /**
- * Merges a value into the value at a path. Without options the value replaces the existing one. With options, even empty
- * ones, objects merge deeply and the new value wins, even if it is null or empty. An empty object does not change an
- * object. If either value is null, the new value replaces the existing one.
+ * Merges a value into the value at a path. Without options the value replaces the existing one. With options, even
+ * empty ones, objects merge deeply and the new value wins, even if it is null or empty. An empty object does not change
+ * an object. If either value is null, the new value replaces the existing one.
  *
  * - `keepMapValues`: existing values win unless they are empty (null, false, 0, "", [] or {}).
- * - `appendSlice`: lists are appended to lists. At the path itself, items that the list already has are skipped. In nested
+ * - `appendSlice`: lists are appended to lists. At the path itself, items that the list already has are skipped. In
+ *   nested
  *   lists they are not.
  *
  * On error the object is unchanged.

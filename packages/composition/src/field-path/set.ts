@@ -5,8 +5,8 @@ import { type FieldPath, type FieldPathSegment, indexTooLarge, MAX_INDEX, wrongT
 import { documentValue } from "./value.ts";
 
 /**
- * Sets the value at a path, in place. Creates missing objects, and lists filled with nulls up to the index. A null item on
- * the way is replaced, a null field is not. The empty path sets nothing, and `*` is a field of that name.
+ * Sets the value at a path, in place. Creates missing objects, and lists filled with nulls up to the index. A null item
+ * on the way is replaced, a null field is not. The empty path sets nothing, and `*` is a field of that name.
  *
  * The value is copied and normalized as by JSON ({@link documentValue}). On error the object is unchanged.
  *

@@ -3,7 +3,8 @@ import { isObject, kindOf } from "../values/json.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, wrongType } from "./field-path.ts";
 
 /**
- * The most segments of all expanded paths together. Each path is set or read separately, so wildcards multiply the work.
+ * The most segments of all expanded paths together. Each path is set or read separately, so wildcards multiply the
+ * work.
  */
 const MAX_EXPANDED_SEGMENTS = 1_000_000;
 
@@ -14,8 +15,8 @@ interface Match {
 }
 
 /**
- * Replaces each `*` of a path by all existing indexes or keys, in the order of the paths as text. Branches without the rest
- * of the path are skipped, so the result can be empty. A key that is itself `*` is used once, as it is.
+ * Replaces each `*` of a path by all existing indexes or keys, in the order of the paths as text. Branches without the
+ * rest of the path are skipped, so the result can be empty. A key that is itself `*` is used once, as it is.
  *
  * @throws {FieldPathError} `WrongType`: a value on the path has no fields; `TooManyMatches`
  */

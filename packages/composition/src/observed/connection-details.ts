@@ -2,12 +2,12 @@ import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
 import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { GoJsonError, printGoJson } from "../values/go-json.ts";
 
-/** A connection detail that cannot be derived as it is written. The message never contains a value. */
+/** A connection detail is invalid. The message never contains a value. */
 export class ConnectionDetailError extends Error {
   override readonly name = "ConnectionDetailError";
-  /** `MissingName`, or the field that the detail's type needs is not set: `MissingField`. */
+  /** `MissingName`: it has no name. `MissingField`: it lacks the field that its type needs. */
   readonly code: "MissingName" | "MissingField";
-  /** Which of the resource's details, from 0. */
+  /** The index of the detail. */
   readonly index: number;
   readonly retryable = false;
 
@@ -18,11 +18,11 @@ export class ConnectionDetailError extends Error {
   }
 }
 
-/** Where connection details come from. */
+/** The source of connection details. */
 export interface ConnectionDetailSource {
-  /** What is to be derived, in order: of two details with one name, the later wins. */
+  /** The details in order. Of two details with one name, the later wins. */
   details: readonly ConnectionDetail[];
-  /** The composed resource; its fields are what FromFieldPath reads. */
+  /** The composed resource, whose fields FromFieldPath reads. */
   resource: JsonObject | undefined;
   /** The composed resource's own connection secret, by key. */
   secret: ReadonlyMap<string, string>;
@@ -31,9 +31,9 @@ export interface ConnectionDetailSource {
 /**
  * Derives the connection details that a composite resource publishes from one composed resource.
  *
- * The type is inferred where it is not given: `value`, then `fromConnectionSecretKey`, then `fromFieldPath`. The name
- * defaults to the secret key. What is not there yet (a key, a field) is left out; it may come later. A field that is
- * not a string is published as Go's JSON, `null` included. Types that do not exist are left out, as in Crossplane.
+ * The default type depends on the fields: `value`, then `fromConnectionSecretKey`, then `fromFieldPath`. The default
+ * name is the secret key. A missing key or field, which may appear later, is skipped. A field that is no string is
+ * published as Go's JSON, `null` included. As in Crossplane, unknown types are skipped.
  *
  * @throws {ConnectionDetailError}
  */
@@ -55,7 +55,7 @@ function inferredType(detail: ConnectionDetail): string {
   return "FromConnectionSecretKey";
 }
 
-/** Null is what an API server may give for a field that is not set. */
+/** An API server may return null for a field that is not set. */
 function isSet(value: string | null | undefined): value is string {
   return value !== undefined && value !== null;
 }
@@ -94,8 +94,8 @@ function fromField(resource: JsonObject | undefined, path: string): string | und
 }
 
 /**
- * Connection details by name. The values are secrets: they are given out by name or by iteration only, and do not
- * appear when the object is printed, inspected or turned into JSON.
+ * Connection details by name. The values are secrets: only lookup and iteration return them. Printing, inspecting and
+ * JSON show names only.
  */
 export class ConnectionDetails implements Iterable<[name: string, value: string]> {
   readonly #values: Map<string, string>;
@@ -104,7 +104,7 @@ export class ConnectionDetails implements Iterable<[name: string, value: string]
     this.#values = new Map([...entries].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   }
 
-  /** How many there are. */
+  /** The number of details. */
   get size(): number {
     return this.#values.size;
   }
@@ -114,7 +114,7 @@ export class ConnectionDetails implements Iterable<[name: string, value: string]
     return [...this.#values.keys()];
   }
 
-  /** The value of one. */
+  /** The value of a detail. */
   get(name: string): string | undefined {
     return this.#values.get(name);
   }

@@ -3,7 +3,7 @@ import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/fie
 import { asInt64, goKind } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
 
-/** The types of readiness check, in the spelling of the API. */
+/** The types of readiness checks. */
 export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [
   "NonEmpty",
   "MatchString",
@@ -14,12 +14,12 @@ export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [
   "None",
 ];
 
-/** A readiness check that cannot be evaluated. The message names the check and the field path, never a value. */
+/** A readiness check could not be evaluated. The message names the check and the field path, never a value. */
 export class ReadinessError extends Error {
   override readonly name = "ReadinessError";
-  /** `InvalidCheck`: the check itself is wrong. `CannotCheck`: the resource has something else where the check looks. */
+  /** `InvalidCheck`: the check itself is wrong. `CannotCheck`: the value in the resource has another type. */
   readonly code: "InvalidCheck" | "CannotCheck";
-  /** Which of the resource's checks, from 0. */
+  /** The index of the check. */
   readonly index: number;
   readonly retryable = false;
 
@@ -31,15 +31,15 @@ export class ReadinessError extends Error {
 }
 
 /**
- * Who wrote a check. What a `template` of a Composition leaves empty is not set: it cannot match the empty string or 0.
- * A `function` can.
+ * The origin of a check. In a `template` of a Composition an empty field is not set, so it cannot match the empty
+ * string or 0. A `function` can match them.
  */
 export type ReadinessSource = "template" | "function";
 
 /**
- * Whether a composed resource, as it was observed, is ready: every check must hold, and without any check the `Ready`
- * condition must be `True`. Checks are evaluated in order and end at the first that does not hold. A field that is not
- * there (yet) does not hold; `NonEmpty` holds for every value that is there, empty ones included, as in Crossplane.
+ * Whether an observed composed resource is ready: all checks must pass. Without checks, the condition `Ready` must be
+ * `True`. Evaluation stops at the first check that fails. A missing field fails. As in Crossplane, `NonEmpty` passes
+ * for every existing value, even an empty one.
  *
  * @throws {ReadinessError}
  */
@@ -52,15 +52,14 @@ export function isReady(
   return checks.every((check, index) => holds(resource, check, index, source));
 }
 
-/** Whether all checks hold for a resource that does not exist yet: only where nothing is checked. */
+/** Whether a resource that does not exist yet is ready: only if all checks are `None`. */
 export function isReadyUnobserved(checks: readonly ReadinessCheck[] = []): boolean {
   return checks.length > 0 && checks.every((check) => check.type === "None");
 }
 
 /**
- * The status of a condition: `True`, `False` or `Unknown`, the last also if there is no such condition. Undefined if
- * the resource has no status, or conditions that are not of the form that Kubernetes gives them: nothing matches that,
- * not even `Unknown`, as in Crossplane.
+ * The status of a condition: `True`, `False` or `Unknown`, the last also for a missing condition. As in Crossplane, it
+ * is undefined, and matches nothing, if the resource has no status or invalid conditions.
  */
 export function conditionStatus(resource: JsonObject, type: string): string | undefined {
   const status = Object.hasOwn(resource, "status") ? resource["status"] : undefined;
@@ -74,13 +73,13 @@ export function conditionStatus(resource: JsonObject, type: string): string | un
 
 const CONDITION_FIELDS = ["type", "status", "lastTransitionTime", "reason", "message"] as const;
 
-/** Go reads all conditions at once: one that cannot be read makes all of them unreadable. */
+/** Go decodes all conditions at once, so an invalid one fails all. */
 function isCondition(value: JsonValue): value is JsonObject | null {
   if (value === null) return true;
   return isObject(value) && CONDITION_FIELDS.every((field) => typeof (value[field] ?? "") === "string");
 }
 
-/** A field of a condition; what is absent or null is empty. */
+/** A field of a condition, "" if absent or null. */
 function text(condition: JsonObject | null, field: "type" | "status"): string {
   const value = condition?.[field];
   return typeof value === "string" ? value : "";
@@ -123,7 +122,7 @@ function holds(resource: JsonObject, check: ReadinessCheck, index: number, sourc
   }
 }
 
-/** The value at a path; undefined if it is not there yet. */
+/** The value at a path. Undefined if it does not exist yet. */
 function look(resource: JsonObject, path: string, index: number): JsonValue | undefined {
   try {
     return findFieldPath(resource, parseFieldPath(path));

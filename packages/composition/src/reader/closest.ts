@@ -1,9 +1,9 @@
 /**
- * The candidate that a person most likely meant, or undefined if none is close: at most two edits (insert, delete,
- * replace, swap of neighbours), and fewer than half of the word.
+ * The candidate closest to a word: at most two edits (insert, delete, replace, swap of neighbours), and fewer than half
+ * of the word. Undefined if there is none.
  */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
-  // No field name is longer; a hostile key must not cost quadratic time.
+  // No field name is longer. A hostile key must not cost quadratic time.
   if (word.length > 64) return undefined;
   let best: string | undefined;
   let bestDistance = Math.min(2, Math.ceil(word.length / 2) - 1);

@@ -2,27 +2,27 @@ import { describeIssue, type Issue } from "@xfn/functionio";
 
 /**
  * - `Required`: a field is missing
- * - `Invalid`: a field has a value that it cannot have
+ * - `Invalid`: a field has an invalid value
  * - `Duplicate`: a name occurs twice
- * - `Unsupported`: the API has this, this version does not
- * - `Unknown`: no such field (a warning: a newer version of the API may have it)
- * - `Ignored`: the field has no effect here (a warning)
+ * - `Unsupported`: the API has this, but this version does not support it
+ * - `Unknown`: no such field; a warning, because a newer version of the API may have it
+ * - `Ignored`: the field has no effect; a warning
  */
 export type FindingCode = "Required" | "Invalid" | "Duplicate" | "Unsupported" | "Unknown" | "Ignored";
 
-/** One thing that is wrong with a Composition. */
+/** A problem of a Composition. */
 export interface Finding extends Issue {
   severity: "error" | "warning";
   code: FindingCode;
 }
 
-/** More findings than this are counted, not listed: nobody reads on, and an error must not grow without bound. */
+/** The most findings that are listed. Further ones are only counted, so that an error stays small. */
 export const MAX_FINDINGS = 100;
 
-/** A Composition that cannot be used. Lists every error of the file, not only the first. */
+/** A Composition is invalid. Lists all errors of the file. */
 export class CompositionError extends Error {
   override readonly name = "CompositionError";
-  /** `Unsupported` if all that stands in the way is what this version does not do yet; else `Invalid`. */
+  /** `Unsupported` if all errors are features that this version does not support, otherwise `Invalid`. */
   readonly code: "Invalid" | "Unsupported";
   /** The errors, in the order of the file; at least one, at most {@link MAX_FINDINGS}. */
   readonly issues: readonly Finding[];

@@ -5,7 +5,7 @@ import { isObject, kindOf } from "../values/json.ts";
 import { closest } from "./closest.ts";
 import { type Finding, type FindingCode, MAX_FINDINGS } from "./composition-error.ts";
 
-/** Collects what is wrong with a document, with the place of each finding in its text. */
+/** Collects the findings of a document with their positions in its text. */
 export class Findings {
   readonly #all: Finding[] = [];
   readonly #paths: JsonPath[] = [];
@@ -20,32 +20,32 @@ export class Findings {
     this.#add("error", code, path, message);
   }
 
-  /** Beyond the bound findings are only counted: words for them would be for nobody. */
+  /** Whether the bound is reached. Further findings are only counted. */
   get full(): boolean {
     return this.#all.length >= MAX_FINDINGS;
   }
 
-  /** Beyond the bound, a warning is dropped and false is returned. */
+  /** Returns false, and drops the warning, once the bound is reached. */
   warning(code: FindingCode, path: JsonPath, message: string): boolean {
     if (this.full) return false;
     this.#add("warning", code, path, message);
     return true;
   }
 
-  /** How many errors there are so far. */
+  /** The number of errors so far. */
   get errors(): number {
     return this.#errors;
   }
 
-  /** The findings in the order of the text; those without a place come last. */
+  /** The findings in the order of the text. Findings without a position come last. */
   sorted(): Finding[] {
     if (this.#all.length === 0) return [];
-    // Finding positions costs a walk over the text; findings beyond the bound are only counted.
+    // Looking up positions walks the text, so it stops at the bound.
     const paths = this.#paths.slice(0, MAX_FINDINGS);
     const document = this.#document;
-    const places = document.positionsOf?.(paths) ?? paths.map((path) => document.positionOf(path));
-    const all = this.#all.map((finding, index) => ({ ...finding, ...places[index] }));
-    return all.toSorted((a, b) => placeOf(a) - placeOf(b));
+    const positions = document.positionsOf?.(paths) ?? paths.map((path) => document.positionOf(path));
+    const all = this.#all.map((finding, index) => ({ ...finding, ...positions[index] }));
+    return all.toSorted((a, b) => positionIn(a) - positionIn(b));
   }
 
   #add(severity: Finding["severity"], code: FindingCode, path: JsonPath, message: string): void {
@@ -55,7 +55,7 @@ export class Findings {
   }
 }
 
-function placeOf(finding: Finding): number {
+function positionIn(finding: Finding): number {
   return (finding.line ?? Number.MAX_SAFE_INTEGER) * 1e6 + (finding.column ?? 0);
 }
 
@@ -67,7 +67,7 @@ export class FieldReader {
   readonly #parent: FieldReader | undefined;
   readonly #steps: JsonPath;
 
-  /** @param steps where the object is: from the parent, or from the root of the document */
+  /** @param steps the path of the object from its parent, or from the root of the document */
   constructor(json: JsonObject, steps: JsonPath, findings: Findings, parent?: FieldReader) {
     this.json = json;
     this.#steps = steps;
@@ -75,7 +75,7 @@ export class FieldReader {
     this.#parent = parent;
   }
 
-  /** Where the object is. Put together when it is asked for: with most objects nothing is wrong. */
+  /** The path of the object. Joined on demand, because most objects have no findings. */
   get path(): JsonPath {
     return this.#parent === undefined ? this.#steps : [...this.#parent.path, ...this.#steps];
   }
@@ -85,12 +85,12 @@ export class FieldReader {
     return Number(this.#steps.at(-1));
   }
 
-  /** The value of a field as it is; undefined if absent or null. */
+  /** The value of a field. Undefined if absent or null. */
   value(field: string): JsonValue | undefined {
     return (Object.hasOwn(this.json, field) ? this.json[field] : undefined) ?? undefined;
   }
 
-  /** Where a field is, for messages. */
+  /** The path of a field. */
   at(field: string): JsonPath {
     return [...this.path, field];
   }
@@ -103,7 +103,7 @@ export class FieldReader {
     return this.findings.warning(code, this.at(field), message);
   }
 
-  /** A field that must be there; `what` says what belongs in it. */
+  /** Reports a missing field. `what` completes "is missing; give". */
   required<T>(field: string, value: T | undefined, what: string): T | undefined {
     // A field of the wrong type was already reported as such.
     if (value === undefined && this.value(field) === undefined)
@@ -154,9 +154,9 @@ export class FieldReader {
     return undefined;
   }
 
-  /** Reports a field whose value is none of those that there are; what was probably meant is named. */
+  /** Reports a value that is none of the choices, and suggests the closest one. */
   notOneOf(field: string, value: string, choices: readonly string[]): void {
-    // Guessing takes time, which a hostile file must not multiply.
+    // Finding the closest takes time, which a hostile file must not multiply.
     const meant = this.findings.full ? undefined : closest(value, choices);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     this.error("Invalid", field, `${JSON.stringify(value.slice(0, 64))} is not one of ${choices.join(", ")}${hint}`);
@@ -169,7 +169,7 @@ export class FieldReader {
     return undefined;
   }
 
-  /** The objects of a list. Items of another type are reported and left out. */
+  /** The objects of a list. Other items are reported and skipped. */
   objects(field: string, value: JsonValue | undefined = this.value(field)): FieldReader[] {
     if (value === undefined) return [];
     if (!Array.isArray(value)) {
@@ -184,7 +184,7 @@ export class FieldReader {
     return readers;
   }
 
-  /** Reports the fields that are not known, with a warning that names the field that was probably meant. */
+  /** Warns of unknown fields, and suggests the closest known one. */
   checkUnknown(known: ReadonlySet<string>, report?: (reader: FieldReader, field: string) => void): void {
     for (const field in this.json) {
       if (known.has(field) || !Object.hasOwn(this.json, field)) continue;
@@ -194,7 +194,7 @@ export class FieldReader {
       }
       const meant = closest(field, known);
       const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-      // Guessing what was meant takes time, so it ends with the bound on findings.
+      // Finding the closest takes time, so it stops at the bound on findings.
       if (!this.warning("Unknown", field, `no such field${hint}`)) return;
     }
   }

@@ -9,28 +9,28 @@ import { type Pruned, pruneUnknown } from "./structural/prune.ts";
 import { SchemaError, type SchemaFinding } from "./structural/schema-error.ts";
 import { compileValidation } from "./structural/validate.ts";
 
-/** A schema, ready for any number of values. None of the functions changes the value that it is given. */
+/** A compiled schema. No function changes its argument. */
 export interface Schema {
-  /** The value with defaults filled in, and without nulls that the schema does not allow. */
+  /** Fills in defaults, and drops nulls that the schema does not allow. */
   default(value: JsonValue): JsonValue;
-  /** The value without fields that the schema does not name, and which those were. */
+  /** Drops fields that the schema does not declare, and returns which they were. */
   prune(value: JsonValue): Pruned;
   /**
-   * What the schema does not allow, in the order of the value; at most 100 issues.
+   * Validates a value. Returns at most 100 issues, in the order of the value.
    *
-   * @param old - the value before an update: rules that compare with it (`oldSelf`) are skipped without one
+   * @param old - the value before an update. Without it, rules with `oldSelf` are skipped
    */
   validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
 }
 
-// After these an API server does not run rules.
+// After one of these, an API server does not run rules.
 const BLOCKING: readonly SchemaIssueReason[] = ["Required", "Type", "TooLong", "TooMany"];
 
 /**
- * Prepares the `openAPIV3Schema` of a CRD (or any structural schema) as an API server does.
+ * Compiles the `openAPIV3Schema` of a CRD, or any structural schema, like an API server.
  *
- * @param at - where the schema stands in its document, for messages
- * @throws {SchemaError} with everything that keeps it from being used
+ * @param at - the path of the schema in its document, for messages
+ * @throws {SchemaError} with everything that is wrong with the schema
  */
 export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): Schema {
   const node = readSchema(openAPIV3Schema, at);
@@ -44,17 +44,17 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
     prune: (value) => pruneUnknown(node, value),
     validate: (value, old) => {
       const issues = validate(value);
-      // Rules may rely on types and on what is required; with those broken their failures would only confuse.
+      // Rules rely on types and required fields. After a failure of those, failures of rules would only confuse.
       return issues.some(({ reason }) => BLOCKING.includes(reason)) ? issues : [...issues, ...runRules(value, old)];
     },
   };
 }
 
 /**
- * Finds what an API server would refuse in a CRD's schema: it is not structural, or a default is not valid.
+ * Checks whether an API server accepts a CRD's schema: it must be structural, with valid defaults.
  *
- * @param at - where the schema stands in its document, for messages
- * @throws {SchemaError} with all of it
+ * @param at - the path of the schema in its document, for messages
+ * @throws {SchemaError} with everything that is wrong with the schema
  */
 export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): void {
   const node = readSchema(openAPIV3Schema, at);

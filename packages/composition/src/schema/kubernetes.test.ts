@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";
 
-// What k8s.io/apiextensions-apiserver said of some 600 values, recorded by running it. On purpose we differ, and such cases are
-// not among them, in that
+// What k8s.io/apiextensions-apiserver said of some 600 values, recorded by running it. On purpose we differ, and such
+// cases are not among them, in that
 // - a rule that does not compile is refused with its schema, not at each value
 // - all that is wrong with a text is told, not only the first of length, pattern and format
 // - an enum of integers does not take 1.5 for 1, 0.3 is a multiple of 0.1, and my-long-name is a hostname

@@ -6,7 +6,10 @@ import { compileTransforms } from "../transform/compile-transforms.ts";
 import type { GoValue } from "../values/go-value.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";
 
-/** The source and the target of a patch. `composed` is the rendered resource, or, as a source for the XR, the observed one. */
+/**
+ * The source and the target of a patch. `composed` is the rendered resource, or, as a source for the XR, the observed
+ * one.
+ */
 export type PatchDirection = "toComposed" | "toComposite" | "environmentToComposed" | "composedToEnvironment";
 
 /** A patch that can be applied any number of times. */

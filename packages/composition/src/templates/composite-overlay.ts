@@ -6,8 +6,8 @@ import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json
 import { field } from "../values/object-fields.ts";
 
 /**
- * The fields of the XR that patches set, as opposed to observed ones. A list is one field, because server-side apply cannot
- * own an item of a list by its index.
+ * The fields of the XR that patches set, as opposed to observed ones. A list is one field, because server-side apply
+ * cannot own an item of a list by its index.
  */
 export class CompositeOverlay {
   readonly #root: Node = { whole: false, fields: new Map() };

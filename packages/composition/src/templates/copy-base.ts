@@ -3,8 +3,8 @@ import { Float64 } from "../values/go-value.ts";
 import { emptyObject } from "../values/json.ts";
 
 /**
- * Copies a base for patches to change. Compiling has bounded its depth and size already. Each resource of each run needs a
- * copy, so the function does nothing else.
+ * Copies a base for patches to change. Compiling has bounded its depth and size already. Each resource of each run
+ * needs a copy, so the function does nothing else.
  */
 export function copyBase(base: JsonObject): JsonObject {
   const copy = emptyObject();

@@ -4,14 +4,14 @@ import { itemsOf, textOrNone } from "./items-of.ts";
 import { TemplateError } from "./template-error.ts";
 
 /**
- * The most patches of all templates together, enough for a thousand templates with two hundred patches each. Ten thousand
- * references to a large patch set would exhaust the memory.
+ * The most patches of all templates together, enough for a thousand templates with two hundred patches each. Ten
+ * thousand references to a large patch set would exhaust the memory.
  */
 const MAX_PATCHES = 200_000;
 
 /**
- * Compiles the patches of each template, and replaces references by the patches of the patch set. The last patch set with
- * a name wins.
+ * Compiles the patches of each template, and replaces references by the patches of the patch set. The last patch set
+ * with a name wins.
  *
  * @param field the field of the templates
  * @throws {TemplateError} `InvalidPatch`: a patch set within a patch set, or a reference to one that does not exist

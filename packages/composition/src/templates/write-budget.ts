@@ -2,8 +2,8 @@ import { Float64, type GoValue } from "../values/go-value.ts";
 import { TemplateError } from "./template-error.ts";
 
 /**
- * The most values that all patches of one run write. A thousand resources with ten patches of ten values need a tenth of
- * it. Each patch may copy a whole object, so without a bound a small Composition could exhaust a core or the memory.
+ * The most values that all patches of one run write. A thousand resources with ten patches of ten values need a tenth
+ * of it. Each patch may copy a whole object, so without a bound a small Composition could exhaust a core or the memory.
  */
 const MAX_WRITTEN_VALUES = 1_000_000;
 

@@ -1,5 +1,5 @@
-// Go maps case by Unicode's simple mappings: each character to one character, regardless of its neighbours. JavaScript uses
-// the full mappings ("ß" to "SS", a final sigma). Both agree where a single character maps to a single character.
+// Go maps case by Unicode's simple mappings: each character to one character, regardless of its neighbours. JavaScript
+// uses the full mappings ("ß" to "SS", a final sigma). Both agree where a single character maps to a single character.
 
 const ASCII = /^[\u0000-\u007f]*$/;
 

@@ -9,11 +9,11 @@ import { compileString } from "./string.ts";
 import { type Fail, failureOf } from "./text/transform-error.ts";
 
 /**
- * Compiles a patch's transforms to one function. Compiling does not throw: as in Crossplane, a wrong transform fails only
- * when a run reaches it.
+ * Compiles a patch's transforms to one function. Compiling does not throw: as in Crossplane, a wrong transform fails
+ * only when a run reaches it.
  *
- * The function throws {@link TransformError}, and does not change its input. Results from the Composition (map, match) are
- * frozen, and the same objects in every run.
+ * The function throws {@link TransformError}, and does not change its input. Results from the Composition (map, match)
+ * are frozen, and the same objects in every run.
  */
 export function compileTransforms(transforms: readonly Transform[] | undefined): CompiledTransform {
   if (transforms === undefined || transforms === null) return (input) => input;

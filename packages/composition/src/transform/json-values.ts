@@ -4,8 +4,8 @@ import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json
 import type { Fail } from "./text/transform-error.ts";
 
 /**
- * Converts a value of a Composition as Go's `json.Unmarshal` does: every number is a float64. Frozen, because all runs share
- * the value.
+ * Converts a value of a Composition as Go's `json.Unmarshal` does: every number is a float64. Frozen, because all runs
+ * share the value.
  */
 export function asFloats(value: GoValue, fail: Fail, depth = 0): GoValue {
   if (depth > MAX_VALUE_DEPTH) return fail("Limit", `a value is nested deeper than ${MAX_VALUE_DEPTH} levels`);

@@ -1,8 +1,8 @@
 import type { JsonValue } from "@xfn/functionio";
 
 /**
- * A float64 with the value of a safe integer, such as the `2.0` that a `map` transform returns for `2`. Go distinguishes
- * it from the int64 2 (`%d` prints `%!d(float64=2)`). A JavaScript number does not, hence this box.
+ * A float64 with the value of a safe integer, such as the `2.0` that a `map` transform returns for `2`. Go
+ * distinguishes it from the int64 2 (`%d` prints `%!d(float64=2)`). A JavaScript number does not, hence this box.
  *
  * Only transforms use it. A document contains plain numbers, because JSON prints `2.0` as `2`.
  */

@@ -2,8 +2,8 @@ import { type JsonObject, type JsonValue, kindOf as kindOfJson, MAX_DEPTH } from
 import { Float64, type GoValue } from "./go-value.ts";
 
 /**
- * The deepest nesting of a value that the engine copies, merges or prints, equal to the bound of the parsers. It protects
- * the stack from values of programs, which no parser has bounded.
+ * The deepest nesting of a value that the engine copies, merges or prints, equal to the bound of the parsers. It
+ * protects the stack from values of programs, which no parser has bounded.
  */
 export const MAX_VALUE_DEPTH: number = MAX_DEPTH;
 

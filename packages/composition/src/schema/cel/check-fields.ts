@@ -3,7 +3,7 @@ import type { SchemaNode } from "../structural/node.ts";
 import type { Node } from "./syntax.ts";
 import { celName } from "./to-cel.ts";
 
-/** What is known of a value in an expression: its schema, and whether it is a whole resource. */
+/** The schema of a value in an expression, and whether the value is a whole resource. */
 export interface Known {
   readonly schema: SchemaNode;
   readonly resource: boolean;
@@ -14,11 +14,11 @@ type Variables = ReadonlyMap<string, Known | undefined>;
 const RESOURCE_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
 
 /**
- * The fields that an expression reads though their schema does not have them, in words. Without this such a rule would be
- * accepted here, and the CRD refused by an API server. The library itself knows no types of `self`.
+ * Reports fields that an expression reads, but its schema does not declare. An API server rejects a CRD with such a
+ * rule. The library does not know the type of `self`.
  *
- * @param self - the schema that the rule stands in
- * @param optionalOldSelf - whether `oldSelf` is an optional, of which nothing is known
+ * @param self - the schema of the rule
+ * @param optionalOldSelf - whether `oldSelf` is an optional, whose fields are not checked
  */
 export function undefinedFields(root: Node, self: Known, optionalOldSelf: boolean): string[] {
   const problems: string[] = [];
@@ -49,7 +49,7 @@ function knownOf(node: Node, variables: Variables, problems: string[]): Known | 
   return partOf(list?.items ?? (typeof list?.additional === "object" ? list.additional : undefined));
 }
 
-/** `all`, `map` and their like: the variable is an item of the list, or a key of the map. */
+/** Macros such as `all` and `map`: the variable is an item of a list, or a key of a map. */
 function ofComprehension(args: unknown, variables: Variables, problems: string[]): undefined {
   if (typeof args !== "object" || args === null) return undefined;
   const { iterable, iterVarName, init, step } = args as Record<string, unknown>;
@@ -63,12 +63,12 @@ function ofComprehension(args: unknown, variables: Variables, problems: string[]
 function fieldOf({ schema, resource }: Known, field: string, problems: string[]): Known | undefined {
   for (const [name, property] of schema.properties) {
     if (celName(name) !== field) continue;
-    // What the schema says of the metadata does not count.
+    // Rules can read only two fields of the metadata, whatever the schema declares.
     return resource && name === "metadata" ? undefined : partOf(property);
   }
   if (resource && RESOURCE_FIELDS.includes(field)) return undefined;
   if (typeof schema.additional === "object") return partOf(schema.additional);
-  // Without properties it is open, or no object; the library says the rest.
+  // Without properties it is open, or no object, which the library checks.
   if (schema.properties.size === 0 || schema.additional !== undefined) return undefined;
   const meant = closest(field, [...schema.properties.keys(), ...(resource ? RESOURCE_FIELDS : [])]);
   problems.push(`undefined field '${field.slice(0, 64)}'${meant === undefined ? "" : `; did you mean ${meant}?`}`);

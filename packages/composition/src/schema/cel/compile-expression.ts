@@ -7,36 +7,36 @@ import { CelFunctionError } from "./failure.ts";
 import { Meter } from "./meter.ts";
 import { allNodes, meterNodes, replaceCalls } from "./syntax.ts";
 
-/** Rules and message expressions that are longer are refused; long ones have some hundred characters. */
+/** The longest rule or message expression. Long ones in use have some hundred characters. */
 export const MAX_RULE_LENGTH = 10_000;
 
-/** What a rule is evaluated with. */
+/** The variables of a rule. */
 export interface Scope {
   readonly self: unknown;
-  /** Absent: there is nothing to compare with. */
+  /** Absent if there is no old value. */
   readonly oldSelf?: unknown;
 }
 
-/** The outcome of an expression: what it returned, or why it did not. */
+/** The result of an expression, or its error. */
 export type Outcome = { readonly value: unknown } | { readonly failure: string };
 
-/** An expression, checked and metered. */
+/** A compiled expression, whose evaluation is metered. */
 export interface Expression {
   readonly usesOldSelf: boolean;
   evaluate(scope: Scope, meter: Meter): Outcome;
 }
 
-/** What an expression is to be. */
+/** The requirements of an expression. */
 export interface ExpressionOptions {
-  /** What it must evaluate to. */
+  /** The type of its result. */
   readonly type: "bool" | "string";
-  /** The schema that it stands in. */
+  /** The schema of the rule. */
   readonly self: Known;
   /** Whether `oldSelf` is an optional. */
   readonly optionalOldSelf: boolean;
 }
 
-/** Compiles one expression of a schema, or tells `report` what is wrong with it. */
+/** Compiles one expression of a schema, or reports what is wrong with it. */
 export function compileExpression(
   text: string,
   at: JsonPath,
@@ -51,7 +51,7 @@ export function compileExpression(
   try {
     return compiled(environment, text, options, wrong);
   } catch (error) {
-    // Not an error of the expression but of the library: it must not end the program.
+    // An error of the library must not end the program.
     if (error instanceof RangeError) return wrong("is nested too deeply");
     return wrong(`is not valid CEL: ${summaryOf(error)}`);
   }
@@ -64,7 +64,7 @@ function compiled(
   wrong: (message: string) => undefined,
 ): Expression | undefined {
   const program = environment.parse(text);
-  // Replaced before the check, which looks functions up by their names.
+  // Runs before the check, which looks up functions by name.
   replaceCalls(allNodes(program.ast));
   const check = program.check();
   if (!check.valid) return wrong(`is not valid CEL: ${summaryOf(check.error)}`);
@@ -88,22 +88,22 @@ function compiled(
   };
 }
 
-// Errors of the library that quote what a function was given, in words that do not.
+// Messages that replace errors of the library that quote an argument.
 const WITHOUT_VALUE: ReadonlyMap<string, string> = new Map([
   ["numeric_overflow", "integer overflow"],
   ["bool_conversion_error", "type conversion error from string to bool"],
   ["invalid_duration", "invalid duration"],
 ]);
 
-/** The first line of an error, as Kubernetes words it: in lower case, without the place in the expression. */
+/** The first line of an error in Kubernetes' form: in lower case, without the position in the expression. */
 function summaryOf(error: unknown): string {
   if (error instanceof CelFunctionError) return error.message;
   if (!(error instanceof Error)) return "it failed";
-  // JavaScript's own errors quote what a function was given, such as the name of a time zone.
+  // JavaScript's errors quote arguments, such as the name of a time zone.
   if (!("summary" in error && typeof error.summary === "string")) return "invalid argument";
   const text = WITHOUT_VALUE.get("code" in error ? String(error.code) : "") ?? error.summary;
   const [first = ""] = text.split("\n");
-  // Literals of the rule may be quoted here, and keys; never more of the value than that.
+  // The message may quote literals of the rule and keys, but no values.
   const line = first.slice(0, 300);
   return `${line.charAt(0).toLowerCase()}${line.slice(1)}`;
 }

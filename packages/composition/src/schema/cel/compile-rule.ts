@@ -14,7 +14,7 @@ export interface Rule {
   readonly messageExpression: Expression | undefined;
 }
 
-/** Compiles the rules of one schema. Those with something wrong are reported and left out. */
+/** Compiles the rules of one schema. Wrong rules are reported and skipped. */
 export function compileRules(self: Known, report: (finding: SchemaFinding) => void): Rule[] {
   const { keywords, path } = self.schema;
   const given = keywords["x-kubernetes-validations"];
@@ -58,7 +58,7 @@ function textOf(rule: JsonObject, field: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** `.spec.x` or `.labels['example.org/a']` as keys. */
+/** Splits `.spec.x` or `.labels['example.org/a']` into keys. */
 function fieldPathOf(text: string): string[] {
   return [...text.matchAll(/\.([^.[\]']+)|\['([^']*)'\]/g)].map(([, name, quoted]) => name ?? quoted ?? "");
 }

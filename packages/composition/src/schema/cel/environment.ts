@@ -5,14 +5,14 @@ import { registerQuantity } from "./quantities.ts";
 import { registerStrings } from "./strings.ts";
 import { registerUrls } from "./urls.ts";
 
-/** Nodes of one rule; the longest rules that people write have some hundred. It also bounds the library's recursion. */
+/** The most nodes of one rule. Long rules in use have some hundred. The bound limits the library's recursion, too. */
 const MAX_NODES = 2000;
 
 let shared: { readonly plain: Environment; readonly optional: Environment } | undefined;
 
 /**
- * Kubernetes' functions on top of CEL's own, with `self` and `oldSelf`. Made once, when the first rule is compiled: it
- * takes a while.
+ * CEL's functions and those of Kubernetes, with `self` and `oldSelf`. Created for the first rule only, because it is
+ * slow.
  *
  * @param optionalOldSelf - whether `oldSelf` is an optional, for rules with `optionalOldSelf: true`
  */
@@ -23,7 +23,7 @@ export function ruleEnvironment(optionalOldSelf: boolean): Environment {
 
 function createEnvironments(): NonNullable<typeof shared> {
   const base = new Environment({
-    // Elements of unknown type meet literals: `self.a in [self.b, "c"]`.
+    // A list can mix items of unknown type with literals: `self.a in [self.b, "c"]`.
     homogeneousAggregateLiterals: false,
     enableOptionalTypes: true,
     limits: { maxAstNodes: MAX_NODES, maxDepth: 100 },
@@ -38,7 +38,7 @@ function createEnvironments(): NonNullable<typeof shared> {
   };
 }
 
-/** A duration of so many milliseconds, in the library's form, whose class it does not give away. */
+/** Creates a duration in the library's form. The library does not export its class. */
 export function durationOf(milliseconds: number): unknown {
   return ruleEnvironment(false).evaluate(`duration("${milliseconds}ms")`);
 }

@@ -1,4 +1,4 @@
-/** A function was given what it cannot take. Its message names no value. */
+/** A function does not accept its arguments. The message contains no value. */
 export class CelFunctionError extends Error {
   override readonly name = "CelFunctionError";
   readonly code = "InvalidArgument";
@@ -6,10 +6,10 @@ export class CelFunctionError extends Error {
   readonly retryable = false;
 }
 
-// Texts that functions make are no longer than this; lists of references to one long text make much of little.
+// The longest result of a function. A list of many references to one long text can be joined to a huge one.
 const MAX_RESULT_LENGTH = 10_000_000;
 
-/** Passes the length of a text that is about to be made. */
+/** Fails if a text of this length is too long. Called before the text is created. */
 export function boundedLength(length: number): void {
   if (length > MAX_RESULT_LENGTH)
     throw new CelFunctionError(`the text would have more than ${MAX_RESULT_LENGTH} characters`);

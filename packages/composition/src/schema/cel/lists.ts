@@ -4,7 +4,7 @@ import { CelFunctionError } from "./failure.ts";
 
 type Comparable = bigint | number | string | boolean | Date;
 
-/** Lists: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library */
+/** The list library: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library */
 export function registerLists(environment: Environment): void {
   const on = (signature: string, handler: (...args: never[]) => unknown): void =>
     void environment.registerFunction(signature, handler);
@@ -38,7 +38,7 @@ function extreme(list: Comparable[], better: (a: Comparable, b: Comparable) => b
   return rest.reduce((best, item) => (better(item, best) ? item : best), first);
 }
 
-/** Scalars by value; the language has `in` and `==` for the rest. */
+/** Compares scalars by value. The language has `in` and `==` for other values. */
 function same(a: unknown, b: unknown): boolean {
   if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
   return isNumber(a) && isNumber(b) ? sameNumber(a, b) : a === b;

@@ -18,7 +18,9 @@ class CelCidr {
   }
 }
 
-/** IP addresses and networks: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-ip-address-library */
+/**
+ * The IP address and CIDR libraries: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-ip-address-library
+ */
 export function registerNetwork(environment: Environment): void {
   environment.registerType("net.IP", CelIp).registerType("net.CIDR", CelCidr);
   const on = (signature: string, handler: (...args: never[]) => unknown): void =>

@@ -13,7 +13,7 @@ class CelQuantity {
   }
 }
 
-/** Quantities: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-quantity-library */
+/** The quantity library: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-quantity-library */
 export function registerQuantity(environment: Environment): void {
   environment.registerType("Quantity", CelQuantity);
   const on = (signature: string, handler: (...args: never[]) => unknown): void =>

@@ -13,7 +13,7 @@ import { resourceToCel, toCel } from "./to-cel.ts";
 /** Runs the rules of a schema on a value that is valid without them. */
 export type RunRules = (value: JsonValue, old: JsonValue | undefined) => SchemaIssue[];
 
-/** Compiles all rules of a schema. What is wrong with them is told to `report`. */
+/** Compiles all rules of a schema, and reports what is wrong with them. */
 export function compileAllRules(root: SchemaNode, report: (finding: SchemaFinding) => void): RunRules {
   const rules = new Map<SchemaNode, readonly Rule[]>();
   const nodes = allNodes(root);
@@ -22,7 +22,7 @@ export function compileAllRules(root: SchemaNode, report: (finding: SchemaFindin
     if (compiled.length > 0) rules.set(node, compiled);
   }
   if (rules.size === 0) return () => [];
-  // Children come after their parents, so that walking backwards sees children first.
+  // Children follow their parents, so walking backwards visits children first.
   const withRules = new Set<SchemaNode>();
   for (const node of nodes.toReversed()) {
     if (rules.has(node) || partsOf(node).some((part) => withRules.has(part))) withRules.add(node);
@@ -30,7 +30,7 @@ export function compileAllRules(root: SchemaNode, report: (finding: SchemaFindin
   return (value, old) => new RuleRun(root, rules, withRules).run(value, old);
 }
 
-/** The schemas of a value's parts; those that only restrict it have no rules. */
+/** The schemas of a value's parts. Schemas that only restrict a value have no rules. */
 function partsOf(node: SchemaNode): SchemaNode[] {
   const parts = [...node.properties.values()];
   if (typeof node.additional === "object") parts.push(node.additional);
@@ -83,7 +83,7 @@ class RuleRun {
   }
 
   #object(node: SchemaNode, value: JsonObject, old: JsonObject | undefined): void {
-    // The fields of an atomic map are not compared one by one.
+    // An atomic map is compared as a whole.
     const comparable = node.mapType !== "atomic";
     for (const key of Object.keys(value)) {
       const part = node.properties.get(key) ?? (typeof node.additional === "object" ? node.additional : undefined);
@@ -133,7 +133,7 @@ class RuleRun {
     const outcome = rule.messageExpression?.evaluate(scope, this.#meter);
     if (outcome !== undefined && "value" in outcome && typeof outcome.value === "string" && !this.#meter.exceeded) {
       const message = outcome.value.trim();
-      // What Kubernetes takes; otherwise the fixed message.
+      // Kubernetes uses the expression only if its result is valid, otherwise the fixed message.
       if (message !== "" && message.length <= 5 * 1024 && !message.includes("\n")) return message;
     }
     return rule.message ?? `failed rule: ${rule.text}`;
@@ -152,13 +152,13 @@ class RuleRun {
       reason,
       message,
       rule: rule.text,
-      // Kubernetes shows the type of what a rule refuses.
+      // Kubernetes shows the type of the invalid value.
       ...(reason !== "Required" && { value: node.type }),
     });
   }
 }
 
-/** Finds the item of the old list that is the same one: by its keys in a map; items of other lists have no identity. */
+/** Finds an item in the old list: by its keys in a list of type map. Items of other lists have no identity. */
 function counterparts(
   node: SchemaNode,
   old: readonly JsonValue[] | undefined,

@@ -2,7 +2,7 @@ import type { Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { boundedLength, CelFunctionError } from "./failure.ts";
 
-/** Texts and regular expressions (RE2, as in Kubernetes): https://kubernetes.io/docs/reference/using-api/cel/ */
+/** The string and regular expression libraries, with RE2: https://kubernetes.io/docs/reference/using-api/cel/ */
 export function registerStrings(environment: Environment): void {
   const on = (signature: string, handler: (...args: never[]) => unknown): void =>
     void environment.registerFunction(signature, handler);
@@ -31,7 +31,7 @@ export function registerStrings(environment: Environment): void {
   on("list.bounded_join(string): string", (items: unknown[], separator: string) => join(items, separator));
 }
 
-// Rules write the same few patterns over and over.
+// Rules use few different patterns.
 const MAX_PATTERNS = 100;
 const patterns = new Map<string, RE2JS>();
 

@@ -1,6 +1,6 @@
 import type { Meter } from "./meter.ts";
 
-// What we use of the library's syntax trees (version 8.0.0; the tests of rules fail if it changes).
+// The parts of the library's syntax trees that we use (version 8.0.0). If they change, tests of rules fail.
 
 /** A node of an expression. */
 export interface Node {
@@ -14,13 +14,13 @@ type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown
 
 interface NodeMeta {
   readonly evaluate?: Evaluate;
-  /** What a macro such as `all` was expanded to. */
+  /** The expansion of a macro such as `all`. */
   readonly alternate?: Node;
   /** A macro that evaluates itself, such as `has`. */
   readonly macro?: { readonly evaluate: Evaluate };
 }
 
-/** Every node of an expression, without recursion. */
+/** Visits every node of an expression, without recursion. */
 export function allNodes(root: unknown): Node[] {
   const nodes: Node[] = [];
   const seen = new Set<unknown>();
@@ -50,13 +50,13 @@ function isPlain(value: object): value is Record<string, unknown> {
 }
 
 /**
- * Makes every evaluation of every node count. The library has no bound of its own on the time that an expression takes:
+ * Counts every evaluation of every node. The library has no bound on the time of an expression:
  * `l.all(a, l.all(b, l.all(c, ...)))` takes the size of the list to the power of the loops.
  */
 export function meterNodes(nodes: readonly Node[], meter: () => Meter): void {
   for (const node of nodes) {
     const { meta } = node;
-    // The library chooses between these three at the first evaluation and then replaces the node's function, and ours.
+    // The library chooses one of these three at the first evaluation. It then replaces the node's function, and ours.
     node.evaluate = (evaluator, _node, context) => {
       meter().check();
       let result: unknown;
@@ -69,8 +69,8 @@ export function meterNodes(nodes: readonly Node[], meter: () => Meter): void {
   }
 }
 
-// The library's versions run on JavaScript's regular expressions, which take exponential time, build texts without bound, or
-// change more than ASCII letters. A function cannot be replaced in it, so calls are led to ours under another name.
+// The library's versions use JavaScript's regular expressions, which can take exponential time, create texts without
+// bound, or change more than ASCII letters. The library cannot replace a function, so calls are renamed to ours.
 const REPLACED: ReadonlyMap<string, string> = new Map([
   ["matches", "re2_matches"],
   ["join", "bounded_join"],
@@ -78,7 +78,7 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
   ["lowerAscii", "ascii_lower"],
 ]);
 
-/** Leads calls of functions that we replace to ours. Before the expression is checked. */
+/** Renames calls of replaced functions. Runs before the expression is checked. */
 export function replaceCalls(nodes: readonly Node[]): void {
   for (const { op, args } of nodes) {
     if ((op !== "rcall" && op !== "call") || !Array.isArray(args)) continue;

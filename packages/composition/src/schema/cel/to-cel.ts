@@ -7,18 +7,18 @@ import { isInteger } from "../structural/numbers.ts";
 import { durationOf } from "./environment.ts";
 
 /**
- * A JSON value as rules see it: integers as bigints, numbers as doubles, times and durations by their format, objects as
- * Maps (which no key can confuse), properties under the names that they have in expressions. Fields that the schema does
- * not name are not there, as they are not in an API server.
+ * Converts a JSON value for rules: integers to bigints, numbers to doubles, times and durations by their format,
+ * objects to Maps (safe for any key), properties to their names in expressions. As in an API server, undeclared fields
+ * are dropped.
  *
- * @param cache - conversions so far: the rules of a schema at many levels see the same values again
+ * @param cache - earlier conversions: rules at several levels of a schema read the same values
  */
 export function toCel(node: SchemaNode | undefined, value: JsonValue, cache: Map<object, unknown>, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return scalarToCel(node, value);
   const known = cache.get(value);
   if (known !== undefined) return known;
   let result: unknown;
-  // Deeper values have failed validation already.
+  // Validation has rejected deeper values.
   if (depth > MAX_VALUE_DEPTH) result = null;
   else if (Array.isArray(value)) result = value.map((item) => toCel(node?.items, item, cache, depth + 1));
   else if (isObject(value)) result = objectToCel(node, value, cache, depth);
@@ -48,7 +48,7 @@ function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
 
 function goDuration(text: string): unknown {
   const ms = tryParseDuration(text);
-  // isDuration also accepts `3 days`, which CEL does not parse: rules see it as a string.
+  // isDuration also accepts `3 days`, which CEL does not parse, so it stays a string.
   return ms === undefined ? text : durationOf(ms);
 }
 
@@ -70,7 +70,7 @@ function objectToCel(
   return result;
 }
 
-/** A resource as a rule at its root sees it: of its metadata name and generateName only. */
+/** Converts a resource for a rule at its root. Of its metadata, rules read name and generateName only. */
 export function resourceToCel(node: SchemaNode, value: JsonObject, cache: Map<object, unknown>): unknown {
   const result = objectToCel(node, value, cache, 0);
   for (const field of ["apiVersion", "kind"]) {
@@ -106,12 +106,12 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The name of a property in expressions; undefined if it can have none.
+ * The name of a property in expressions, or undefined if it cannot have one.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 export function celName(property: string): string | undefined {
   if (RESERVED.has(property)) return `__${property}__`;
-  // Nearly all properties.
+  // The name of nearly all properties.
   if (/^[A-Za-z][A-Za-z0-9]*$/.test(property)) return property;
   if (!/^[A-Za-z_][A-Za-z0-9_./-]*$/.test(property)) return undefined;
   return property

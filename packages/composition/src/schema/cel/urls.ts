@@ -1,7 +1,7 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import { CelFunctionError } from "./failure.ts";
 
-/** URLs: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-url-library */
+/** The URL library: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-url-library */
 export function registerUrls(environment: Environment): void {
   environment.registerType("kubernetes.URL", CelUrl);
   const on = (signature: string, handler: (...args: never[]) => unknown): void =>
@@ -21,11 +21,11 @@ export function registerUrls(environment: Environment): void {
   environment.registerOperator("kubernetes.URL == kubernetes.URL", (a: CelUrl, b: CelUrl) => a.text === b.text);
 }
 
-// JavaScript's URL drops default ports and normalises paths, which Kubernetes does not; the parts are taken from the text.
+// JavaScript's URL drops default ports and normalizes paths. Kubernetes does not, so the parts come from the text.
 const FORM =
   /^(?:([a-z][a-z0-9+.-]*):\/\/(?:[^/?#@]*@)?(\[[0-9a-f:.]+\]|[^/?#:@[\]]*)(?::([0-9]*))?)?([^?#]*)(?:\?([^#]*))?(?:#.*)?$/i;
 
-/** A URL in an expression: an absolute one, or a path from the root. */
+/** A URL in an expression: absolute, or a path from the root. */
 class CelUrl {
   readonly text: string;
   readonly scheme: string;

@@ -2,25 +2,24 @@ import type { JsonPath, JsonValue } from "@xfn/functionio";
 import { Float64 } from "../../values/go-value.ts";
 import { emptyObject, isObject, kindOf } from "../../values/json.ts";
 
-// An API server decodes what it is sent into types: it drops fields that it does not know, takes null for absent, and
-// leaves out on the way back what is empty. A CRD has to be in that form, or every comparison with what the server
-// returns finds a difference.
+// An API server decodes requests into types. It drops unknown fields, treats null as absent, and omits empty fields in
+// responses. A CRD must have the same form, or every comparison with a response finds a difference.
 
-/** Who is told of what does not fit while a value is read. */
+/** Receives the problems of a value while it is decoded. */
 export interface TypeReport {
-  /** The value at `path` cannot be what it is. */
+  /** The value at `path` is invalid. */
   wrong(path: JsonPath, message: string): void;
-  /** An object has a field that its type lacks; it is dropped. */
+  /** An object has an unknown field, which is dropped. */
   unknown?(path: JsonPath, field: string, known: readonly string[]): void;
 }
 
-/** Reads one value of a type; undefined if it is left out. */
+/** Decodes one value of a type. Returns undefined if the server omits it. */
 export type ApiType = (value: JsonValue, path: JsonPath, report: TypeReport) => JsonValue | undefined;
 
-/** Schemas nested deeper than this are refused; the same bound as for documents, which keeps recursion off the stack's end. */
+/** The deepest nesting of a schema, equal to the bound of documents. It protects the stack. */
 export const MAX_SCHEMA_DEPTH = 500;
 
-/** The field's type, with what stands for an absent field that is written nevertheless. */
+/** A field's type, and the value that the server writes for an absent field. */
 export interface ApiField {
   readonly type: ApiType;
   readonly absent?: JsonValue;
@@ -35,26 +34,26 @@ function scalar(expected: string, fits: (value: JsonValue) => boolean, empty?: J
   };
 }
 
-/** A string; left out when empty. */
+/** A string, omitted if empty. */
 export const text: ApiType = scalar("a string", (value) => typeof value === "string", "");
 /** A string that may be empty. */
 export const anyText: ApiType = scalar("a string", (value) => typeof value === "string");
-/** A boolean; left out when false. */
+/** A boolean, omitted if false. */
 export const flag: ApiType = scalar("a boolean", (value) => typeof value === "boolean", false);
-/** A boolean, whatever it is. */
+/** A boolean that may be false. */
 export const anyFlag: ApiType = scalar("a boolean", (value) => typeof value === "boolean");
 const anyNumber: ApiType = scalar(
   "a number",
   (value: unknown) => typeof value === "number" || typeof value === "bigint" || value instanceof Float64,
 );
-/** Any number; an API server keeps it as a float64, so that integers beyond 2^53 are rounded. */
+/** Any number. An API server stores a float64, so integers beyond 2^53 are rounded. */
 export const number: ApiType = (value, path, report) => {
   const read: unknown = anyNumber(value, path, report);
   return typeof read === "bigint" ? Number(read) : (read as JsonValue | undefined);
 };
 /** An integer of 64 bits. */
 export const integer: ApiType = scalar("an integer", isInt64);
-/** An integer of 64 bits; left out when 0. */
+/** An integer of 64 bits, omitted if 0. */
 export const nonzeroInteger: ApiType = scalar("an integer", isInt64, 0);
 /** Any value but null. */
 export const raw: ApiType = (value) => value ?? undefined;
@@ -64,7 +63,7 @@ function isInt64(value: JsonValue): boolean {
   return Number.isSafeInteger(value);
 }
 
-/** A list; left out when empty. What stands for a null item depends on its type. */
+/** A list, omitted if empty. The value of a null item depends on its type. */
 export function list(item: ApiType, nullItem: () => JsonValue): ApiType {
   const inner = anyList(item, nullItem);
   return (value, path, report) => {
@@ -73,7 +72,7 @@ export function list(item: ApiType, nullItem: () => JsonValue): ApiType {
   };
 }
 
-/** A list, also when empty. */
+/** A list that may be empty. */
 export function anyList(item: ApiType, nullItem: () => JsonValue): ApiType {
   return (value, path, report) => {
     if (value === null) return undefined;
@@ -82,7 +81,7 @@ export function anyList(item: ApiType, nullItem: () => JsonValue): ApiType {
   };
 }
 
-/** An object with any keys, all values of one type; left out when empty. */
+/** An object with any keys and values of one type, omitted if empty. */
 export function map(item: ApiType, nullItem: () => JsonValue): ApiType {
   return (value, path, report) => {
     if (value === null) return undefined;
@@ -95,7 +94,7 @@ export function map(item: ApiType, nullItem: () => JsonValue): ApiType {
   };
 }
 
-/** An object with known fields. `fields` is asked for late, as a type may contain itself. */
+/** An object with known fields. `fields` is a function because a type may contain itself. */
 export function struct(fields: () => ReadonlyMap<string, ApiField>): ApiType {
   return (value, path, report) => {
     if (value === null) return undefined;

@@ -6,7 +6,7 @@ import type { SchemaFinding } from "./schema-error.ts";
 
 const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "object", "string"];
 
-// Keywords that no structural schema may have, with what to do instead.
+// Keywords that a structural schema cannot have, and what to do instead.
 const FORBIDDEN: ReadonlyMap<string, string> = new Map([
   ["$ref", "write the schema out in its place"],
   ["$schema", "leave it out"],
@@ -17,7 +17,7 @@ const FORBIDDEN: ReadonlyMap<string, string> = new Map([
   ["additionalItems", "use items"],
 ]);
 
-// Keywords that decide what is kept of a value; they have no place in schemas that only restrict it.
+// Keywords that decide which fields are stored. A schema that only restricts a value cannot have them.
 const SHAPING: readonly string[] = [
   "additionalProperties",
   "default",
@@ -34,7 +34,7 @@ const SHAPING: readonly string[] = [
 ];
 
 /**
- * What keeps a schema from being structural, so that an API server would refuse a CRD with it:
+ * Reports why a schema is not structural. An API server rejects a CRD with such a schema:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 export function checkStructure(root: SchemaNode): SchemaFinding[] {
@@ -83,7 +83,7 @@ function checkType({ type, path, intOrString, preserveUnknown }: SchemaNode, rep
   if (type === "") {
     if (!intOrString && !preserveUnknown) report([...path, "type"], `is missing; give one of ${TYPES.join(", ")}`);
   } else if (!TYPES.includes(type)) {
-    // `int`, `bool` and `str` are what other languages call them.
+    // Other languages call the types `int`, `bool` and `str`.
     const meant = TYPES.find((one) => type.length > 2 && one.startsWith(type)) ?? closest(type, TYPES);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     report([...path, "type"], `${JSON.stringify(type.slice(0, 64))} is not one of ${TYPES.join(", ")}${hint}`);
@@ -131,16 +131,16 @@ function checkListType(node: SchemaNode, report: Report): void {
   }
 }
 
-/** The parts of a schema that only restrict values. */
+/** The sub-schemas that only restrict a value. */
 function restrictionsOf(node: SchemaNode): SchemaNode[] {
   return [...node.allOf, ...node.anyOf, ...node.oneOf, ...(node.not === undefined ? [] : [node.not])];
 }
 
-/** @param shape - the schema that decides the shape of the value that is restricted */
+/** @param shape - the schema that declares the fields of the restricted value */
 function checkRestriction(node: SchemaNode, shape: SchemaNode, report: Report): void {
   const { keywords, path } = node;
   checkForbidden(node, report);
-  // Kubernetes allows `type` in the one idiom for "integer or string".
+  // Kubernetes allows `type` only in its idiom for "integer or string".
   if (node.type !== "" && !(shape.intOrString && isIntOrString(node))) {
     report([...path, "type"], "cannot be given here; it stands in the schema around this one");
   }

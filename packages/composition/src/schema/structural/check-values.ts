@@ -6,15 +6,14 @@ import type { SchemaFinding } from "./schema-error.ts";
 import { allNodes, compileValidation } from "./validate.ts";
 
 /**
- * Defaults that their own schema refuses, and patterns that are no regular expressions: an API server would refuse a CRD
- * with them.
+ * Reports invalid defaults and patterns. An API server rejects a CRD with them.
  */
 export function checkSchemaValues(root: SchemaNode): SchemaFinding[] {
   const findings: SchemaFinding[] = [];
   const validate = compileValidation(root, (finding) => findings.push(finding));
   for (const node of allNodes(root)) {
     if (node.default === undefined) continue;
-    // A default is used as it stands in an object; its own defaults are filled in before it is validated.
+    // Defaults within the default are filled in before it is validated.
     const at: JsonPath = [...node.path, "default"];
     for (const issue of validate(applySchemaDefaults(node, node.default), node)) {
       findings.push({ path: formatPath(at), at, message: `is not valid for its own schema: ${describe(issue)}` });

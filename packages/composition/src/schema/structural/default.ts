@@ -3,16 +3,16 @@ import { emptyObject, isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { nodeOfField, type SchemaNode } from "./node.ts";
 
 /**
- * A value with the defaults of its schema, as an API server fills them in: absent fields get theirs, and so do fields
- * that are null though their schema is not nullable; without a default such a null is dropped. The value is not changed;
- * parts without a schema are shared with it.
+ * Fills in the defaults of a schema like an API server: for absent fields, and for nulls that the schema does not
+ * allow. Without a default such a null is dropped. The argument is not changed. The result shares parts without a
+ * schema with it.
  */
 export function applySchemaDefaults(node: SchemaNode, value: JsonValue): JsonValue {
   return filled(node, value, 0);
 }
 
 function filled(node: SchemaNode, value: JsonValue, depth: number): JsonValue {
-  // Deeper than any document that a parser accepts; such a value fails validation.
+  // No parser accepts a deeper document. Such a value fails validation.
   if (depth >= MAX_VALUE_DEPTH) return value;
   if (Array.isArray(value)) {
     const { items } = node;

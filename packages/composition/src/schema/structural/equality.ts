@@ -3,7 +3,7 @@ import { compareUtf8 } from "../../values/go-json.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { isNumber, sameNumber } from "./numbers.ts";
 
-/** Whether two JSON values are equal; numbers by value. Values deeper than documents can be are never equal. */
+/** Whether two JSON values are equal, numbers by value. Values deeper than any document are never equal. */
 export function sameJson(a: JsonValue, b: JsonValue, depth = 0): boolean {
   if (isNumber(a) && isNumber(b)) return sameNumber(a, b);
   if (a === b) return true;
@@ -20,7 +20,7 @@ export function sameJson(a: JsonValue, b: JsonValue, depth = 0): boolean {
   );
 }
 
-/** The indices of the second of each equal items. Takes time in proportion to the size of the list. */
+/** The indexes of items that equal an earlier item, in linear time. */
 export function duplicatesOf(items: readonly JsonValue[]): number[] {
   const seen = new Map<string, number>();
   const indices: number[] = [];
@@ -33,7 +33,7 @@ export function duplicatesOf(items: readonly JsonValue[]): number[] {
   return indices;
 }
 
-/** A text that equal values share, and no others. */
+/** A string that only equal values share. */
 export function canonical(value: JsonValue, depth = 0): string {
   if (depth > MAX_VALUE_DEPTH) return "?";
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;

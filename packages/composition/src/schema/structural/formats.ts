@@ -4,7 +4,7 @@ import { parseCidr, parseIp } from "./ip-address.ts";
 // The formats that Kubernetes checks; it ignores all others.
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 
-/** Whether a text is of a format; undefined if the format is not one that Kubernetes knows. */
+/** Whether a text has a format. Undefined if Kubernetes does not check the format. */
 export function formatCheck(format: string): ((text: string) => boolean) | undefined {
   const name = format.replaceAll("-", "");
   return FORMATS.get(name);
@@ -41,7 +41,7 @@ function pattern(expression: RegExp): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-/** A full-date of RFC 3339 that the calendar has. */
+/** A full-date of RFC 3339 that exists in the calendar. */
 export function isDate(text: string): boolean {
   const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (parts === null) return false;
@@ -51,7 +51,7 @@ export function isDate(text: string): boolean {
   return day >= 1 && day <= days;
 }
 
-/** A date-time of RFC 3339; there are no leap seconds. */
+/** A date-time of RFC 3339 without leap seconds. */
 export function isDateTime(text: string): boolean {
   const parts = /^(.{10})t(\d{2}):(\d{2}):(\d{2})(\.\d+)?(z|[+-]\d{2}:\d{2})$/i.exec(text);
   if (parts === null) return false;
@@ -59,7 +59,7 @@ export function isDateTime(text: string): boolean {
   return isDate(date) && hour <= "23" && minute <= "59" && second <= "59";
 }
 
-/** A duration as Go writes it, or a number with a unit in words (`3 days`). */
+/** A duration in Go's syntax, or a number with a unit in words (`3 days`). */
 export function isDuration(text: string): boolean {
   if (
     /^\s*\d+\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*$/.test(

@@ -1,6 +1,6 @@
-/** The bytes of an IP address: 4 or 16. Undefined if the text is none (RFC 4291 texts; zones and leading zeros are refused, as Go does). */
+/** The 4 or 16 bytes of an IP address in the text form of RFC 4291. Like Go, rejects zones and leading zeros. */
 export function parseIp(text: string): Uint8Array | undefined {
-  // The longest there is: ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255
+  // The longest address: ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255
   if (text.length > 45) return undefined;
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 }
@@ -11,7 +11,7 @@ export interface Cidr {
   readonly prefixLength: number;
 }
 
-/** A network such as `10.0.0.0/8`; bits beyond the prefix may be set. */
+/** Parses a network such as `10.0.0.0/8`. Bits beyond the prefix may be set. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf("/");
   const ip = parseIp(text.slice(0, slash === -1 ? 0 : slash));
@@ -39,7 +39,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return Uint8Array.from([...head, ...Array.from({ length: 16 - given }, () => 0), ...(tail ?? [])]);
 }
 
-/** The bytes of colon-separated groups; the last one may be an IPv4 address. */
+/** The bytes of colon-separated groups. The last may be an IPv4 address. */
 function groups(text: string, last: boolean): number[] | undefined {
   if (text === "") return [];
   const bytes: number[] = [];

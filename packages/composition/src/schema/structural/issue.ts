@@ -3,10 +3,10 @@ import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 
 /**
- * What kind of failure it is, after the words with which an API server begins its message.
+ * The kind of a failure, named after the beginning of the API server's message.
  *
  * - `Required`, `Duplicate`, `Unsupported` (no value of an enum), `TooLong`, `TooMany`, `Forbidden`
- * - `Type` the value has another type; `Format` it is no such text; `Invalid` anything else
+ * - `Type`: the value has another type; `Format`: a text has another format; `Invalid`: any other failure
  */
 export type SchemaIssueReason =
   | "Required"
@@ -19,25 +19,25 @@ export type SchemaIssueReason =
   | "Forbidden"
   | "Invalid";
 
-/** One thing about a value that its schema does not allow. */
+/** A failure of validation. */
 export interface SchemaIssue {
-  /** The field as Kubernetes writes it, `spec.list[0].name`; "" for the value as a whole. */
+  /** The field in Kubernetes' form, `spec.list[0].name`; "" for the whole value. */
   readonly path: string;
-  /** The same as keys and indices. Of a missing field, where it should be. */
+  /** The same as keys and indexes. For a missing field, its expected position. */
   readonly at: JsonPath;
   readonly reason: SchemaIssueReason;
   /**
-   * What is wrong, in Kubernetes' words, without any value of the document - unless the author of the schema put one there
-   * with a messageExpression.
+   * The failure in Kubernetes' words. It contains a value of the document only through a messageExpression of the
+   * schema.
    */
   readonly message: string;
-  /** What was found. It may be secret: whoever prints it decides. */
+  /** The invalid value. It may be secret, so the caller decides whether to print it. */
   readonly value?: JsonValue;
-  /** The CEL rule that failed, as written; absent for every other issue. */
+  /** The text of the CEL rule that failed. Absent for other failures. */
   readonly rule?: string;
 }
 
-/** A path as Kubernetes writes it. */
+/** Formats a path like Kubernetes. */
 export function formatFieldPath(path: JsonPath): string {
   let text = "";
   for (const part of path) {
@@ -47,10 +47,10 @@ export function formatFieldPath(path: JsonPath): string {
   return text;
 }
 
-// Longer values are cut in messages; nobody compares more by eye.
+// Messages cut longer values.
 const MAX_VALUE_LENGTH = 200;
 
-/** An issue as one line in Kubernetes' wording, *with* the value that was found (at most 200 characters of it). */
+/** Formats an issue as one line in Kubernetes' words, *with* at most 200 characters of the invalid value. */
 export function describeSchemaIssue(issue: SchemaIssue): string {
   const path = issue.path === "" ? "<nil>" : issue.path;
   const value = issue.value === undefined ? '""' : printValue(issue.value);
@@ -79,13 +79,13 @@ function join(start: string, message: string): string {
   return message === "" ? start : `${start}: ${message}`;
 }
 
-/** JSON of a value, cut when long. */
+/** Prints a value as JSON, cut to the maximum length. */
 function printValue(value: JsonValue | Float64): string {
   let text: string;
   try {
     text = printGoJson(value);
   } catch {
-    // NaN, or too deep: neither comes from a document.
+    // NaN, or too deep. Documents contain neither.
     text = "?";
   }
   return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}...`;

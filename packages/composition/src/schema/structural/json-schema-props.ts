@@ -19,14 +19,14 @@ import {
 // JSONSchemaProps, the type of a CRD's schemas:
 // https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/#JSONSchemaProps
 
-/** A schema in the form in which the API server keeps it. */
+/** A schema in the form of the API server. */
 export const schemaProps: ApiType = struct(() => FIELDS);
 
 /** A schema or a boolean. */
 const schemaOrFlag: ApiType = (value, path, report) =>
   typeof value === "boolean" ? value : schemaOr("a schema or a boolean", value, path, report);
 
-/** A schema or a list of them (which no structural schema may have; the check of those says so). */
+/** A schema or a list of schemas. The check for structural schemas rejects the list. */
 const schemaOrList: ApiType = (value, path, report) =>
   Array.isArray(value) ? schemas(value, path, report) : schemaOr("a schema", value, path, report);
 
@@ -43,7 +43,7 @@ const validationRule: ApiType = struct(
       ["rule", { type: anyText, absent: "" }],
       ["message", { type: text }],
       ["messageExpression", { type: text }],
-      // Younger than Crossplane v1.13, whose types drop these three.
+      // Newer than Crossplane v1.13, whose types drop these three.
       ["reason", { type: anyText }],
       ["fieldPath", { type: text }],
       ["optionalOldSelf", { type: anyFlag }],

@@ -4,33 +4,33 @@ import { schemaProps } from "./json-schema-props.ts";
 import { SchemaError, type SchemaFinding } from "./schema-error.ts";
 
 /**
- * A schema made ready for walking values along it. Its keywords have the right types; whether it is structural is for
- * {@link checkStructure} to say.
+ * A schema prepared for walking values along it. Its keywords have the right types. {@link checkStructure} checks
+ * whether it is structural.
  */
 export interface SchemaNode {
   /** All keywords, in the API server's form. */
   readonly keywords: JsonObject;
-  /** Where the schema stands in the whole one, for messages about the schema itself. */
+  /** The path of the schema in the whole schema, for messages. */
   readonly path: JsonPath;
-  /** "" where there is none. */
+  /** "" if absent. */
   readonly type: string;
-  /** "" where there is none. */
+  /** "" if absent. */
   readonly format: string;
-  /** x-kubernetes-list-type; "" where there is none. */
+  /** x-kubernetes-list-type; "" if absent. */
   readonly listType: string;
   /** x-kubernetes-list-map-keys. */
   readonly listKeys: readonly string[];
-  /** x-kubernetes-map-type; "" where there is none. */
+  /** x-kubernetes-map-type; "" if absent. */
   readonly mapType: string;
   readonly nullable: boolean;
   readonly intOrString: boolean;
   readonly preserveUnknown: boolean;
   readonly embedded: boolean;
-  /** Undefined where there is none; never null. */
+  /** Undefined if absent, never null. */
   readonly default: JsonValue | undefined;
   readonly required: readonly string[];
   readonly properties: ReadonlyMap<string, SchemaNode>;
-  /** Of keys that are no properties. `true` and `false` are as written. */
+  /** The schema of other keys, or `true` or `false`. */
   readonly additional: SchemaNode | boolean | undefined;
   readonly items: SchemaNode | undefined;
   readonly allOf: readonly SchemaNode[];
@@ -42,7 +42,7 @@ export interface SchemaNode {
 /**
  * Reads an `openAPIV3Schema`.
  *
- * @param at - where it stands, for messages
+ * @param at - the path of the schema, for messages
  * @throws {SchemaError} with every keyword that has a value of the wrong type
  */
 export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
@@ -56,7 +56,7 @@ export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
   return nodeOf(decoded, at);
 }
 
-/** The node of a schema that is in the API server's form already. */
+/** Creates the node of a schema in the API server's form. */
 export function nodeOf(keywords: JsonObject, path: JsonPath): SchemaNode {
   const { items, not, additionalProperties, properties } = keywords;
   const child = (value: JsonValue | undefined, ...steps: JsonPath): SchemaNode | undefined =>
@@ -102,7 +102,7 @@ function text(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The schema of a field of an object; undefined if the schema does not say. */
+/** The schema of a field of an object. Undefined if there is none. */
 export function nodeOfField(node: SchemaNode, field: string): SchemaNode | undefined {
   const property = node.properties.get(field);
   if (property !== undefined) return property;

@@ -6,17 +6,17 @@ export function isNumber(value: unknown): value is number | bigint {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-/** Whether a number is an integer of 64 bits that is held exactly. */
+/** Whether a number is an exact integer of 64 bits. */
 export function isInteger(value: number | bigint): boolean {
   return typeof value === "bigint" ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 }
 
-/** Whether two numbers have one value: an integer beyond 2^53 is not the double next to it. */
+/** Whether two numbers are equal. An integer beyond 2^53 differs from the nearest double. */
 export function sameNumber(a: number | bigint, b: number | bigint): boolean {
   return !(a < b) && !(a > b) && !Number.isNaN(a) && !Number.isNaN(b);
 }
 
-/** The type of a value as schemas name it. */
+/** The schema type of a value. */
 export function typeName(value: JsonValue | Float64): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
@@ -25,10 +25,10 @@ export function typeName(value: JsonValue | Float64): string {
   return typeof value;
 }
 
-// Binary fractions: 0.3 is a multiple of 0.1 to a person. The tolerance is that of Kubernetes.
+// 0.3 must count as a multiple of 0.1. The tolerance is that of Kubernetes.
 const TOLERANCE = 1e-9;
 
-/** Whether a number is a multiple of another; no number is one of zero or of a negative one. */
+/** Whether a number is a multiple of another. No number is a multiple of zero or of a negative number. */
 export function isMultipleOf(value: number | bigint, factor: number | bigint): boolean {
   if (factor <= 0) return false;
   if (isInteger(value) && isInteger(factor)) return BigInt(value) % BigInt(factor) === 0n;

@@ -2,19 +2,19 @@ import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
 import { emptyObject, isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import type { SchemaNode } from "./node.ts";
 
-/** What an API server keeps of a value whose schema does not know all of it. */
+/** A value without undeclared fields, as an API server stores it. */
 export interface Pruned {
-  /** Without the unknown fields. Unchanged parts are shared with the value given. */
+  /** The value without unknown fields. It shares unchanged parts with the argument. */
   value: JsonValue;
-  /** The fields that were dropped, in the order of the value. */
+  /** The dropped fields, in the order of the value. */
   unknown: JsonPath[];
 }
 
-// The fields that every object has; what is in them is not for the schema to say.
+// The fields of every object. The schema does not apply to their content.
 const META_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
 
 /**
- * Drops the fields of a resource that its schema does not name.
+ * Drops the fields of a resource that its schema does not declare.
  *
  * @param node - the schema of the whole resource
  */
@@ -25,7 +25,7 @@ export function pruneUnknown(node: SchemaNode, value: JsonValue): Pruned {
   return { value: pruned(root, value, root.preserveUnknown, path, unknown), unknown };
 }
 
-/** `keep`: unknown fields of this very level stay. */
+/** `keep`: retain unknown fields of this level. */
 function pruned(
   node: SchemaNode | undefined,
   value: JsonValue,
@@ -39,7 +39,7 @@ function pruned(
     if (keep && items === undefined) return value;
     return value.map((item, index) => {
       path.push(index);
-      // Below a list whose unknown fields stay, those of its items stay as well.
+      // If unknown fields of a list are retained, so are those of its items.
       const result = pruned(items, item, keep || items?.preserveUnknown === true, path, unknown);
       path.pop();
       return result;
@@ -67,7 +67,7 @@ function prunedObject(
     const property = node?.properties.get(field);
     const additional = node?.additional;
     if (property !== undefined || additional !== undefined) {
-      // `additionalProperties: true` says nothing of what is inside, so nothing inside is known.
+      // `additionalProperties: true` declares no fields below it.
       const schema = property ?? (typeof additional === "object" ? additional : undefined);
       result[field] = pruned(schema, given, schema?.preserveUnknown === true, path, unknown);
     } else if (keep) result[field] = given;

@@ -1,16 +1,16 @@
 import { describeIssue, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
 
-/** One thing that is wrong with a schema. */
+/** A problem of a schema. */
 export interface SchemaFinding {
-  /** As {@link at}, as text. */
+  /** {@link at} as text. */
   readonly path: string;
-  /** Where in the schema, or in the document that holds it. */
+  /** The path in the schema, or in its document. */
   readonly at: JsonPath;
-  /** What is wrong and what to do, without the path. */
+  /** The problem and its fix, without the path. */
   readonly message: string;
 }
 
-/** A schema that cannot be used. Lists everything that is wrong with it. */
+/** A schema is invalid. Lists all problems. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
   readonly code = "InvalidSchema";

@@ -11,16 +11,15 @@ import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
 import type { SchemaFinding } from "./schema-error.ts";
 
 /**
- * Two million schemas that were held against a value: a second's work. The largest CRDs have ten thousand schemas, most
- * of which meet one value each; only a schema made for it (thousands of alternatives for each of thousands of items) gets
- * here.
+ * The most checks of a value against a schema, about a second. The largest CRDs have ten thousand schemas, and most of
+ * them apply to one value. Only hostile schemas, with thousands of alternatives for thousands of items, need more.
  */
 export const MAX_VALIDATION_STEPS = 2_000_000;
 
-/** Validates values against a schema, or against a part of it, without CEL rules. */
+/** Validates values against a schema, or a part of it, without CEL rules. */
 export type Validate = (value: JsonValue, part?: SchemaNode) => SchemaIssue[];
 
-/** Prepares a schema's checks. Patterns that are no regular expressions are told to `report`, and match nothing. */
+/** Compiles a schema's checks. Reports invalid patterns, which match nothing. */
 export function compileValidation(root: SchemaNode, report: (finding: SchemaFinding) => void): Validate {
   const patterns = new Map<SchemaNode, RE2JS>();
   for (const node of allNodes(root)) {
@@ -36,7 +35,7 @@ export function compileValidation(root: SchemaNode, report: (finding: SchemaFind
   return (value, part = root) => new Validation(patterns).run(part, value);
 }
 
-/** A schema and all schemas in it, without recursion. */
+/** Visits a schema and all schemas in it, without recursion. */
 export function allNodes(root: SchemaNode): SchemaNode[] {
   const nodes = [root];
   for (let next = 0; next < nodes.length; next++) {
@@ -53,10 +52,10 @@ class Validation {
   readonly #patterns: ReadonlyMap<SchemaNode, RE2JS>;
   readonly #path: (string | number)[] = [];
   #issues: SchemaIssue[] = [];
-  // Failures so far, also those beyond the bound on issues; alternatives are told from each other by it.
+  // All failures so far, even beyond the bound on issues. It shows whether an alternative failed.
   #failures = 0;
-  // Roughly the checks that passed, counted as Kubernetes does: of several alternatives that all fail, the one with the
-  // most is explained.
+  // An estimate of the passed checks, counted like Kubernetes. If all alternatives fail, the one with the most is
+  // reported.
   #passed = 0;
   #steps = 0;
 
@@ -97,7 +96,7 @@ class Validation {
     const expected = node.intOrString ? "integer,string" : node.type;
     const found = typeName(value);
     if (expected === "") {
-      // A format is a type of its own where a part of a schema (`anyOf`) says nothing else.
+      // A format counts as a type if a sub-schema (`anyOf`) declares no other.
       const { format } = node;
       if (value === null || formatCheck(format) === undefined) return;
       this.#passed++;
@@ -169,7 +168,7 @@ class Validation {
     if (valid === 0) this.#adopt(best);
   }
 
-  /** What an alternative would have to say, without saying it. */
+  /** Checks an alternative without reporting its issues. */
   #branch(node: SchemaNode, value: JsonValue): Branch {
     const [issues, failures, passed] = [this.#issues, this.#failures, this.#passed];
     this.#issues = [];
@@ -251,11 +250,11 @@ class Validation {
     this.#keyed(node, value);
   }
 
-  /** x-kubernetes-list-type: the items of a set differ, those of a map differ in their keys. */
+  /** x-kubernetes-list-type: the items of a set must differ, and the items of a map must differ in their keys. */
   #keyed(node: SchemaNode, value: readonly JsonValue[]): void {
     const { listType: type, listKeys: keys } = node;
     if (type !== "set" && type !== "map") return;
-    // Items of another type were reported as such; they have no keys to compare.
+    // Items of another type, which are reported already, have no keys.
     if (type === "map" && !value.every((item) => item === null || isObject(item))) return;
     const identities = type === "set" ? value : value.map((item) => identityOf(item, keys));
     for (const index of duplicatesOf(identities)) {
@@ -305,7 +304,7 @@ class Validation {
     if (node.embedded) this.#embedded(value);
   }
 
-  /** A resource within a resource says what it is. */
+  /** An embedded resource must have an apiVersion and a kind. */
   #embedded(value: JsonObject): void {
     for (const field of ["apiVersion", "kind"]) {
       const text = Object.hasOwn(value, field) ? value[field] : undefined;
@@ -324,7 +323,7 @@ class Validation {
     this.#path.pop();
   }
 
-  /** A failure whose message begins with the field, as most do. */
+  /** Reports a failure whose message begins with the field. */
   #fail(reason: SchemaIssueReason, message: string, value?: JsonValue): void {
     const field = formatFieldPath(this.#path);
     this.#add(reason, field === "" ? message : `${field} in body ${message}`, value);
@@ -349,7 +348,7 @@ interface Branch {
   readonly passed: number;
 }
 
-/** What tells an item of an x-kubernetes-list-type map from the others. */
+/** The key of an item of an x-kubernetes-list-type map. */
 export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
   const identity = Object.create(null) as JsonObject;
   if (!isObject(item)) return identity;
@@ -357,7 +356,7 @@ export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue 
   return identity;
 }
 
-/** The length of a text as Kubernetes counts it. */
+/** The length of a text in code points, as in Kubernetes. */
 function codePoints(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length; at++) {

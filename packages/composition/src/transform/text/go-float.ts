@@ -43,8 +43,8 @@ function formatMagnitude(value: number, verb: FloatVerb, precision: number): str
 }
 
 /**
- * JavaScript's toFixed differs from Go only if the value is exactly half way between two results: it rounds up, Go to even.
- * Such a value has at most `precision + 1` binary digits after the point.
+ * JavaScript's toFixed differs from Go only if the value is exactly half way between two results: it rounds up, Go to
+ * even. Such a value has at most `precision + 1` binary digits after the point.
  */
 function isFixedByToFixed(value: number, precision: number): boolean {
   return precision >= 0 && precision <= 100 && value < 1e21 && !Number.isInteger(value * 2 ** (precision + 1));

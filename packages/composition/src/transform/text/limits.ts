@@ -1,8 +1,8 @@
 import type { Fail } from "./transform-error.ts";
 
 /**
- * The longest result of a transform, in UTF-16 code units. An API server accepts objects of up to 1.5 MiB, so real texts are
- * shorter. Twenty transforms with `fmt: "%s%[1]s"` turn one byte into a megabyte, and forty into a terabyte.
+ * The longest result of a transform, in UTF-16 code units. An API server accepts objects of up to 1.5 MiB, so real
+ * texts are shorter. Twenty transforms with `fmt: "%s%[1]s"` turn one byte into a megabyte, and forty into a terabyte.
  */
 export const MAX_TEXT_LENGTH: number = 2 * 1024 * 1024;
 

@@ -3,8 +3,8 @@ import type { RE2JS } from "re2js";
 import { inspectPattern } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
 
-// The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like compiling.
-// It resolves from this package, wherever a bundler puts this file.
+// The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like
+// compiling. It resolves from this package, wherever a bundler puts this file.
 const require: NodeJS.Require = createRequire(import.meta.resolve("@xfn/composition"));
 let library: typeof import("re2js") | undefined;
 
@@ -12,16 +12,16 @@ let library: typeof import("re2js") | undefined;
 const MAX_PATTERN_LENGTH = 4096;
 
 /**
- * The most instructions of a compiled pattern, fewer than Go's bound. Eight characters can need thousands, and compiling a
- * few 100,000 takes a second, so the size is estimated before.
+ * The most instructions of a compiled pattern, fewer than Go's bound. Eight characters can need thousands, and
+ * compiling a few 100,000 takes a second, so the size is estimated before.
  */
 const MAX_PROGRAM_SIZE = 20_000;
 
 const TOO_LARGE = "the regexp is too large: lower its repetition counts";
 
 /**
- * The most steps of a match. RE2 needs at most one step per instruction and character, 10 million in 0.3 s. `(a+)+$` has 8
- * instructions, and matches up to 375,000 characters.
+ * The most steps of a match. RE2 needs at most one step per instruction and character, 10 million in 0.3 s. `(a+)+$`
+ * has 8 instructions, and matches up to 375,000 characters.
  */
 const MAX_WORK = 3_000_000;
 
