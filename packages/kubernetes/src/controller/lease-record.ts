@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { isApiError } from "../client/api-error.ts";
 import type { Client, LiveObject, ObjectReference } from "../client/client.ts";
-import { microTime } from "./micro-time.ts";
 
 /** The state of an election in a Lease's spec (Kubernetes API, coordination.k8s.io/v1). */
 export interface LeaseRecord {
@@ -85,4 +84,9 @@ function specOf(
 ): JsonObject {
   const leaseDurationSeconds = Math.max(1, Math.ceil(leaseMs / 1000));
   return { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions };
+}
+
+/** A time as Kubernetes' `MicroTime`: Leases are rejected with fewer than six digits after the second. */
+function microTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace("Z", "000Z");
 }
