@@ -11,8 +11,8 @@ interface PageClasses {
 }
 
 /**
- * The page's script. Each class and function refers to nothing outside itself, and gets the classes that it needs as
- * values, because a bundler may rename references to other modules.
+ * The page's script. Its classes and functions refer to nothing outside themselves, because a bundler may rename such
+ * references. They get other classes as values.
  */
 export function pageScript(): string {
   const classes = Object.entries({ PageElements, StepPanel, FieldPanel } satisfies PageClasses);
