@@ -348,12 +348,25 @@ describe("registries that fail", () => {
     });
   });
 
-  test("https is spoken unless the registry is named insecure, and the error says so", async () => {
-    const error = await store.image(`${registry.host}/fn`).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "RegistryUnavailable", retryable: false });
-    expect((error as Error).message).toContain("insecure");
-    expect(registry.requests).toEqual([]);
+  const port = (): string => registry.host.split(":")[1] ?? "";
+
+  test("a registry on this machine may use http", async () => {
+    await expect(store.image(`${registry.host}/fn`)).resolves.toBeDefined();
+    await expect(store.image(`localhost:${port()}/fn`)).resolves.toBeDefined();
   });
+
+  test.each([
+    ["any other registry", { host: "0.0.0.0" }],
+    ["without that permission, a registry on this machine", { host: "127.0.0.1", httpOnLoopback: false }],
+  ])(
+    "%s must use https unless it is configured as insecure, and the error says so",
+    async (_, { host, ...options }) => {
+      const error = await store.image(`${host}:${port()}/fn`, options).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "RegistryUnavailable", retryable: false });
+      expect((error as Error).message).toContain("insecure");
+      expect(registry.requests).toEqual([]);
+    },
+  );
 
   test.each([
     ["the manifest's headers", "/manifests/", false],

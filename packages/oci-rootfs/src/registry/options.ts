@@ -13,6 +13,11 @@ export interface RegistryOptions {
   readonly credentials?: Credentials | undefined;
   /** Registries (`host` or `host:port`) that are accessed by http instead of https. */
   readonly insecureRegistries?: readonly string[] | undefined;
+  /**
+   * Whether a registry on this machine may use http without being listed there. Default true. A server that pulls what
+   * others name sets it to false, so that they cannot send requests to its machine's http services.
+   */
+  readonly httpOnLoopback?: boolean | undefined;
   /** Token servers (hosts with port) that may get a registry's credentials although their host differs from it. */
   readonly trustedRealms?: readonly string[] | undefined;
   /**

@@ -35,10 +35,10 @@ const MAX_CONNECTIONS = 8;
  * authorization only to the registry itself.
  */
 export class RegistryTransport {
-  /** Scheme, host and port. */
-  readonly registry: URL;
+  #registry: URL;
   readonly stallMs: number;
   readonly #insecure: ReadonlySet<string>;
+  readonly #httpOnLoopback: boolean;
   readonly #policy: AddressPolicy;
   readonly #own: Agent;
   readonly #foreign: Agent;
@@ -47,7 +47,8 @@ export class RegistryTransport {
   constructor(host: string, options: RegistryOptions) {
     const insecure = options.insecureRegistries ?? [];
     this.#insecure = new Set(insecure);
-    this.registry = new URL(`${insecure.includes(host) ? "http" : "https"}://${registryEndpoint(host)}/`);
+    this.#httpOnLoopback = options.httpOnLoopback ?? true;
+    this.#registry = new URL(`${insecure.includes(host) ? "http" : "https"}://${registryEndpoint(host)}/`);
     this.stallMs = options.stallTimeoutMs ?? DEFAULT_STALL_MS;
     this.#policy = new AddressPolicy(insecure);
     const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
@@ -79,12 +80,34 @@ export class RegistryTransport {
     });
   }
 
-  isOwn(url: URL): boolean {
-    return url.origin === this.registry.origin;
+  /** Scheme, host and port. */
+  get registry(): URL {
+    return this.#registry;
   }
 
-  /** Sends one request without following redirects. */
+  isOwn(url: URL): boolean {
+    return url.origin === this.#registry.origin;
+  }
+
+  /**
+   * Sends one request without following redirects. A registry on this machine may use http without being configured as
+   * insecure, as with Docker: its traffic does not leave the machine.
+   */
   async send(url: URL, request: TransportRequest): Promise<TransportResponse> {
+    const { protocol } = this.#registry;
+    const own = url.host === this.#registry.host;
+    try {
+      return await this.#send(own ? withProtocol(url, protocol) : url, request);
+    } catch (error) {
+      const local = own && this.#httpOnLoopback && isLoopback(url.hostname);
+      const repeatable = request.body === undefined || typeof request.body === "string";
+      if (!local || protocol === "http:" || !repeatable || !usesHttp(error)) throw error;
+      this.#registry = withProtocol(this.#registry, "http:");
+      return await this.#send(withProtocol(url, "http:"), request);
+    }
+  }
+
+  async #send(url: URL, request: TransportRequest): Promise<TransportResponse> {
     const agent = this.isOwn(url) ? this.#own : this.#foreign;
     // A streamed body may take longer than the timeout; its sender has a watchdog.
     const timeouts = request.body === undefined || typeof request.body === "string" ? {} : { headersTimeout: 0 };
@@ -205,7 +228,7 @@ export class RegistryTransport {
     }
     const { code, message } = error as NodeJS.ErrnoException;
     const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code ?? "");
-    const plain = code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER";
+    const plain = isPlainHttp(code);
     const unknownHost = code === "ENOTFOUND";
     const hint = plain
       ? ": it seems to use http; configure it as an insecure registry if you trust it"
@@ -218,6 +241,26 @@ export class RegistryTransport {
       { cause: error, retryable: !certificate && !plain && !unknownHost },
     );
   }
+}
+
+/** Whether TLS failed because the server answered without it. */
+function isPlainHttp(code: string | undefined): boolean {
+  return code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER";
+}
+
+function usesHttp(error: unknown): boolean {
+  return error instanceof ImageError && isPlainHttp((error.cause as NodeJS.ErrnoException | undefined)?.code);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+function withProtocol(url: URL, protocol: string): URL {
+  if (url.protocol === protocol) return url;
+  const changed = new URL(url);
+  changed.protocol = protocol;
+  return changed;
 }
 
 export function isRedirect(status: number): boolean {

@@ -205,6 +205,8 @@ function openRunner(
     },
     images: {
       insecureRegistries: checked.insecureRegistries,
+      // A caller could otherwise send requests to http services of the runner's machine by naming an image there.
+      httpOnLoopback: false,
       ...(checked.policy.defaultRegistry === undefined ? {} : { defaultRegistry: checked.policy.defaultRegistry }),
     },
     onWarning: (message) => log.warn({ warning: message }, "warning"),
