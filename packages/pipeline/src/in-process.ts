@@ -3,7 +3,7 @@ import type { FunctionRunner, RunOptions } from "@xfn/runner-contract";
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;
 
-/** A runner was asked for an image that it does not have. */
+/** The runner has no function for an image. */
 export class UnknownImageError extends Error {
   override readonly name = "UnknownImageError";
   readonly code = "PullFailed";
@@ -16,8 +16,8 @@ export class UnknownImageError extends Error {
 }
 
 /**
- * A runner without containers, for tests: each image name stands for a function in this process. Nothing is isolated,
- * no limit is enforced, and an ended call goes on in the background.
+ * A runner without containers, for tests: each image name maps to a function in this process. Nothing is isolated, no
+ * limit is enforced, and an aborted call continues in the background.
  */
 export function inProcessRunner(functions: Readonly<Record<string, InProcessFunction>>): FunctionRunner {
   const known = new Map(Object.entries(functions));

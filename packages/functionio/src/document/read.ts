@@ -5,10 +5,10 @@ import { readAsJson } from "../json/read-json.ts";
 import { decodeText, type Position } from "../json/text.ts";
 import { readYaml } from "../yaml/documents.ts";
 
-/** A document of a text, with its place. */
+/** A document of a text, with its positions. */
 export interface ParsedDocument {
   value: JsonValue;
-  /** The file that it came from, for messages. */
+  /** The source file, for messages. */
   source: string | undefined;
   /**
    * Where a path stands in the text: its key, or its list item. Of the nearest ancestor, if there is nothing at the
@@ -21,17 +21,17 @@ export interface ParsedDocument {
 
 /** Options of the readers. */
 export interface ReadOptions {
-  /** The file or step that the text comes from, for messages. */
+  /** The source file or step of the text, for messages. */
   source?: string;
   limits?: ParseLimits;
 }
 
 /**
- * Reads all documents of a YAML or JSON text that a person or a program wrote, as Kubernetes reads it: YAML 1.1 booleans
- * and numbers, keys as strings, integers exact (bigint beyond 2^53), objects with null prototypes. Empty documents are
- * skipped, a byte order mark is ignored; duplicate keys, tags without a JSON form, NaN and infinities are errors.
+ * Reads all documents of a YAML or JSON text as Kubernetes does: YAML 1.1 booleans and numbers, keys as strings.
+ * Integers are exact (bigint beyond 2^53), and objects have null prototypes. Empty documents are skipped, and a byte
+ * order mark is ignored. Duplicate keys, tags without a JSON form, NaN and infinities are errors.
  *
- * @throws {DocumentError} with every problem that was found, with line and column
+ * @throws {DocumentError} with every problem, with line and column
  */
 export function readDocuments(input: string | Uint8Array, options: ReadOptions = {}): ParsedDocument[] {
   const { source } = options;
@@ -52,8 +52,8 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
 }
 
 /**
- * Reads a JSON text that a program wrote: what is not JSON is an error, not tried as YAML. Integers are exact, objects have
- * null prototypes.
+ * Reads a JSON text of a program. A text that is not JSON is an error, even if it is YAML. Integers are exact, and
+ * objects have null prototypes.
  *
  * @throws {DocumentError} with line and column
  */

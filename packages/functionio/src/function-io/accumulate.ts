@@ -4,28 +4,28 @@ import { type Desired, type FunctionIO, type Observed, type Result, severityOf }
 
 /** The state after a step. */
 export interface Accumulated {
-  /** The desired state that the step returned: what the next step is given. */
+  /** The desired state that the step returned, which is the input of the next step. */
   desired: Desired;
-  /** The results of earlier steps, unaltered, then this step's. */
+  /** The results of earlier steps, unchanged, then the results of this step. */
   results: Result[];
-  /** This step's results alone. */
+  /** Only the results of this step. */
   added: Result[];
-  /** What the step did that has no effect or is probably a mistake. Each names the step. */
+  /** Problems with the output that have no effect or are probably mistakes. Each names the step. */
   warnings: Result[];
-  /** The first fatal result: the pipeline ends, and nothing is applied or deleted. */
+  /** The first fatal result. The pipeline ends, and nothing is applied or deleted. */
   fatal?: Result;
 }
 
-/** 20 dropped entries are named one by one; the rest are counted. */
+/** 20 dropped entries are named; the others are counted. */
 const MAX_NAMED_DROPS = 20;
 
 /**
- * Adds what a step returned to what it was given (seed 000, "Function API": desired state is accumulated).
+ * Adds the output of a step to its input (Crossplane design document "Composition Functions", Function API).
  *
- * - `observed` is never taken from a function. A different one is a Warning that names the first differing path; leaving
- *   it out is fine.
- * - `desired` is what the step returned. An entry that it dropped is a Warning: the entry is then left as it is.
- * - Results of earlier steps cannot be erased or altered.
+ * - `observed` is never taken from a function. A different one is a Warning that names the first differing path. A
+ *   function can leave it out.
+ * - `desired` is the step's output. A dropped entry is a Warning: its object then stays as it is.
+ * - Results of earlier steps cannot be removed or changed.
  */
 export function accumulate(before: FunctionIO, returned: FunctionIO, step: string): Accumulated {
   const earlier = before.results ?? [];
@@ -38,12 +38,12 @@ export function accumulate(before: FunctionIO, returned: FunctionIO, step: strin
     const message = `step "${step}" changed ${changed}; observed state is read-only, the change has no effect`;
     warnings.push({ severity: "Warning", message });
   }
-  // After a fatal result nothing is applied, so that nothing is lost by dropping it.
+  // After a fatal result nothing is applied, so dropped entries lose nothing.
   if (fatal === undefined) warnings.push(...droppedEntries(before.desired, returned.desired, step));
   return { desired: returned.desired ?? {}, results, added, warnings, ...(fatal && { fatal }) };
 }
 
-/** The results that are not earlier ones passed on: each earlier one accounts for one equal result. */
+/** The results that are not copies of earlier ones. Each earlier result accounts for one equal result. */
 function newResults(earlier: readonly Result[], returned: readonly Result[]): Result[] {
   if (earlier.length === 0) return [...returned];
   const known = new Map<string, Result[]>();
@@ -73,7 +73,7 @@ function changedObserved(given: Observed, returned: Observed): string | undefine
   return difference === undefined ? undefined : formatPath(["observed", ...difference]);
 }
 
-/** Nothing in it: many languages print what was left out as null, {} or []. */
+/** Whether a field is blank: many languages print omitted fields as null, {} or []. */
 function isBlank(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.every(isBlank);
@@ -82,7 +82,7 @@ function isBlank(value: JsonValue | undefined): boolean {
   return true;
 }
 
-/** A shallow copy without blank fields: `connectionDetails: []` is the same as none. */
+/** A shallow copy without blank fields: `connectionDetails: []` equals none. */
 function withoutBlanks<T extends JsonValue | undefined>(value: T): T {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, field]) => !isBlank(field))) as T;

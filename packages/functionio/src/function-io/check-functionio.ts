@@ -5,7 +5,7 @@ import type { Position } from "../json/text.ts";
 import type { FunctionIO } from "./functionio.ts";
 import { type ValidateOptions, validateFunctionIO } from "./validate.ts";
 
-/** A value and where it came from. */
+/** A value and its source. */
 interface Located {
   value: JsonValue;
   source: string | undefined;
@@ -13,9 +13,9 @@ interface Located {
 }
 
 /**
- * The value of a document as a FunctionIO.
+ * Checks that the value of a document is a FunctionIO.
  *
- * @throws {FunctionIOError} Invalid, with all issues and their places
+ * @throws {FunctionIOError} Invalid, with all issues and their positions
  */
 export function checkFunctionIO(document: Located, options: ValidateOptions): FunctionIO {
   const findings = validateFunctionIO(document.value, options);
@@ -23,7 +23,7 @@ export function checkFunctionIO(document: Located, options: ValidateOptions): Fu
   const issues = findings.map(({ path, message }, index) => ({
     path: formatPath(path),
     message,
-    // A position costs a walk; issues beyond the bound are only counted.
+    // A position costs a walk over the text. Issues above the bound are only counted.
     ...(index < MAX_ISSUES ? document.positionOf(path) : undefined),
   }));
   throw new FunctionIOError("Invalid", issues, document.source);

@@ -2,14 +2,17 @@ import { isObject, type JsonObject, type JsonPath, type JsonValue } from "../jso
 
 /**
  * The path of the first difference between two JSON values, or undefined if they are equal. The order of keys does not
- * matter; numbers compare by value, so that `1.0` and a bigint of the same value are equal to `1`.
+ * matter. Numbers compare by value: `1.0` and a bigint of the same value equal `1`.
  */
 export function firstDifference(left: JsonValue | undefined, right: JsonValue | undefined): JsonPath | undefined {
   const path: (string | number)[] = [];
   return equal(left, right, path) ? undefined : path.reverse();
 }
 
-/** Whether two JSON values are equal. Builds `path` from the inside out when they are not: equal values cost nothing. */
+/**
+ * Whether two JSON values are equal. Builds `path` from the inside out if they differ, so that equal values cost
+ * nothing.
+ */
 function equal(left: JsonValue | undefined, right: JsonValue | undefined, path: (string | number)[]): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {

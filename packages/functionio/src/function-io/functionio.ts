@@ -1,11 +1,11 @@
 import type { JsonObject } from "../json/json-value.ts";
 
-/** The `apiVersion` of FunctionIO (seed 000). */
+/** The `apiVersion` of FunctionIO. */
 export const API_VERSION = "apiextensions.crossplane.io/v1alpha1" as const;
 /** The `kind` of FunctionIO. */
 export const KIND = "FunctionIO" as const;
 
-/** The part of Kubernetes' object metadata that this project reads; other fields survive. */
+/** The fields of Kubernetes' object metadata that this project reads. Other fields survive. */
 export interface ObjectMeta extends JsonObject {
   name?: string;
   generateName?: string;
@@ -22,17 +22,20 @@ export interface KubernetesObject extends JsonObject {
   metadata?: ObjectMeta;
 }
 
-/** What one function is given on stdin and returns on stdout (seed 000, "Function API"). Unknown fields survive. */
+/**
+ * The input and output of a function (Crossplane design document "Composition Functions", Function API). Unknown fields
+ * survive.
+ */
 export interface FunctionIO extends JsonObject {
   apiVersion: typeof API_VERSION;
   kind: typeof KIND;
-  /** The function's configuration, from its Composition. Need not be returned. */
+  /** The function's configuration from its Composition. Functions need not return it. */
   config?: JsonObject;
-  /** The state as of the start of the run: read-only. `{}` when a function left it out. */
+  /** The state at the start of the run, read-only. `{}` if a function left it out. */
   observed: Observed;
   /** The desired state, accumulated over the steps: an overlay on `observed`. */
   desired?: Desired;
-  /** What the steps so far have to say. */
+  /** The results of the steps so far. */
   results?: Result[];
 }
 
@@ -57,23 +60,23 @@ export interface ObservedResource extends JsonObject {
 
 /** The accumulated desired state. */
 export interface Desired extends JsonObject {
-  /** Absent: the XR is left as it is. */
+  /** If absent, the XR stays as it is. */
   composite?: DesiredComposite;
   resources?: DesiredResource[];
 }
 
-/** What is desired of the XR. */
+/** The desired state of the XR. */
 export interface DesiredComposite extends JsonObject {
   resource?: KubernetesObject;
   connectionDetails?: ExplicitConnectionDetail[];
 }
 
-/** What is desired of a composed resource: an object to apply, or null to delete it. */
+/** The desired state of a composed resource: an object to apply, or null to delete it. */
 export interface DesiredResource extends JsonObject {
   name: string;
   resource: KubernetesObject | null;
   connectionDetails?: ConnectionDetail[];
-  /** None given means: the `Ready` condition. */
+  /** Default: the `Ready` condition. */
   readinessChecks?: ReadinessCheck[];
 }
 
@@ -83,14 +86,14 @@ export interface ExplicitConnectionDetail extends JsonObject {
   value: string;
 }
 
-/** Where a composed resource's connection detail comes from. */
+/** The source of a composed resource's connection detail. */
 export type ConnectionDetailType = "FromConnectionSecretKey" | "FromFieldPath" | "FromValue";
 
 /** A connection detail to derive from a composed resource. */
 export interface ConnectionDetail extends JsonObject {
-  /** Defaults to the secret key. */
+  /** Default: the secret key. */
   name?: string;
-  /** Inferred from the field that is set. */
+  /** Default: inferred from the field that is set. */
   type?: ConnectionDetailType;
   fromConnectionSecretKey?: string;
   fromFieldPath?: string;
@@ -107,7 +110,7 @@ export type ReadinessCheckType =
   | "MatchCondition"
   | "None";
 
-/** When a composed resource counts as ready. */
+/** When a composed resource is ready. */
 export interface ReadinessCheck extends JsonObject {
   type: ReadinessCheckType;
   /** For all types but MatchCondition and None. */
@@ -120,17 +123,17 @@ export interface ReadinessCheck extends JsonObject {
   matchCondition?: { type: string; status: string };
 }
 
-/** How severe a result is, once aliases and unknown words are resolved (`severityOf`). */
+/** The severity of a result, with aliases and unknown words resolved (`severityOf`). */
 export type Severity = "Fatal" | "Warning" | "Normal";
 
-/** Something that a step has to say. */
+/** A result of a step. */
 export interface Result extends JsonObject {
-  /** `Fatal` (alias `Error`), `Warning` or `Normal`; anything else counts as a Warning. */
+  /** `Fatal` (alias `Error`), `Warning` or `Normal`. Any other word means Warning. */
   severity: string;
   message: string;
 }
 
-/** The severity of a result: `Error` is Fatal, and an unknown word is a Warning. */
+/** The severity of a result: `Error` means Fatal, and an unknown word means Warning. */
 export function severityOf(result: Result): Severity {
   switch (result.severity) {
     case "Fatal":

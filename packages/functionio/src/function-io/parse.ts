@@ -8,8 +8,8 @@ import type { ValidateOptions } from "./validate.ts";
 export interface ParseOptions extends ReadOptions, ValidateOptions {}
 
 /**
- * Parses and validates one FunctionIO in JSON or YAML (seed 000, "Function API"). Unknown fields survive; nulls where an
- * object or list belongs are dropped; a missing `observed` becomes `{}`.
+ * Parses and validates one FunctionIO in JSON or YAML. Unknown fields survive. A null instead of an object or a list is
+ * dropped, and a missing `observed` becomes `{}`.
  *
  * @throws {FunctionIOError} with all issues, their field paths, lines and columns
  */

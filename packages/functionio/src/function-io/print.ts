@@ -3,8 +3,9 @@ import { printJson } from "../json/print-json.ts";
 import { API_VERSION, type FunctionIO, KIND } from "./functionio.ts";
 
 /**
- * A FunctionIO as one line of compact JSON (which is YAML, and what every language reads fast), without a newline. Known
- * fields come first: apiVersion, kind, config, observed, desired, results; then the unknown ones in their order.
+ * Prints a FunctionIO as one line of compact JSON without a newline. JSON is YAML too, and every language parses it
+ * fast. Known fields come first: apiVersion, kind, config, observed, desired, results. Unknown fields follow in their
+ * order.
  */
 export function printFunctionIO(io: FunctionIO): string {
   const { apiVersion: _apiVersion, kind: _kind, config, observed, desired, results, ...unknown } = io;

@@ -7,16 +7,16 @@ export interface Finding {
   message: string;
 }
 
-/** How strict to be about what a FunctionIO must have. */
+/** How strictly to check required fields. */
 export interface ValidateOptions {
-  /** Accept a FunctionIO without `apiVersion` and `kind`: Crossplane 1.11 to 1.13 sent it so. */
+  /** Accept a FunctionIO without `apiVersion` and `kind`, as Crossplane 1.11 to 1.13 sent it. */
   untyped?: boolean;
 }
 
 /**
- * Checks a parsed value against the FunctionIO of seed 000 and brings it into the form that the types promise, in place:
- * what is null where a string, an object or a list belongs is left out (Go prints empty fields so), a missing `observed`
- * becomes `{}`. Only `desired.resources[].resource` has a meaning as null. Fields that are not known are left alone.
+ * Checks a parsed FunctionIO and brings it into the form of the types, in place. A null instead of a string, an object
+ * or a list is removed, because Go prints empty fields as null. A missing `observed` becomes `{}`. Only
+ * `desired.resources[].resource` has a meaning as null. Unknown fields stay.
  */
 export function validateFunctionIO(value: JsonValue, options: ValidateOptions = {}): Finding[] {
   const check = new Check();
@@ -43,7 +43,7 @@ export function validateFunctionIO(value: JsonValue, options: ValidateOptions = 
     checkResources(check, desired, checkDesired);
   });
   check.list(value, "results", (result) => {
-    // A severity that is not known, or not given, counts as a Warning.
+    // An unknown or missing severity means Warning.
     if (check.text(result, "severity") === undefined && result["severity"] === undefined)
       result["severity"] = "Warning";
     check.requiredText(result, "message");
@@ -175,17 +175,17 @@ function checkReadiness(check: Check, readiness: JsonObject): void {
   }
 }
 
-/** Collects findings, and knows where it is: a path is only copied when there is something to say about it. */
+/** Collects findings and tracks the current path. It copies the path only for a finding. */
 class Check {
   readonly findings: Finding[] = [];
   readonly #path: (string | number)[] = [];
 
-  /** A finding about the current object. */
+  /** Adds a finding about the current object. */
   add(message: string): void {
     this.findings.push({ path: [...this.#path], message });
   }
 
-  /** A finding about one of its fields. */
+  /** Adds a finding about a field of the current object. */
   at(field: string, message: string): void {
     this.findings.push({ path: [...this.#path, field], message });
   }

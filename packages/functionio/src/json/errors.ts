@@ -1,12 +1,12 @@
 import { MAX_ISSUES } from "./limits.ts";
 
-/** One thing that is wrong with a document. */
+/** One problem of a document. */
 export interface Issue {
-  /** The field, as `desired.resources[0].name`; "" for the document as a whole. */
+  /** The field, such as `desired.resources[0].name`; "" for the document as a whole. */
   path: string;
-  /** What is wrong and what to do, without the path. */
+  /** The problem and the way out, without the path. */
   message: string;
-  /** Line in the text, from 1. Absent when the value did not come from a text. */
+  /** Line in the text, from 1. Absent if the value did not come from a text. */
   line?: number;
   /** Column in the text in UTF-16 code units, from 1. */
   column?: number;
@@ -18,14 +18,14 @@ export interface Issue {
  * - `Encoding` not UTF-8
  * - `Empty` no document in the text
  * - `Syntax` neither JSON nor YAML
- * - `MultipleDocuments` two or more documents where one belongs
+ * - `MultipleDocuments` more than one document
  * - `TooLarge` more bytes than the limit
  * - `TooDeep` nested deeper than the limit
  * - `TooManyAliases` more YAML aliases, or more values from them, than the limit
- * - `UnsupportedTag` a YAML tag that JSON has no form for
- * - `DuplicateKey` one key twice in an object
+ * - `UnsupportedTag` a YAML tag without a JSON form
+ * - `DuplicateKey` a key twice in an object
  * - `NotJson` a value without a JSON form: NaN, infinity, a lone surrogate, undefined
- * - `Invalid` well-formed, but not what it should be (see the issues)
+ * - `Invalid` well-formed, but not the expected document (see the issues)
  */
 export type DocumentErrorCode =
   | "Encoding"
@@ -40,13 +40,13 @@ export type DocumentErrorCode =
   | "NotJson"
   | "Invalid";
 
-/** A text that could not be read. Lists every issue that was found, not only the first. */
+/** A text that cannot be read. Lists every issue, not only the first. */
 export class DocumentError extends Error {
   override readonly name: string = "DocumentError";
   readonly code: DocumentErrorCode;
-  /** At least one, at most {@link MAX_ISSUES}, in the order of the text. */
+  /** At least one and at most {@link MAX_ISSUES}, in the order of the text. */
   readonly issues: readonly Issue[];
-  /** The file or step that the text came from. */
+  /** The source file or step of the text. */
   readonly source: string | undefined;
   /** The same text fails again. */
   readonly retryable = false as const;
@@ -59,11 +59,11 @@ export class DocumentError extends Error {
   }
 }
 
-/** A text or value that is not a FunctionIO (seed 000, "Function API"). */
+/** A text or value that is not a FunctionIO. */
 export class FunctionIOError extends DocumentError {
   override readonly name: string = "FunctionIOError";
 
-  /** The same error as a FunctionIOError. */
+  /** Converts a DocumentError. */
   static from(error: DocumentError): FunctionIOError {
     if (error instanceof FunctionIOError) return error;
     return new FunctionIOError(error.code, error.issues, error.source, { cause: error });

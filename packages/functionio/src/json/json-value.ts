@@ -1,10 +1,10 @@
 /**
- * Any JSON value. `bigint` stands only for integers that a double cannot hold exactly (beyond 2^53), so
- * that 64-bit integers survive a round trip; every other number is a `number`.
+ * Any JSON value. `bigint` is used only for integers that a double cannot represent exactly (beyond 2^53), so that
+ * 64-bit integers survive a round trip. Every other number is a `number`.
  */
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | JsonObject;
 
-/** A JSON object. Those made by our parsers have a null prototype: `__proto__` is an ordinary key. */
+/** A JSON object. Objects of our parsers have a null prototype, so that `__proto__` is an ordinary key. */
 export interface JsonObject {
   [key: string]: JsonValue;
 }
@@ -17,7 +17,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, in words for messages; never the value itself. */
+/** The type of a value for messages; never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -28,8 +28,8 @@ export function kindOf(value: unknown): string {
 }
 
 /**
- * A path as text, in the form of Crossplane's field paths: `desired.resources[0].resource`,
- * `metadata.labels[example.org/team]`. The empty path prints as "".
+ * A path in the form of Crossplane's field paths: `desired.resources[0].resource`, `metadata.labels[example.org/team]`.
+ * The empty path prints as "".
  */
 export function formatPath(path: JsonPath): string {
   let text = "";

@@ -1,4 +1,4 @@
-/** Bounds on what a parser accepts. Each may be lowered; raising them is the caller's risk. */
+/** Bounds of the parsers. Raise one at your own risk. */
 export interface ParseLimits {
   /** Size of the text in bytes, of a string in UTF-16 code units. Default {@link MAX_TEXT_BYTES}. */
   maxBytes?: number;
@@ -6,26 +6,26 @@ export interface ParseLimits {
   maxDepth?: number;
   /** Number of YAML aliases (`*name`). Default {@link MAX_ALIASES}. */
   maxAliases?: number;
-  /** Number of values that aliases and merge keys may add by expansion. Default {@link MAX_ALIAS_VALUES}. */
+  /** Number of values that aliases and merge keys can add by expansion. Default {@link MAX_ALIAS_VALUES}. */
   maxAliasValues?: number;
 }
 
-/** 100 MiB: the largest message of the runner contract, and the bound on a function's output. */
+/** 100 MiB: the largest message of the runner contract, and the bound of a function's output. */
 export const MAX_TEXT_BYTES: number = 100 * 1024 * 1024;
 
 /**
- * 500 levels. Kubernetes objects stay below 60; Python's json and many recursive decoders give up at 1000, so
- * deeper data could not reach the next function anyway. It also keeps our own recursion far from the stack's end.
+ * 500 levels. Kubernetes objects have fewer than 60. Python's json and many recursive decoders fail at 1000, so deeper
+ * data could not reach the next function. The bound also keeps our own recursion far from the end of the stack.
  */
 export const MAX_DEPTH: number = 500;
 
-/** 1,000 aliases: hand-written files use tens; an alias bomb needs few, and is stopped by the next bound. */
+/** 1,000 aliases: hand-written files use tens. An alias bomb needs only a few; the next bound stops it. */
 export const MAX_ALIASES: number = 1000;
 
-/** 100,000 values from expansion: about 3 MB of JSON, far more than files written by people repeat. */
+/** 100,000 values from expansion: about 3 MB of JSON, far more than hand-written files repeat. */
 export const MAX_ALIAS_VALUES: number = 100_000;
 
-/** 100 issues: beyond that, nobody reads on, and a hostile document must not grow the error without bound. */
+/** 100 issues: more are of no use to a reader, and a hostile document must not grow the error without bound. */
 export const MAX_ISSUES: number = 100;
 
 /** Limits with every default filled in. */

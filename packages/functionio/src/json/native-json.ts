@@ -3,10 +3,9 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * `JSON.parse`, with the keys that the text has. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key that
- * has an escape with the one that came next in an earlier object of the same beginning, as if it had none: after
- * `{"x":1,"\\":1}` it takes `{"x":1,"\n":2}` for one with the same keys. So such keys are put into the text without their escapes,
- * and given their names afterwards.
+ * `JSON.parse` with correct keys. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key with an
+ * escape to the next key of an earlier object as if it had no escape: after `{"x":1,"\\":1}` it reads `{"x":1,"\n":2}`
+ * with the keys of the first. So this function replaces such keys by others without escapes, and renames them afterwards.
  *
  * @throws SyntaxError as `JSON.parse` does
  */
@@ -22,7 +21,7 @@ export function nativeJson(text: string): unknown {
   }
   parts.push(text.slice(from));
   const value: unknown = JSON.parse(parts.join(""));
-  // A string that is no key is read as it should be.
+  // Strings that are not keys parse correctly.
   const names = new Map(
     keys.map(({ start, end }, index) => [mark + index, JSON.parse(text.slice(start, end)) as string]),
   );
@@ -30,12 +29,12 @@ export function nativeJson(text: string): unknown {
   return value;
 }
 
-/** Whether a key of this text has an escape. In a text without backslashes it is found out at once. */
+/** Whether a key of this text has an escape. Returns at once for a text without backslashes. */
 export function hasEscapedKey(text: string): boolean {
   return escapedKeys(text, 1).length > 0;
 }
 
-/** A text that is not in the other one and is none that its escapes can spell, for it cannot be guessed. */
+/** A text that the other text does not contain, even escaped, and that cannot be guessed. */
 export function newMark(text: string): string {
   let mark: string;
   do mark = `${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
@@ -43,7 +42,7 @@ export function newMark(text: string): string {
   return mark;
 }
 
-/** Where keys with escapes are, quotes included. Each string that has an escape is looked at once, from there on. */
+/** The positions of keys with escapes, including quotes. Each string with an escape is scanned once. */
 function escapedKeys(text: string, most: number = Infinity): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   let at = text.indexOf("\\");
@@ -64,7 +63,7 @@ function isSpace(character: number): boolean {
   return character === 0x20 || character === 0x0a || character === 0x0d || character === 0x09;
 }
 
-// Without recursion: nobody has looked yet how deep it is.
+// Not recursive: the depth has not been checked yet.
 function restoreKeys(root: unknown, names: ReadonlyMap<string, string>): void {
   const left: unknown[] = [root];
   for (let value = left.pop(); value !== undefined; value = left.pop()) {
@@ -74,12 +73,12 @@ function restoreKeys(root: unknown, names: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Takes all properties out and puts them in again, so that they stay in their order; of two of one name the last counts. */
+/** Removes all properties and adds them again, which preserves their order. Of duplicate names, the last counts. */
 function rename(object: object, names: ReadonlyMap<string, string>): void {
   const entries = Object.entries(object) as [string, unknown][];
   for (const [key] of entries) Reflect.deleteProperty(object, key);
   for (const [key, value] of entries) {
-    // Not an assignment: the name may be __proto__.
+    // Not an assignment: the name can be __proto__.
     const property = { value, writable: true, enumerable: true, configurable: true };
     Object.defineProperty(object, names.get(key) ?? key, property);
   }

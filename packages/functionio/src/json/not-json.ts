@@ -1,14 +1,14 @@
 import { formatPath, isObject, type JsonPath } from "./json-value.ts";
 
-/** Something without a JSON form. */
+/** A value without a JSON form. */
 export interface NotJson {
   path: JsonPath;
   message: string;
 }
 
 /**
- * The first part of a value that JSON cannot carry: NaN or infinity (which `JSON.stringify` would turn into null
- * silently), half of a surrogate pair, undefined, a function, a class instance, a cycle. Undefined if there is none.
+ * The first part of a value that JSON cannot represent: NaN or infinity, which `JSON.stringify` would silently turn
+ * into null, a lone surrogate, undefined, a function, a class instance, or a cycle. Undefined if there is none.
  */
 export function notJson(value: unknown): NotJson | undefined {
   return search(value, [], new Set());

@@ -6,14 +6,14 @@ import { nativeJson, newMark } from "./native-json.ts";
 import { notJson } from "./not-json.ts";
 import { type Position, positionAt } from "./text.ts";
 
-/** Whether a text means to be JSON: its first character opens an object or an array. */
+/** Whether a text is meant as JSON: its first character opens an object or an array. */
 export function looksLikeJson(text: string): boolean {
   return /^[ \t\r\n]*[{[]/.test(text);
 }
 
 /**
- * Parses JSON: `JSON.parse` between two cheap passes. The first, over the text, finds what
- * `JSON.parse` hides (depth, duplicate keys, integers beyond 2^53); the second, over the value, takes the prototypes off.
+ * Parses JSON: `JSON.parse` between two cheap passes. The first pass, over the text, finds what `JSON.parse` hides:
+ * depth, duplicate keys and integers beyond 2^53. The second, over the value, removes prototypes.
  *
  * @throws {DocumentError} Syntax, TooDeep, DuplicateKey, NotJson
  */
@@ -48,7 +48,7 @@ export function parseJson(text: string, limits: ResolvedLimits, source: string |
   return value;
 }
 
-/** The place of a path in a JSON text that parsed; of its nearest ancestor, if there is nothing at the path. */
+/** The position of a path in a valid JSON text, or of its nearest ancestor if the path does not exist. */
 export function positionInJson(text: string, path: JsonPath): Position {
   return positionsInJson(text, [path])[0] as Position;
 }
@@ -59,13 +59,13 @@ export function positionsInJson(text: string, paths: readonly JsonPath[]): Posit
 }
 
 interface Scan {
-  /** Offset of the first bracket that nests deeper than the limit: the scan ended there. */
+  /** Offset of the first bracket that exceeds the depth limit, where the scan ended. */
   tooDeep: number | undefined;
-  /** Colons outside strings: as many as there are keys. */
+  /** Colons outside strings: the number of keys. */
   colons: number;
-  /** Offsets (start, end) of integers that a double may not hold. */
+  /** Offsets (start, end) of integers that a double may not represent exactly. */
   integers: number[];
-  /** Whether an escape may have made half of a surrogate pair. */
+  /** Whether an escape can have produced a lone surrogate. */
   surrogate: boolean;
 }
 
@@ -107,12 +107,14 @@ function isNumberCharacter(c: number): boolean {
 function noteInteger(text: string, start: number, end: number, integers: number[]): void {
   const token = text.slice(start, end);
   if (!/^-?[1-9][0-9]*$/.test(token) || Number.isSafeInteger(Number(token))) return;
-  // An integer where a key belongs is a syntax error, which a string in its place would hide.
+  // An integer in the position of a key is a syntax error, which a string would hide.
   if (/^[ \t\r\n]*:/.test(text.slice(end, end + 100))) return;
   integers.push(start, end);
 }
 
-/** Puts long integers into marked strings, which {@link adopt} turns into bigints: a reviver would be 8 times slower. */
+/**
+ * Replaces long integers by marked strings, which {@link adopt} turns into bigints: a reviver would be 8 times slower.
+ */
 function markIntegers(text: string, integers: readonly number[], mark: string): string {
   const parts: string[] = [];
   let from = 0;

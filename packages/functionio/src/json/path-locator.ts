@@ -1,14 +1,14 @@
 import type { JsonPath } from "./json-value.ts";
 
 interface Place {
-  /** Where the place begins; undefined if the text has nothing there, or has not come to it yet. */
+  /** The start of the value; undefined if the text has none, or if the walk has not reached it. */
   offset: number | undefined;
   inner: Map<string | number, Place> | undefined;
 }
 
 /**
- * Finds the places of many paths in one walk over a text. A walk takes as long as reading the text did, so that one for
- * each of a hundred findings would take minutes for a large file.
+ * Finds the positions of many paths in one walk over a text. A walk takes as long as parsing. One walk for each of a
+ * hundred findings would take minutes for a large file.
  */
 export class PathLocator {
   readonly #paths: readonly JsonPath[];
@@ -27,7 +27,10 @@ export class PathLocator {
     }
   }
 
-  /** To be told of everything in the text, in order. Of a field first its key, then its value: its key is its place. */
+  /**
+   * Must be called for everything in the text, in order: for a field first its key, then its value. The key is the
+   * position.
+   */
   visit(path: JsonPath, offset: number): void {
     let place: Place | undefined = this.#root;
     for (const part of path) {
@@ -37,7 +40,7 @@ export class PathLocator {
     place.offset ??= offset;
   }
 
-  /** The offset of each path, in the order in which they were given; of its nearest ancestor, if there is nothing there. */
+  /** The offset of each path, in the order of the input, or of its nearest ancestor if the path does not exist. */
   offsets(): number[] {
     return this.#paths.map((path) => {
       let place: Place | undefined = this.#root;

@@ -3,9 +3,9 @@ import { formatPath, type JsonValue } from "./json-value.ts";
 import { notJson } from "./not-json.ts";
 
 /**
- * JSON text of a value; integers beyond 2^53 exactly. Compact, or indented by `indent` spaces.
+ * Prints a value as JSON, with exact integers beyond 2^53. Compact, or indented by `indent` spaces.
  *
- * @throws {DocumentError} NotJson, for what JSON would silently turn into null: NaN, infinities
+ * @throws {DocumentError} NotJson for values that JSON would silently turn into null: NaN, infinities
  */
 export function printJson(value: JsonValue, indent = 0): string {
   const contents = { exact: false, bad: false };
@@ -16,13 +16,13 @@ export function printJson(value: JsonValue, indent = 0): string {
       throw new DocumentError("NotJson", [{ path: formatPath(found.path), message: found.message }]);
     }
   }
-  // A replacer makes printing several times slower, so it is used only where a number needs it.
+  // A replacer makes printing several times slower, so it is used only if a number needs it.
   return contents.exact ? JSON.stringify(value, exactInteger, indent) : JSON.stringify(value, null, indent);
 }
 
 /**
- * The digits of an integer that `String(number)` would round: 41538645226132408 prints as ...410, and reads back as another
- * integer. From 1e21 on, numbers print with an exponent and read back as they were.
+ * The digits of an integer that `String(number)` would round: 41538645226132408 prints as ...410, another integer. From
+ * 1e21 on, numbers print with an exponent and parse to the same value.
  */
 export function exactDigits(value: number | bigint): string | undefined {
   if (typeof value === "bigint") return value.toString();

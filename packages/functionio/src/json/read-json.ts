@@ -4,9 +4,9 @@ import type { ResolvedLimits } from "./limits.ts";
 import { looksLikeJson, parseJson } from "./parse-json.ts";
 
 /**
- * The value of a text that is JSON; undefined if it is not, and may be YAML (`{a: 1}` is).
+ * The value of a JSON text; undefined for other texts, which can be YAML (`{a: 1}` is).
  *
- * @throws {DocumentError} for JSON that must not be tried as YAML
+ * @throws {DocumentError} for JSON that must not be parsed as YAML
  */
 export function readAsJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue | undefined {
   if (!looksLikeJson(text)) return undefined;
@@ -14,7 +14,8 @@ export function readAsJson(text: string, limits: ResolvedLimits, source: string 
     return parseJson(text, limits, source);
   } catch (error) {
     if (!(error instanceof DocumentError) || error.code !== "Syntax") throw error;
-    // `{"a": NaN}` is what some JSON writers print: as YAML it would silently be the string "NaN". As a key, `{NaN: 1}`, it is text.
+    // Some JSON writers print `{"a": NaN}`, which YAML would silently read as the string "NaN". A key, `{NaN: 1}`, is
+    // text.
     const issue = error.issues.at(-1);
     if (/^expected a JSON value, found "(NaN|[+-]?Infinity|undefined)"$/.test(issue?.message ?? "")) throw error;
     return undefined;

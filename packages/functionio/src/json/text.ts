@@ -1,13 +1,13 @@
 import { DocumentError } from "./errors.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
-/** A place in a text, both from 1; columns count UTF-16 code units. */
+/** A position in a text, both from 1. Columns count UTF-16 code units. */
 export interface Position {
   line: number;
   column: number;
 }
 
-/** The place of an offset in a text. */
+/** The position of an offset in a text. */
 export function positionAt(text: string, offset: number): Position {
   let line = 1;
   let start = 0;
@@ -20,8 +20,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * The text of a document: UTF-8, one byte order mark removed (Windows editors write it), size bounded.
- * Replacing malformed bytes would change data silently, so they are an error.
+ * Decodes the text of a document: UTF-8, with a bounded size and without the byte order mark of Windows editors.
+ * Malformed bytes are an error, because replacing them would change data silently.
  */
 export function decodeText(input: string | Uint8Array, limits: ResolvedLimits, source: string | undefined): string {
   if (input.length > limits.maxBytes) {
@@ -37,7 +37,7 @@ export function decodeText(input: string | Uint8Array, limits: ResolvedLimits, s
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-// Making one costs more than decoding a small text with it.
+// Creating a decoder costs more than decoding a small text.
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decodeBytes(bytes: Uint8Array, source: string | undefined): string {
@@ -54,7 +54,7 @@ function decodeBytes(bytes: Uint8Array, source: string | undefined): string {
   }
 }
 
-/** A size in words, for messages. */
+/** A size for messages. */
 function formatBytes(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
 }

@@ -5,34 +5,36 @@ import type { DeepReadonly } from "./readonly.ts";
 import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
 import { type DesiredState, type ObservedState, openState, type Results } from "./state.ts";
 
-/** What a handler is given. */
+/** The argument of a handler. */
 export interface Context<Composite extends object = KubernetesObject, Config = JsonObject | undefined> {
   /** The observed XR; frozen. */
   readonly xr: DeepReadonly<Composite>;
-  /** The function's configuration from the Composition, as its schema returned it. */
+  /** The function's configuration from the Composition, as returned by its schema. */
   readonly config: Config;
   readonly observed: ObservedState;
   readonly desired: DesiredState<Composite>;
   readonly results: Results;
 }
 
-/** A handler: it says what is to exist through `desired`, and returns nothing. */
+/** A handler: it describes the desired objects through `desired`, and returns nothing. */
 export type Handler<Composite extends object, Config> = (context: Context<Composite, Config>) => void | Promise<void>;
 
-/** A composition function: FunctionIO in, FunctionIO out. Synchronous if its handler is. Made by {@link compose}. */
+/**
+ * A composition function: FunctionIO in, FunctionIO out. It is synchronous if its handler is. Made by {@link compose}.
+ */
 export interface ComposeFunction<Composite extends object = KubernetesObject, Config = unknown> {
   (io: FunctionIO): FunctionIO | Promise<FunctionIO>;
-  /** Carries the types to `invoke`; not there at run time. */
+  /** Carries the types to `invoke`; does not exist at run time. */
   readonly "~types"?: { composite: Composite; config: Config };
 }
 
-/** How the XR and the config are typed and checked: by a schema (zod, valibot, ...), or by `type<T>()` unchecked. */
+/** The types and checks of the XR and the config: a schema (zod, valibot, ...), or `type<T>()` without checks. */
 export interface ComposeOptions<Composite extends object, ConfigInput, Config> {
   readonly composite?: StandardSchema<unknown, Composite>;
   readonly config?: StandardSchema<ConfigInput, Config>;
 }
 
-/** A type in the place of a schema. Checks only that there is a value. */
+/** A type instead of a schema. Only checks that there is a value. */
 export function type<T>(): StandardSchema<T, T> {
   return {
     "~standard": {
@@ -43,18 +45,18 @@ export function type<T>(): StandardSchema<T, T> {
   };
 }
 
-/** Ends the handler with a fatal result: the pipeline stops, nothing is applied and nothing is deleted. */
+/** Ends the handler with a fatal result: the pipeline stops, and nothing is applied or deleted. */
 export function fatal(message: string): never {
   throw new FatalResult(message);
 }
 
-/** What {@link fatal} throws. Caught by the SDK: its message becomes the result, without a stack. */
+/** The error of {@link fatal}. The SDK turns its message into the result, without a stack. */
 export class FatalResult extends Error {
   override readonly name = "FatalResult";
 }
 
 /**
- * Makes a composition function of a handler. Desired state of earlier steps is kept, whatever the handler does; if it
+ * Makes a composition function of a handler. The desired state of earlier steps is always preserved. If the handler
  * throws, the output is the input's desired state and one fatal result.
  */
 export function compose<Composite extends object = KubernetesObject, Config = JsonObject | undefined>(
@@ -115,7 +117,7 @@ function call<Composite extends object, Config>(
 }
 
 function respond(io: FunctionIO, desired: FunctionIO["desired"], added: readonly Result[]): FunctionIO {
-  // The rest of the input is passed on: observed unmodified, as seed 000 asks, and fields that are not known here.
+  // Pass on the rest of the input: observed state, which functions must not modify, and unknown fields.
   const { desired: _desired, results, ...rest } = io;
   const output: FunctionIO = rest;
   if (desired !== undefined) output.desired = desired;
@@ -125,7 +127,7 @@ function respond(io: FunctionIO, desired: FunctionIO["desired"], added: readonly
 
 function fatalResult(error: unknown): Result {
   if (error instanceof FatalResult) return { severity: "Fatal", message: error.message };
-  // The stack tells the author where; the result tells the user what.
+  // The stack on stderr is for the author, and the result for the user.
   console.error(error);
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { severity: "Fatal", message };
@@ -145,7 +147,7 @@ function check<Output>(
   return isThenable(verdict) ? Promise.resolve(verdict).then(accept) : accept(verdict as Awaited<typeof verdict>);
 }
 
-/** A validator's message, with the offending text masked: it may be a secret, and results become events. */
+/** A validator's message without the invalid text, which can be a secret: results become events. */
 function describe(issue: SchemaIssue, what: string, root: JsonValue | undefined): string {
   let path = what;
   let value: unknown = root;

@@ -1,4 +1,4 @@
-// The first import of a bundle's entry: stdout is kept clean before any other module can write to it.
+// The first import of a bundle's entry. It protects stdout before any other module can write to it.
 import { keepStdoutClean, serve } from "./serve.ts";
 
 keepStdoutClean();

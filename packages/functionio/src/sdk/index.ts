@@ -1,4 +1,4 @@
-// The function SDK. Few and small files: importing it is part of every call of a function that is not bundled.
+// The function SDK. Few and small files: every call of an unbundled function imports them.
 export type {
   ConnectionDetail,
   DesiredResource,

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 
-/** Deep enough for any resource (the parsers stop at the same depth), and it ends a cycle. */
+/** Deeper than any resource: the parsers stop at the same depth. It also ends a cycle. */
 const MAX_DEPTH = 500;
 
 /**
- * A copy of a handler's value as JSON, so that later changes to the original do nothing. Fields that are undefined are
- * left out, as `JSON.stringify` does; what it would change silently is an error that names the field.
+ * A JSON copy of a handler's value, so that later changes to the original have no effect. Undefined fields are omitted,
+ * as in `JSON.stringify`. Values that it would change silently are errors that name the field.
  */
 export function copyJson(value: unknown, path: string, depth = 0): JsonValue {
   switch (typeof value) {
@@ -31,7 +31,7 @@ export function copyJson(value: unknown, path: string, depth = 0): JsonValue {
 
 function checkNumber(value: number, path: string): number {
   if (!Number.isFinite(value)) throw new TypeError(`${path} is ${value}, which JSON cannot carry`);
-  // Between 2^53 and 2^64 it was probably meant to be a 64-bit integer, and has lost digits.
+  // A number between 2^53 and 2^64 was probably a 64-bit integer that has lost digits.
   if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 2 ** 64) {
     throw new TypeError(`${path} is an integer beyond 2^53, which a number cannot hold exactly; use a bigint`);
   }
@@ -58,7 +58,7 @@ function copyObject(value: object, path: string, depth: number): JsonObject {
   return copy;
 }
 
-/** `base` overlaid with `patch`: objects merge, everything else is replaced. Neither is changed. */
+/** Overlays `patch` on `base`: objects merge, other values replace. Neither is modified. */
 export function overlayJson(base: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isPlain(base) || !isPlain(patch)) return patch;
   const merged = newObject();
@@ -67,7 +67,7 @@ export function overlayJson(base: JsonValue | undefined, patch: JsonValue): Json
   return merged;
 }
 
-/** Freezes a value and all in it, so that a handler cannot change what it only reads. */
+/** Freezes a value recursively, because handlers must not modify their input. */
 export function freezeJson<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -75,7 +75,7 @@ export function freezeJson<T>(value: T): T {
   return value;
 }
 
-/** An object in which every key is data, `__proto__` too. */
+/** An object in which every key is data, including `__proto__`. */
 export function newObject(): JsonObject {
   return Object.setPrototypeOf({}, null) as JsonObject;
 }

@@ -1,8 +1,8 @@
 import type { Input } from "./readonly.ts";
 
 /**
- * The kinds whose types are known, by `apiVersion/kind`. Empty here: `xfn types` writes one line for each CRD, merged into
- * this interface by declaration, and `desired.apply` then checks resources of that kind.
+ * The kinds with known types, by `apiVersion/kind`. Empty here: `xfn types` writes one line for each CRD, which
+ * declaration merging adds to this interface. `desired.apply` then checks resources of that kind.
  *
  * ```ts
  * declare module "@xfn/functionio/sdk" {
@@ -13,7 +13,7 @@ import type { Input } from "./readonly.ts";
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface Kinds {}
 
-/** Metadata that a function may give to a resource. Without a name, one is made that never changes. */
+/** The metadata that a function can set. A resource without a name gets one that never changes. */
 export interface MetadataInput {
   readonly name?: string | undefined;
   readonly generateName?: string | undefined;
@@ -23,12 +23,14 @@ export interface MetadataInput {
   readonly [field: string]: unknown;
 }
 
-/** What a function may apply of a resource of a known type: everything but its status, which its controller writes. */
+/**
+ * The fields that a function can apply to a resource of a known type: all but the status, which its controller writes.
+ */
 export type Applicable<T> = Input<{
   [K in keyof T as K extends "status" | "metadata" | "apiVersion" | "kind" ? never : K]: T[K];
 }> & { readonly metadata?: MetadataInput | undefined; readonly status?: never };
 
-/** A resource of a kind whose type is not known: any fields. */
+/** A resource of an unknown type: any fields. */
 export interface OpenResource {
   readonly metadata?: MetadataInput | undefined;
   readonly [field: string]: unknown;

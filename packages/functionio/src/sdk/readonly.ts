@@ -9,8 +9,8 @@ export type DeepReadonly<T> = T extends string | number | boolean | bigint | sym
 export interface DeepReadonlyArray<E> extends ReadonlyArray<DeepReadonly<E>> {}
 
 /**
- * What may be given where a T is wanted: read-only, and with optional fields that may be undefined (they are left out), so
- * that `tags: xr.spec.tags` needs no condition around it.
+ * An input for a T: read-only, and with optional fields that can be undefined. Undefined fields are omitted, so that
+ * `tags: xr.spec.tags` needs no condition.
  */
 export type Input<T> = T extends string | number | boolean | bigint | symbol | null | undefined
   ? T

@@ -1,8 +1,8 @@
 import type { Servable } from "./serve.ts";
 
 /**
- * Serves a function if its file is the program (`node function.ts < io.json`), and does nothing if it is imported by a
- * test, a server or a bundle's entry. There is no need to await it.
+ * Serves a function if its file is the program (`node function.ts < io.json`). Does nothing if a test, a server or a
+ * bundle's entry imports the file. Callers need not await it.
  *
  * @param meta the file's own `import.meta`
  */

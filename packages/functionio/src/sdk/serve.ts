@@ -8,10 +8,10 @@ import { readAsJson } from "../json/read-json.ts";
 import { decodeText } from "../json/text.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
-/** A function that may be served: what `compose` returns. */
+/** A function that can be served: the result of `compose`. */
 export type Servable = (io: FunctionIO) => FunctionIO | Promise<FunctionIO>;
 
-/** How long, in milliseconds, a process may go on after its output: then something that it left open is cut off. */
+/** Milliseconds that a process can continue after its output. Then open timers and connections are cut off. */
 const LINGER_MS = 1000;
 const SOURCE = "stdin";
 const READ = { source: SOURCE, untyped: true } as const;
@@ -20,8 +20,8 @@ let serving = false;
 
 /**
  * Serves one call: FunctionIO from stdin, handler, FunctionIO to stdout. Errors of the handler are fatal results with
- * exit code 0; input that is not a FunctionIO, and output that cannot be written, exit with 1 and a message on stderr.
- * Only the first call in a process counts, so that a file that runs itself can be served by an entry as well.
+ * exit code 0. Input that is not a FunctionIO, and output that cannot be written, exit with 1 and a message on stderr.
+ * Only the first call in a process counts, so that an entry can serve a file that serves itself.
  */
 export function serve(fn: Servable): void {
   if (serving) return;
@@ -36,14 +36,14 @@ export function serve(fn: Servable): void {
   const finish = (output: FunctionIO): void => {
     done = true;
     writeStdout(`${printFunctionIO(output)}\n`);
-    // A timer or a connection that was left open must not hold up the pipeline.
+    // An open timer or connection must not delay the pipeline.
     setTimeout(() => process.exit(), LINGER_MS).unref();
   };
   const fail = (error: unknown): void => {
     done = true;
     stop(error);
   };
-  // The process ends on its own when nothing is left to wait for, or by process.exit(): say so instead of nothing.
+  // The process ends early if nothing keeps it alive, or by process.exit(). Report that instead of writing nothing.
   process.on("exit", (code) => {
     if (done || io === undefined || code !== 0) return;
     const message = "the function ended before its handler did: it called process.exit, or awaits what never happens";
@@ -58,7 +58,7 @@ export function serve(fn: Servable): void {
   try {
     const text = decodeText(readStdin(), resolveLimits(undefined), SOURCE);
     const input = fromJson(text);
-    // The YAML reader is loaded only for YAML, which is what people and Crossplane 1.11 to 1.13 send; our pipeline sends JSON.
+    // Load the YAML reader only for YAML, which people and Crossplane 1.11 to 1.13 send. Our pipeline sends JSON.
     if (input !== undefined) handle(input);
     else
       import("../function-io/parse.ts").then(({ parseFunctionIO }) => handle(parseFunctionIO(text, READ))).catch(fail);
@@ -74,7 +74,7 @@ function fromJson(text: string): FunctionIO | undefined {
   return checkFunctionIO({ value, source: SOURCE, positionOf: (path) => positionInJson(text, path) }, READ);
 }
 
-/** stdout is the protocol: whatever a library prints goes to stderr. `console` looks the stream up at its first use. */
+/** Stdout is the protocol, so output of libraries goes to stderr. `console` looks the stream up at its first use. */
 export function keepStdoutClean(): void {
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
 }
@@ -85,7 +85,7 @@ function stop(error: unknown): void {
   process.exitCode = 1;
 }
 
-// Not by class alone: in a bundle the YAML reader may be a file of its own, with a class of its own.
+// Not by class alone: a bundle can contain the YAML reader in another file with its own class.
 function isDocumentError(error: Error): boolean {
   return error instanceof DocumentError || error.name === "DocumentError" || error.name === "FunctionIOError";
 }

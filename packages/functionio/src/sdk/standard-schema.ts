@@ -1,6 +1,6 @@
 /**
- * Standard Schema v1 (https://standardschema.dev): what zod, valibot, arktype and others implement. The interface is
- * written out here, as its specification suggests, so that no dependency is needed.
+ * Standard Schema v1 (https://standardschema.dev), which zod, valibot, arktype and others implement. The interface is
+ * copied here, as its specification suggests, so that no dependency is needed.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
@@ -11,12 +11,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** A value, or what is wrong with it. */
+/** A value or its issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One thing that is wrong. */
+/** One issue. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

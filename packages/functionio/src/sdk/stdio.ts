@@ -3,14 +3,14 @@ import { MAX_TEXT_BYTES } from "../json/limits.ts";
 
 const STDIN = 0;
 const STDOUT = 1;
-/** A pipe that another process made non-blocking has nothing yet: sleep this long, in milliseconds, and ask again. */
+/** Milliseconds to sleep before reading again from a pipe that another process made non-blocking. */
 const RETRY_MS = 1;
 const FIRST_BUFFER = 64 * 1024;
 
 /**
- * All of stdin, read synchronously: streams would add 5 ms to the start of a process.
+ * Reads all of stdin synchronously: streams would add 5 ms to the start of a process.
  *
- * @throws {Error} when it is larger than 100 MiB
+ * @throws {Error} if it is larger than 100 MiB
  */
 export function readStdin(): Uint8Array {
   let buffer = Buffer.allocUnsafe(FIRST_BUFFER);
@@ -40,7 +40,7 @@ function retry(operation: () => number): number {
       return operation();
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // A closed stdin is an end of file on Windows.
+      // On Windows, a closed stdin reports an end of file.
       if (code === "EOF") return 0;
       if (code !== "EAGAIN" && code !== "EINTR") throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);

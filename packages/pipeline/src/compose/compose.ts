@@ -12,32 +12,32 @@ import type { CompositeResource } from "../observed/observed-entries.ts";
 import { identify } from "./identity.ts";
 import type { TemplateExtras } from "./template-extras.ts";
 
-/** A composed resource that is to be applied. */
+/** A composed resource to apply. */
 export interface ComposedResource {
   /** The name of its entry in `desired.resources`. */
   name: string;
-  /** What to apply: what the functions desire, with the name, labels, annotation and owner that make it the XR's. */
+  /** The resource to apply: the desired fields, with the name, labels, annotation and owner that tie it to the XR. */
   resource: KubernetesObject;
-  /** The object that exists for this entry. Absent: it is to be created. */
+  /** The existing object of this entry. Absent if it must be created. */
   observed?: KubernetesObject;
-  /** Whether what was observed passes the readiness checks. */
+  /** Whether the observed object passes the readiness checks. */
   ready: boolean;
 }
 
-/** What {@link compose} is given. */
+/** The input of {@link compose}. */
 export interface ComposeInput {
   composite: CompositeResource;
   desired: Desired;
   observed: readonly ObservedResource[];
-  /** What templates say of their entries besides the resource, by entry name: it adds to what functions say. */
+  /** Readiness checks and connection details of the templates, by entry name. They are added to those of functions. */
   templates?: ReadonlyMap<string, TemplateExtras>;
-  /** The entries whose templates could not be rendered. Unless a function desires them, what exists for them stays. */
+  /** The entries whose templates failed. Unless a function desires them, their existing objects stay. */
   failed?: ReadonlySet<string>;
-  /** Delete what exists and nothing desires. */
+  /** Whether to delete existing objects that nothing desires. */
   deleteUndesired: boolean;
 }
 
-/** What is to become of the composed resources. Everything in stable order. */
+/** The actions for composed resources, in a stable order. */
 export interface Composed {
   composed: ComposedResource[];
   deleted: string[];
@@ -48,7 +48,9 @@ export interface Composed {
 
 const NONE: TemplateExtras = { readinessChecks: [], connectionDetails: [] };
 
-/** Turns desired state into what is to be applied and deleted, and what the XR publishes. Everything in stable order. */
+/**
+ * Turns desired state into resources to apply, entries to delete and connection details to publish, in a stable order.
+ */
 export function compose(input: ComposeInput): Composed {
   const { composite, desired } = input;
   const observed = new Map(input.observed.map((entry) => [entry.name, entry]));
@@ -67,7 +69,7 @@ export function compose(input: ComposeInput): Composed {
     const template = input.templates?.get(name) ?? NONE;
     const warn = (message: string): number => warnings.push(`composed resource ${JSON.stringify(name)}: ${message}`);
     if (resource === undefined) {
-      // One failed patch must not take published details away from whoever uses them.
+      // Keep published details after one failed patch: workloads use them.
       if (existing !== undefined) details.add({ name }, template, existing, existing.resource, warn);
       unready.push(name);
       continue;
@@ -92,14 +94,14 @@ export function compose(input: ComposeInput): Composed {
   return { composed, deleted: deleted.toSorted(compareNames), unready, connectionDetails, warnings };
 }
 
-/** An entry that is desired, or that a template failed to render: then it has no resource. */
+/** A desired entry, or an entry whose template failed, which has no resource. */
 interface Entry {
   name: string;
   resource: KubernetesObject | null | undefined;
   entry: Extras;
 }
 
-/** What an entry says besides the resource. */
+/** The parts of an entry other than its resource. */
 type Extras = Pick<DesiredResource, "name" | "readinessChecks" | "connectionDetails">;
 
 function withFailed(desired: readonly DesiredResource[], failed: ReadonlySet<string> | undefined): Entry[] {
@@ -110,7 +112,7 @@ function withFailed(desired: readonly DesiredResource[], failed: ReadonlySet<str
   return entries;
 }
 
-/** One check that cannot be evaluated makes its resource unready, not the whole XR a failure. */
+/** A check that cannot be evaluated makes its resource unready. It does not fail the XR. */
 function readiness(
   { readinessChecks }: Extras,
   template: TemplateExtras,
@@ -119,7 +121,7 @@ function readiness(
 ): boolean {
   const own = readinessChecks ?? [];
   if (existing === undefined) return isReadyUnobserved([...template.readinessChecks, ...own]);
-  // Without any check at all, the Ready condition is the check.
+  // Without any check, the Ready condition decides.
   if (template.readinessChecks.length === 0) return check(existing.resource, own, "function", warn);
   if (!check(existing.resource, template.readinessChecks, "template", warn)) return false;
   return own.length === 0 || check(existing.resource, own, "function", warn);
@@ -140,7 +142,9 @@ function check(
   }
 }
 
-/** Collects what the XR publishes: what functions said outright, then what composed resources add, by entry name. */
+/**
+ * Collects the connection details of the XR: those that functions set, then those of composed resources by entry name.
+ */
 class DetailCollector {
   readonly #values: Map<string, string> = new Map();
   readonly #origins: Map<string, string> = new Map();
@@ -152,7 +156,7 @@ class DetailCollector {
     }
   }
 
-  /** The template's details, then the function's: of two with one name, the function's is published. */
+  /** Adds the template's details, then the function's. Of two with the same name, the function's is published. */
   add(
     entry: Extras,
     template: TemplateExtras,
@@ -186,7 +190,7 @@ class DetailCollector {
   }
 }
 
-/** By code unit, as Go compares ASCII: the same order everywhere, whatever the locale. */
+/** Compares by code unit, as Go does for ASCII, so that the order does not depend on the locale. */
 function compareNames(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

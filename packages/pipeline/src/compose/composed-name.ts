@@ -5,8 +5,8 @@ const MAX_NAME_LENGTH = 63;
 const HASH_LENGTH = 12;
 
 /**
- * The name of a composed resource without a desired name. It depends only on the XR and the entry, so that a retry after a
- * crash finds the object of the earlier try instead of creating a second one.
+ * The name of a composed resource without a desired name. It depends only on the XR and the entry. A retry after
+ * a crash finds the object of the earlier try instead of creating a second one.
  *
  * @param prefix the start of the name, such as `my-db-`; truncated if it is too long
  */

@@ -4,16 +4,16 @@ import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { composedName } from "./composed-name.ts";
 
-/** A composed resource that says whose it is. */
+/** A composed resource with its identity. */
 export interface Identified {
   resource: KubernetesObject;
-  /** What the function asked for that it did not get, without the entry's name. */
+  /** The function's requests that were not granted, without the entry's name. */
   warnings: string[];
 }
 
 /**
- * What only the API server writes. A function that returns what it observed returns these too, and an apply with them
- * is refused, or conflicts with every other writer.
+ * Fields that only the API server writes. A function that returns an observed object returns them too. The API server
+ * refuses an apply with them, or reports conflicts with other writers.
  */
 const SERVER_FIELDS: readonly string[] = [
   "uid",
@@ -27,11 +27,11 @@ const SERVER_FIELDS: readonly string[] = [
 ];
 
 /**
- * Gives a desired composed resource its identity: name, labels, annotation and owner. It is set last, over whatever a
- * function wrote there, so that no function can pass a resource off as another's or take another's.
+ * Sets the identity of a desired composed resource: name, labels, annotation and owner. It overwrites the function's
+ * values, so that no function can claim another XR's resource or give its own away.
  *
  * @param entry the name of the entry in `desired.resources`
- * @param observed the object that exists for this entry; it keeps its name
+ * @param observed the existing object of this entry, which keeps its name
  */
 export function identify(
   entry: string,
@@ -53,7 +53,7 @@ export function identify(
   return { resource: { ...desired, metadata }, warnings };
 }
 
-/** The XR's own labels, so that all resources of a tree of XRs carry the name of its root. */
+/** The XR's own labels, so that all resources of a tree of XRs have the name of its root. */
 function inheritedLabels(composite: CompositeResource): {
   composite: string;
   claim: [label: string, value: string | undefined][];
@@ -99,13 +99,13 @@ function namePrefix(metadata: ObjectMeta, composite: CompositeResource): string 
 }
 
 /**
- * Gives a new composed resource, in place, the name under which it will be created, so that functions see it. An XR
- * without UID, as in a render, has no name to give.
+ * Sets the future name of a new composed resource, in place, so that functions see it. An XR without UID, as in a
+ * render, has no name to set.
  */
 export function nameUnnamed(resource: KubernetesObject, entry: string, composite: CompositeResource): void {
   const { uid } = composite.metadata;
   const { metadata } = resource;
-  // A patch can make null of it.
+  // A patch can set metadata to null.
   if (!uid || !metadata || metadata.name) return;
   metadata.name = composedName(namePrefix(metadata, composite), uid, entry);
 }
@@ -126,7 +126,7 @@ function keepName(metadata: ObjectMeta, observed: KubernetesObject): string[] {
   return warnings;
 }
 
-/** Other owners may stay, other controllers may not: an object has one controller, and here it is the XR. */
+/** Keeps owners that are not controllers: an object has one controller, and here it is the XR. */
 function foreignOwners(metadata: ObjectMeta, composite: CompositeResource): JsonObject[] {
   const owners = metadata["ownerReferences"];
   if (!Array.isArray(owners)) return [];

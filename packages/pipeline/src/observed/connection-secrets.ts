@@ -1,7 +1,7 @@
 import type { ExplicitConnectionDetail, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 
-/** `namespace/name` of the Secret that a resource writes its connection details to (`spec.writeConnectionSecretToRef`). */
+/** `namespace/name` of the Secret for a resource's connection details (`spec.writeConnectionSecretToRef`). */
 export function connectionSecretOf(resource: KubernetesObject): string | undefined {
   const { spec } = resource;
   const reference = isObject(spec) ? spec["writeConnectionSecretToRef"] : undefined;
@@ -21,8 +21,8 @@ export function namespacedName({ metadata }: KubernetesObject): string {
 }
 
 /**
- * What a Secret says, sorted by key: `stringData`, as a person writes it, over `data`, as an API server gives it. What is
- * not text is left out: a FunctionIO has no room for it.
+ * The keys and values of a Secret, sorted by key. `stringData`, as people write it, overrides `data`, as an API server
+ * returns it. Values that are not text are omitted, because a FunctionIO cannot contain them.
  */
 export function secretDetails(secret: KubernetesObject): ExplicitConnectionDetail[] {
   const details = new Map<string, string>();

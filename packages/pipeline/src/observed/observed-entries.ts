@@ -12,7 +12,7 @@ export interface CompositeResource extends KubernetesObject {
 }
 
 /**
- * The XR in what a file or API server gave.
+ * Checks that a value of a file or an API server is an XR.
  *
  * @throws {PipelineError} `InvalidComposite`
  */
@@ -23,9 +23,9 @@ export function asComposite(value: JsonValue): CompositeResource {
 }
 
 /**
- * Observed composed resources as the entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
- * annotation. A Secret that one of them names as its `spec.writeConnectionSecretToRef` gives that one's connection
- * details. All that is wrong is reported at once.
+ * Observed composed resources as entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
+ * annotation. The connection details of an entry are those of the Secret in its `spec.writeConnectionSecretToRef`. All
+ * problems are reported at once.
  *
  * @throws {PipelineError} `InvalidObserved`
  */
@@ -72,7 +72,9 @@ export function observedEntries(objects: readonly JsonValue[], composite: Compos
   return observed;
 }
 
-/** Whether another object than the XR controls a resource. Without a UID there is no telling, as with a file that was written by hand. */
+/**
+ * Whether another object than the XR controls a resource. Unknown for an XR without a UID, as in a hand-written file.
+ */
 function isForeign(resource: KubernetesObject, composite: CompositeResource): boolean {
   const { uid } = composite.metadata;
   const owners = resource.metadata?.["ownerReferences"];
@@ -100,7 +102,7 @@ function objectProblem(object: JsonObject): string | undefined {
   return undefined;
 }
 
-/** An object in words: its kind and name. */
+/** The kind and name of an object, for messages. */
 export function describe(resource: KubernetesObject | undefined): string {
   const { namespace, name } = resource?.metadata ?? {};
   return `${resource?.kind ?? "object"} ${namespace ? `${namespace}/` : ""}${name ?? "without a name"}`;

@@ -1,16 +1,16 @@
 /**
  * - `InvalidComposite`: the XR is not an object that can be composed (no name, no kind)
- * - `InvalidObserved`: an observed resource cannot be told apart from others, or belongs to another owner
+ * - `InvalidObserved`: an observed resource is ambiguous, or belongs to another owner
  * - `CompositionMismatch`: the Composition is for another kind of XR
- * - `Unsupported`: the Composition wants what this version does not run, such as `mode: Pipeline`
- * - `InvalidEnvironment`: the EnvironmentConfigs that the Composition selects cannot be had
- * - `TemplatesFailed`: a patch to the XR or to the environment failed, so that nothing can be composed
- * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's own code
+ * - `Unsupported`: the Composition uses a feature that this version does not run, such as `mode: Pipeline`
+ * - `InvalidEnvironment`: the EnvironmentConfigs that the Composition selects are missing or invalid
+ * - `TemplatesFailed`: a patch to the XR or to the environment failed, so nothing can be composed
+ * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's code
  * - `EmptyOutput`: the function wrote nothing
  * - `MultipleDocuments`: the function wrote more than one document
- * - `InvalidOutput`: what the function wrote is not a FunctionIO
- * - `InvalidDesired`: the function desires something that cannot exist
- * - `Aborted`: the caller ended the run
+ * - `InvalidOutput`: the function's output is not a FunctionIO
+ * - `InvalidDesired`: the function desires an object that cannot exist
+ * - `Aborted`: the caller aborted the run
  */
 export type PipelineErrorCode =
   | "InvalidComposite"
@@ -26,7 +26,7 @@ export type PipelineErrorCode =
   | "InvalidDesired"
   | "Aborted";
 
-/** What is known about a failed run besides its code and message. */
+/** Details of a failed run in addition to its code and message. */
 export interface PipelineErrorDetails {
   step?: string | undefined;
   image?: string | undefined;
@@ -36,8 +36,8 @@ export interface PipelineErrorDetails {
 }
 
 /**
- * A run that gave no desired state. The message names the step, the image and the way out, and never contains a value
- * of a resource; what the function itself wrote to stderr is kept apart, in `stderr`, because it may.
+ * A run without desired state. The message names the step, the image and the way out, and never contains a value of a
+ * resource. The function's own output on stderr can contain values, so it is separate in `stderr`.
  */
 export class PipelineError extends Error {
   override readonly name = "PipelineError";
@@ -46,9 +46,9 @@ export class PipelineError extends Error {
   readonly step: string | undefined;
   /** The step's image. */
   readonly image: string | undefined;
-  /** The end of what the function wrote to stderr, as far as the runner kept it. Escape it before printing. */
+  /** The end of the function's stderr, as far as the runner kept it. Escape it before printing. */
   readonly stderr: string | undefined;
-  /** Whether the same run may succeed later. */
+  /** Whether the same run can succeed later. */
   readonly retryable: boolean;
 
   constructor(code: PipelineErrorCode, message: string, details: PipelineErrorDetails = {}) {

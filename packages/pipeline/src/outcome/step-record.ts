@@ -3,7 +3,10 @@ import type { Desired } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./step-result.ts";
 
-/** What one step did, as passed to `onRecord` of a run. A trace is made of records. Do not modify one: nothing is copied. */
+/**
+ * What one step did, as passed to `onRecord` of a run. A trace is made of records. Nothing is copied: do not modify a
+ * record.
+ */
 export interface StepRecord {
   /** The step's name; `templates` for patch-and-transform as a whole. */
   name: string;

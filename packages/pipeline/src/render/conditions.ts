@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 
-/** A Kubernetes condition, with the time that `crossplane render` gives all of them so that its output never changes. */
+/** A Kubernetes condition. Its time is that of `crossplane render`, so that the output is reproducible. */
 export interface Condition extends JsonObject {
   type: string;
   status: string;
@@ -12,10 +12,10 @@ export interface Condition extends JsonObject {
 /** The fixed time of `crossplane render`. */
 export const CONDITION_TIME = "2024-01-01T00:00:00Z";
 
-/** Crossplane names this many resources that are not ready, and counts the others. */
+/** Crossplane names this many unready resources, and counts the others. */
 const MAX_NAMED = 3;
 
-/** `Synced`: whether the composed resources could be worked out at all. */
+/** `Synced`: whether the resources could be composed. */
 export function synced(failure?: string): Condition {
   const base = { type: "Synced", lastTransitionTime: CONDITION_TIME };
   return failure === undefined
@@ -23,7 +23,7 @@ export function synced(failure?: string): Condition {
     : { ...base, status: "False", reason: "ReconcileError", message: failure };
 }
 
-/** `Ready`: whether all composed resources are. */
+/** `Ready`: whether all composed resources are ready. */
 export function ready(unready: readonly string[]): Condition {
   const base = { type: "Ready", lastTransitionTime: CONDITION_TIME };
   return unready.length === 0
@@ -40,7 +40,7 @@ function someOf(names: readonly string[]): string {
   return sorted.join(", ");
 }
 
-/** An object with conditions set, by type: one that is there already is replaced where it stands. */
+/** Sets conditions by type. An existing condition of the type is replaced in its position. */
 export function withConditions<T extends JsonObject>(object: T, conditions: readonly Condition[]): T {
   const status = isObject(object["status"]) ? object["status"] : {};
   const list: JsonValue[] = Array.isArray(status["conditions"]) ? [...status["conditions"]] : [];
@@ -52,7 +52,7 @@ export function withConditions<T extends JsonObject>(object: T, conditions: read
   return withFixedTimes({ ...object, status: { ...status, conditions: list } });
 }
 
-/** An object whose conditions all have the fixed time. */
+/** Sets the fixed time in all conditions. */
 export function withFixedTimes<T extends JsonObject>(object: T): T {
   const { status } = object;
   if (!isObject(status) || !Array.isArray(status["conditions"])) return object;

@@ -4,17 +4,17 @@ import { printYaml } from "@xfn/functionio/document";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { RenderResult } from "./render.ts";
 
-/** What to print besides the XR and its composed resources. */
+/** Optional parts of the output. */
 export interface PrintOptions {
   /** A `Result` document for each result (`-r`). */
   includeFunctionResults?: boolean;
-  /** The XR with its spec and metadata, not its name and status alone (`-x`). */
+  /** The XR with its spec and metadata, not only its name and status (`-x`). */
   includeFullXR?: boolean;
 }
 
 /**
- * A render as `crossplane render` prints it: YAML documents, each after a `---`. The XR, the composed resources by entry
- * name, then the results. Fields are in alphabetical order, as Kubernetes' own tools print them.
+ * Prints a render like `crossplane render`: YAML documents, each after a `---`. The XR, the composed resources by entry
+ * name, then the results. Fields are in alphabetical order, as in other Kubernetes tools.
  */
 export function printRender(result: RenderResult, options: PrintOptions = {}): string {
   const documents: JsonObject[] = [

@@ -15,7 +15,7 @@ import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
 import { labelled } from "../steps/run-templates.ts";
 import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
 
-/** What a render is given: what `crossplane render` reads from files. */
+/** The input of a render: the contents of the files of `crossplane render`. */
 export interface RenderInput
   extends Pick<
     PipelineInput,
@@ -25,15 +25,15 @@ export interface RenderInput
   composite: JsonValue;
   /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */
   observed?: readonly JsonValue[];
-  /** The EnvironmentConfig objects that there are, from which the Composition selects its environment. Default: none. */
+  /** The EnvironmentConfig objects that the Composition selects its environment from. Default: none. */
   environmentConfigs?: readonly JsonValue[];
 }
 
-/** What `xfn render` prints, and what it knows besides. */
+/** The output of `xfn render`, and further facts. */
 export interface RenderResult {
   /** The XR: apiVersion, kind, name and the status that it would have. */
   composite: KubernetesObject;
-  /** The XR with everything that it was given and that functions desire of it. */
+  /** The XR with its input fields and all fields that functions desire. */
   fullComposite: KubernetesObject;
   /** The composed resources, sorted by entry name. Empty after a fatal result. */
   resources: KubernetesObject[];
@@ -41,16 +41,16 @@ export interface RenderResult {
   deleted: string[];
   /** The names of the entries that are not ready, sorted; see {@link PipelineResult.unready}. */
   unready: string[];
-  /** What the functions had to say, and the pipeline's own warnings, in order. */
+  /** The results of the functions and the pipeline's own warnings, in order. */
   results: StepResult[];
-  /** What the XR would publish. Its values are never printed. */
+  /** The connection details that the XR would publish. Values are never printed. */
   connectionDetails: ConnectionDetails;
-  /** The result that ended the run, if one did: nothing would be applied. */
+  /** The result that ended the run, if there is one: nothing would be applied. */
   fatal?: StepResult;
 }
 
 /**
- * What a Composition makes of an XR, without a cluster: a pure function of its inputs and of what the functions return.
+ * Renders a Composition for an XR without a cluster. The result depends only on the inputs and the functions.
  *
  * @throws {PipelineError}
  */
@@ -66,7 +66,7 @@ function environmentOf(
   { composition, environmentConfigs }: RenderInput,
   composite: CompositeResource,
 ): JsonObject | undefined {
-  // A Composition for another kind is told to be that, rather than to lack an environment.
+  // A Composition for another kind must get its own error, not one about a missing environment.
   if (!isCompatible(composition, composite)) return undefined;
   try {
     return selectEnvironment(composition, labelled(composite), (environmentConfigs ?? []).filter(isObject));
@@ -80,7 +80,7 @@ function environmentOf(
 function present(run: PipelineResult): RenderResult {
   const { composite, desired, fatal } = run;
   const { unready } = run;
-  // After a fatal result nothing is known about the composed resources, so nothing is said about their readiness.
+  // After a fatal result the readiness of composed resources is unknown, so there is no Ready condition.
   const conditions = fatal === undefined ? [synced(), ready(unready)] : [synced(fatalMessage(fatal))];
   const wanted = fatal === undefined ? (desired.composite?.resource ?? {}) : {};
   return {
@@ -109,7 +109,7 @@ function shortComposite(composite: CompositeResource, wanted: KubernetesObject):
   };
 }
 
-/** Our best guess at what the API server would make of it: objects are merged, anything else is replaced. */
+/** An approximation of the API server's result: objects merge, other values replace. */
 function fullComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
   return merge(composite, wanted);
 }
@@ -119,13 +119,13 @@ function merge(base: JsonObject, overlay: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(overlay)) {
     const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
     const after = isObject(before) && isObject(value) ? merge(before, value) : value;
-    // `__proto__` is an ordinary key here; plain assignment would set the prototype.
+    // `__proto__` is an ordinary key here; an assignment would set the prototype.
     Object.defineProperty(merged, key, { value: after, enumerable: true, configurable: true, writable: true });
   }
   return merged;
 }
 
-/** An XR may say which Compositions it accepts, by label. */
+/** An XR can select Compositions by label. */
 function checkSelector(composition: Composition, composite: CompositeResource): void {
   const spec = isObject(composite["spec"]) ? composite["spec"] : {};
   const machinery = isObject(spec["crossplane"]) ? spec["crossplane"] : spec;

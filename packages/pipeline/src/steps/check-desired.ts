@@ -5,12 +5,12 @@ import { type CompositeResource, describe } from "../observed/observed-entries.t
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { title } from "./run-step.ts";
 
-/** Ten problems are named; a function that gets one entry wrong usually gets them all wrong. */
+/** Names at most ten problems; a function that gets one entry wrong usually gets them all wrong. */
 const MAX_NAMED = 10;
 
 /**
- * Checks, right after the step that returned it, that desired state can exist at all: composed resources have a kind and
- * usable metadata and are of the kind that exists already, and what is desired of the XR is not another object.
+ * Checks desired state right after the step that returned it. Composed resources must have a kind and usable metadata,
+ * and must be of the kind of the existing object. The desired XR must be the XR itself.
  *
  * @throws {PipelineError} `InvalidDesired`, naming the step
  */
@@ -36,7 +36,7 @@ export function checkDesired(
   throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.container.image });
 }
 
-/** Why what is desired of the XR is another object than it. */
+/** The differences in identity between the desired XR and the XR. */
 export function compositeProblems(wanted: KubernetesObject, composite: CompositeResource): string[] {
   const pairs: [field: string, wanted: unknown, has: unknown][] = [
     ["apiVersion", wanted.apiVersion, composite.apiVersion],
@@ -51,13 +51,13 @@ export function compositeProblems(wanted: KubernetesObject, composite: Composite
     );
 }
 
-/** Why a composed resource cannot be applied. */
+/** The reasons why a composed resource cannot be applied. */
 export function resourceProblems(resource: KubernetesObject, existing: KubernetesObject | undefined): string[] {
   const problems: string[] = [];
   if (!resource.apiVersion) problems.push("has no apiVersion");
   if (!resource.kind) problems.push("has no kind");
   const metadata: unknown = resource.metadata ?? {};
-  // A patch can make anything of it.
+  // A patch can set metadata to any value.
   if (!isObject(metadata)) return [...problems, "its metadata is not an object"];
   const owners = metadata["ownerReferences"] ?? [];
   if (!Array.isArray(owners) || !owners.every((owner) => isObject(owner))) {
@@ -72,7 +72,7 @@ export function resourceProblems(resource: KubernetesObject, existing: Kubernete
   return problems;
 }
 
-/** The API version may change, as when a new version of a kind is served; the group may not. */
+/** The version can change, for example when a kind gets a new version. The group must not change. */
 function isSameKind(a: KubernetesObject, b: KubernetesObject): boolean {
   return a.kind === b.kind && groupOf(a) === groupOf(b);
 }

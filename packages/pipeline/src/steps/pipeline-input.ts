@@ -13,7 +13,10 @@ export interface PipelineInput {
   composition: Composition;
   /** The composed resources that exist, under the names of their entries. */
   observed?: readonly ObservedResource[];
-  /** Data that templates read and write in addition to the XR. If absent, patches from and to the environment do nothing. */
+  /**
+   * Data that templates read and write in addition to the XR. Without it, patches from and to the environment do
+   * nothing.
+   */
   environment?: JsonObject;
   /** Not used by a Composition without functions. */
   runner: FunctionRunner;
@@ -27,6 +30,9 @@ export interface PipelineInput {
   onPhase?: (step: string, phase: RunPhase, ms: number) => void;
   /** Called for each warning of the pipeline itself, at once. The results contain the warnings too. */
   onWarning?: (warning: StepResult) => void;
-  /** Called after each step, including one that failed. A trace is made of these records. Nothing is measured without it. */
+  /**
+   * Called after each step, including one that failed. Traces are made of these records. Without it, nothing is
+   * measured.
+   */
   onRecord?: (record: StepRecord) => void;
 }

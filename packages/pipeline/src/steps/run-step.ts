@@ -3,13 +3,13 @@ import { type FunctionIO, FunctionIOError, type Issue, parseFunctionIO } from "@
 import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 
-/** What a step is run with, besides its input. */
+/** The parameters of a step other than its input. */
 export interface StepContext {
   runner: FunctionRunner;
   signal?: AbortSignal | undefined;
   auth?: ((step: CompositionFunction) => Promise<RegistryAuth | undefined>) | undefined;
   onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
-  /** Told the number of bytes that the function wrote, before they are read. */
+  /** Called with the number of bytes that the function wrote, before they are parsed. */
   onOutput?: ((bytes: number) => void) | undefined;
 }
 
@@ -42,7 +42,7 @@ export async function runStep(step: CompositionFunction, input: Uint8Array, cont
   return readOutput(step, output, stderr);
 }
 
-/** A step's settings in the runner's terms; what the author left out is left to the runner's defaults. */
+/** A step's settings as run options. Settings that the author left out get the runner's defaults. */
 function runOptions(step: CompositionFunction): RunOptions {
   const { timeoutMs, network, imagePullPolicy, resources } = step.container;
   const { memoryBytes, cpus } = resources.limits;
@@ -87,7 +87,7 @@ function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, proble
   }
 }
 
-/** Where the parser quotes the text that it stumbled over, which may be a secret, these words stand instead. */
+/** Replacements for parser messages that quote the text, which can be a secret. */
 const QUOTING: ReadonlyMap<string, string> = new Map([
   ["Syntax", "is neither JSON nor YAML"],
   ["UnsupportedTag", "has a YAML tag that JSON has no form for; quote a text that begins with an exclamation mark"],
@@ -98,7 +98,7 @@ function describeProblem(issue: Issue, instead: string | undefined): string {
   return [place, issue.path, instead ?? issue.message].filter((part) => part !== "").join(": ");
 }
 
-/** What a runner's error tells besides its message, where it does. */
+/** The optional properties of a runner's error. */
 interface RunnerFailure {
   code?: unknown;
   stderr?: unknown;
@@ -106,7 +106,7 @@ interface RunnerFailure {
   message?: unknown;
 }
 
-/** What to change in the Composition, by the runner's code. */
+/** The fix in the Composition, by the runner's code. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
   ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
@@ -118,7 +118,7 @@ function runFailed(step: CompositionFunction, cause: unknown, stderr: string | u
   const failure: RunnerFailure = typeof cause === "object" && cause !== null ? cause : { message: String(cause) };
   const reason =
     typeof failure.message === "string" && failure.message !== "" ? failure.message : "it could not be run";
-  // Runners that know the step say so themselves; saying it twice only hides the reason.
+  // Some runners name the step in their messages. Naming it twice would hide the reason.
   const named = reason.includes(step.name) && reason.includes(step.container.image);
   const advice = typeof failure.code === "string" ? ADVICE.get(failure.code) : undefined;
   const message = `${named ? reason : `${title(step)}: ${reason}`}${advice === undefined ? "" : `. In the Composition: ${advice}`}`;
@@ -135,7 +135,7 @@ function aborted(step: CompositionFunction, cause: unknown): PipelineError {
   });
 }
 
-/** A step in words, for the start of a message. */
+/** A step's name and image, for the start of a message. */
 export function title(step: CompositionFunction): string {
   return `step "${step.name}" (image ${step.container.image})`;
 }

@@ -33,8 +33,8 @@ const NOTHING: ReadonlySet<string> = new Set();
 /**
  * Renders a Composition's templates into desired state: an overlay on observed state, entry by entry.
  *
- * A template that fails leaves its entry out, with a warning: a function can repair it. A patch to the XR that fails ends
- * the run, because every later template can depend on the field.
+ * A template that fails leaves its entry out, with a warning: a function can repair it. A patch to the XR that fails
+ * ends the run, because every later template can depend on the field.
  *
  * @param report called for each template that failed
  * @throws {PipelineError} `TemplatesFailed`

@@ -1,7 +1,7 @@
 import { API_VERSION, type Desired, type JsonObject, KIND, type Observed, type Result } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 
-/** What differs from step to step. */
+/** The part of the input that differs between steps. */
 export interface StepState {
   config: JsonObject | undefined;
   desired: Desired;
@@ -9,8 +9,8 @@ export interface StepState {
 }
 
 /**
- * Builds the FunctionIO that each step is given, as bytes. Observed state is the largest part by far, and the same for
- * every step, so that it is printed once.
+ * Encodes the FunctionIO of each step. Observed state is by far the largest part and the same for every step, so it is
+ * printed once.
  */
 export function stepInputs(observed: Observed): (state: StepState) => Uint8Array {
   const encoder = new TextEncoder();

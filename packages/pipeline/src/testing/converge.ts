@@ -7,26 +7,26 @@ import { Rendering } from "./rendering.ts";
 import { plain } from "./source.ts";
 import { TestingError } from "./testing-error.ts";
 
-/** How the world answers to what is composed. */
+/** How a simulated cluster reacts to composed resources. */
 export interface ConvergeOptions {
   /**
-   * The status that a resource's controller writes once it has been applied, by entry name; none if absent. What an observed
-   * resource of the test's input has besides stays.
+   * The status that a resource's controller writes after the apply, by entry name; undefined for none. Other fields of
+   * an observed resource in the test's input stay.
    */
   readonly status?: (name: string, resource: KubernetesObject, round: number) => object | undefined;
-  /** How many rounds it may take until nothing changes. Default 5. */
+  /** The maximum number of rounds until nothing changes. Default 5. */
   readonly rounds?: number;
 }
 
 const DEFAULT_ROUNDS = 5;
 
 /**
- * Renders again and again, each time with what was composed as what is observed, and the XR as it would be, until nothing
- * changes: what a cluster comes to. `rounds` of what is returned tells how many it took, 1 if the first was final. A fatal
- * result ends it, and is returned.
+ * Renders repeatedly until nothing changes, as a cluster would. Each round observes the resources and the XR of the
+ * round before. `rounds` of the result is the number of rounds; 1 if the first was final. A fatal result ends the
+ * rounds and is returned.
  *
- * @throws {TestingError} `NotStable`, when it goes on changing, or when a resource is desired in one round and forgotten in
- * the next; and all that `render` throws
+ * @throws {TestingError} `NotStable` if the output keeps changing, or if a round forgets a resource of the round
+ *   before. Also throws the errors of `render`.
  */
 export async function converge(input: TestInput, options: ConvergeOptions = {}): Promise<Rendering> {
   const prepared = prepare(input);
@@ -53,14 +53,17 @@ export async function converge(input: TestInput, options: ConvergeOptions = {}):
   }
 }
 
-/** What exists, by entry name. */
+/** Existing objects, by entry name. */
 type Existing = ReadonlyMap<string, JsonObject>;
 
 function byEntry(observed: readonly JsonValue[]): Existing {
   return new Map(observed.filter(isObject).map((object) => [entryName(object) ?? "", object]));
 }
 
-/** What exists after an apply: what the test gave of a resource, and over it what is composed now; fields of earlier rounds go. */
+/**
+ * The objects after an apply: the test's own fields, overlaid with the composed ones. Fields of earlier rounds are
+ * removed.
+ */
 function applied(
   given: Existing,
   before: Existing,
@@ -79,7 +82,7 @@ function applied(
   return after;
 }
 
-/** What the API server makes of `generateName`, but always the same. */
+/** The name that the API server would generate from `generateName`, but deterministic. */
 function nameOf({ metadata }: KubernetesObject, entry: string): string {
   return metadata?.name ?? `${metadata?.generateName ?? ""}${entry}`;
 }
@@ -89,13 +92,13 @@ function overlay(base: JsonObject, over: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(over)) {
     const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
     const result = isObject(below) && isObject(value) ? overlay(below, value) : value;
-    // `__proto__` is an ordinary key here; plain assignment would set the prototype.
+    // `__proto__` is an ordinary key here; an assignment would set the prototype.
     Object.defineProperty(merged, key, { value: result, enumerable: true, configurable: true, writable: true });
   }
   return merged;
 }
 
-/** "Create it only if it is not there" forgets it in the next run, where it would be left alone for ever. */
+/** Fails if a round forgets a resource, as a function does that creates a resource only if it does not exist. */
 function checkKept(before: Rendering, now: Rendering): void {
   const forgotten = before.names.filter((name) => now.resource(name) === undefined && !now.deleted.includes(name));
   if (forgotten.length === 0) return;
@@ -106,7 +109,7 @@ function checkKept(before: Rendering, now: Rendering): void {
   );
 }
 
-/** The names of the entries that differ. What was deleted need not be deleted again, and results are not compared. */
+/** The names of the entries that differ. Ignores repeated deletions and results. */
 function changes(before: Rendering, now: Rendering): string[] {
   const names = [...new Set([...before.names, ...now.names])].toSorted();
   const changed = names.filter((name) => !isSame(before.resource(name), now.resource(name)));

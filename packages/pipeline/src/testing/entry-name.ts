@@ -1,7 +1,7 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 
-/** The name of the entry that a resource says it stands for, in its annotation. */
+/** The name of a resource's entry, from its annotation. */
 export function entryName(resource: JsonValue): string | undefined {
   const metadata = isObject(resource) && isObject(resource["metadata"]) ? resource["metadata"] : {};
   const annotations = isObject(metadata["annotations"]) ? metadata["annotations"] : {};

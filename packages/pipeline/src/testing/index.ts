@@ -1,4 +1,4 @@
-// Tests of Compositions and functions in vitest, by the engine itself. Importing this adds the matchers to `expect`.
+// Tests of Compositions and functions in vitest, with the engine itself. Importing this adds the matchers to `expect`.
 import "./matchers.ts";
 
 export { type ConvergeOptions, converge } from "./converge.ts";

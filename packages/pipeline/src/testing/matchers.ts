@@ -9,18 +9,18 @@ import { TestingError } from "./testing-error.ts";
 import { whoSet } from "./who-set.ts";
 
 declare module "vitest" {
-  // The parameters must be those of vitest's own declaration.
+  // The parameters must equal those of vitest's declaration.
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
     /**
-     * A resource is composed under an entry name and has these fields, others too, as with `toMatchObject`. Asymmetric
+     * A resource is composed under an entry name and has at least these fields, as with `toMatchObject`. Asymmetric
      * matchers such as `expect.any(String)` work.
      */
     toComposeResource(name: string, fields?: object): R;
-    /** The XR is ready, or one composed resource of it. */
+    /** The XR or one composed resource is ready. */
     toBeReady(name?: string): R;
-    /** A function, or the pipeline, gave a result: its message contains a text, or matches a RegExp. */
+    /** A function or the pipeline returned a result whose message contains a text or matches a RegExp. */
     toHaveResult(severity: Severity, message?: string | RegExp): R;
-    /** The XR publishes a connection detail, with this value if one is given. No message shows a value. */
+    /** The XR publishes a connection detail, with this value if there is one. No message shows a value. */
     toPublish(name: string, value?: string): R;
   }
 }
@@ -127,7 +127,7 @@ function asRendering(received: unknown, matcher: string): Rendering {
 
 function says({ message }: StepResult, wanted: string | RegExp | undefined): boolean {
   if (wanted === undefined) return true;
-  // Not test(): a RegExp with the flag g or y would remember where it was.
+  // test() of a RegExp with the flag g or y would depend on its last match.
   return typeof wanted === "string" ? message.includes(wanted) : message.search(wanted) !== -1;
 }
 

@@ -3,16 +3,16 @@ import type { KubernetesObject } from "@xfn/functionio";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { Rendering } from "./rendering.ts";
 
-/** A message lists this many; more would hide what it is about. */
+/** The number of names in a message. More would hide its subject. */
 const MAX_LISTED = 30;
 
-/** An object in words: its kind and name. */
+/** The kind and name of an object. */
 export function describe({ kind, metadata }: KubernetesObject): string {
   const name = metadata?.name ?? (metadata?.generateName === undefined ? undefined : `${metadata.generateName}*`);
   return name === undefined ? `${kind}` : `${kind} ${name}`;
 }
 
-/** Why nothing is composed under a name, and what is. */
+/** Explains why a name is not composed, and lists the composed names. */
 export function whyMissing(rendering: Rendering, name: string): string {
   const { fatal, deleted, names } = rendering;
   if (fatal !== undefined) return `but ${ended(fatal)}`;
@@ -25,7 +25,7 @@ export function whyMissing(rendering: Rendering, name: string): string {
   return [...there, ...warningsOf(rendering)].join("\n");
 }
 
-/** Why an XR, or one of its resources, is not ready. */
+/** Explains why an XR or one of its resources is not ready. */
 export function whyUnready(rendering: Rendering, name: string | undefined): string {
   const { fatal, unready } = rendering;
   if (fatal !== undefined) return `  ${ended(fatal)}`;
@@ -41,13 +41,13 @@ export function whyUnready(rendering: Rendering, name: string | undefined): stri
   );
 }
 
-/** Warnings often say why something else is not as it should be. */
+/** Adds warnings, which often explain a failure. */
 function warningsOf({ results }: Rendering): string[] {
   const warnings = results.filter(({ severity }) => severity === "Warning");
   return warnings.length === 0 ? [] : ["Warnings:", describeResults(warnings)];
 }
 
-/** Results, a line for each. */
+/** One line for each result. */
 export function describeResults(results: readonly StepResult[]): string {
   return lines(
     results.map(
@@ -56,19 +56,19 @@ export function describeResults(results: readonly StepResult[]): string {
   );
 }
 
-/** That a run was ended. */
+/** A message for a run that ended early. */
 export function ended({ step, message }: StepResult): string {
   return `${step === undefined ? "the run" : `step "${step}"`} ended in a fatal result, after which nothing is composed: ${message}`;
 }
 
-/** Names in a row. */
+/** Joins names. */
 export function listed(names: readonly string[]): string {
   if (names.length === 0) return "none";
   const more = names.length - MAX_LISTED;
   return `${names.slice(0, MAX_LISTED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
-/** A hint, if one of the names may be what was meant. */
+/** Suggests similar names. */
 export function didYouMean(name: string, names: readonly string[]): string {
   const meant = closest(name, names);
   return meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;

@@ -4,15 +4,18 @@ import { isObject } from "@xfn/functionio";
 /** How a matcher compares values. */
 export type Matches = (actual: unknown, expected: unknown) => boolean;
 
-/** What of a value an expectation speaks of, and where the two differ. */
+/** The part of a value that an expectation covers, and the differences. */
 export interface Narrowed {
-  /** For a diff: only fields of the expectation; where the two match, the expectation itself, asymmetric matchers included. */
+  /**
+   * The value for a diff: only fields of the expectation. Matching fields are those of the expectation, including
+   * asymmetric matchers.
+   */
   value: unknown;
-  /** The paths of what differs, as deep as the expectation goes. */
+  /** The paths of the differences, as deep as the expectation. */
   differences: FieldPathSegment[][];
 }
 
-/** Narrows a value that does not match an expectation to what a person needs to see of it. */
+/** Reduces a value to the part that a person must see to understand a failed expectation. */
 export function narrow(actual: unknown, expected: unknown, matches: Matches): Narrowed {
   const differences: FieldPathSegment[][] = [];
   const value = search(actual, expected, [], { matches, differences });
@@ -33,7 +36,7 @@ function search(actual: unknown, expected: unknown, path: readonly FieldPathSegm
     found.differences.push([...path]);
     return actual;
   }
-  // A plain prototype: the printer of diffs would name another.
+  // An ordinary prototype, because the diff would print the name of another.
   const narrowed: { [key: string]: unknown } = {};
   for (const key of Object.keys(expected)) {
     const at = [...path, key];
@@ -42,13 +45,13 @@ function search(actual: unknown, expected: unknown, path: readonly FieldPathSegm
       continue;
     }
     const value = search(actual[key], expected[key], at, found);
-    // `__proto__` is an ordinary key here; plain assignment would set the prototype.
+    // `__proto__` is an ordinary key here; an assignment would set the prototype.
     Object.defineProperty(narrowed, key, { value, enumerable: true, configurable: true, writable: true });
   }
   return narrowed;
 }
 
-/** Not an asymmetric matcher, which is an object too. */
+/** Excludes asymmetric matchers, which are objects too. */
 function isPlain(value: unknown): value is { [key: string]: unknown } {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -12,33 +12,33 @@ import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source }
 import { runnerFor, type TestFunction } from "./test-functions.ts";
 import { TestingError } from "./testing-error.ts";
 
-/** What a test renders. See {@link Source} for the forms that documents may have. */
+/** The input of a test. See {@link Source} for the forms of documents. */
 export interface TestInput {
   /** The XR. */
   composite: Source;
-  /** The Composition; the source may hold other documents too. */
+  /** The Composition. The source can contain other documents too. */
   composition: Source;
   /**
-   * The XR's CompositeResourceDefinition. Its defaults are applied, as an API server would have done, and the Composition's
-   * connection details are held against its keys, as findings.
+   * The XR's CompositeResourceDefinition. Its defaults are applied, as in an API server. The Composition's connection
+   * details are checked against its keys; problems become findings.
    */
   definition?: Source;
-  /** What stands for the steps' containers, by step name or by image. */
+  /** The functions that replace the steps' containers, by step name or by image. */
   functions?: Readonly<Record<string, TestFunction>>;
-  /** Runs the steps that `functions` does not name, such as `createRunner` of @xfn/runner: real containers. */
+  /** The runner of all other steps, such as `createRunner` of @xfn/runner for real containers. */
   runner?: FunctionRunner;
   /**
-   * Composed resources that exist: by entry name, or as documents that say their entry in the annotation
-   * `crossplane.io/composition-resource-name`, as `kubectl get -o yaml` prints them.
+   * Composed resources that exist: by entry name, or as documents with the annotation
+   * `crossplane.io/composition-resource-name`, as printed by `kubectl get -o yaml`.
    */
   observed?: Readonly<Record<string, object>> | string | URL | readonly Source[];
-  /** The EnvironmentConfigs that there are, from which the Composition selects. */
+  /** The EnvironmentConfigs that the Composition selects from. */
   environmentConfigs?: string | URL | readonly Source[];
-  /** Ends the run. */
+  /** Aborts the run. */
   signal?: AbortSignal;
 }
 
-/** A test's input, read and checked. */
+/** A parsed and checked input. */
 export interface Prepared {
   composite: JsonObject;
   composition: Composition;
@@ -49,7 +49,7 @@ export interface Prepared {
   signal: AbortSignal | undefined;
 }
 
-/** Reads a test's input. Nothing runs. */
+/** Reads a test's input. Runs nothing. */
 export function prepare(input: TestInput): Prepared {
   const findings: Finding[] = [];
   const definition = input.definition === undefined ? undefined : readDefinition(input.definition);
@@ -86,7 +86,7 @@ function readObserved(observed: NonNullable<TestInput["observed"]>, composite: J
   return Object.entries(observed).map(([name, resource]) => existing(name, resource, composite));
 }
 
-/** A resource that a test gives by entry name, with what the API server would have: the annotation, and a name. */
+/** An observed resource that the test names by entry. Adds the annotation and a name, as in an API server. */
 function existing(entry: string, resource: unknown, composite: JsonObject): JsonObject {
   if (typeof resource !== "object" || resource === null) {
     throw new TestingError(

@@ -4,16 +4,16 @@ import { isObject, type JsonObject, type KubernetesObject, type ReadinessCheck }
 
 /** The readiness checks of one composed resource. */
 export interface EntryChecks {
-  /** Those of its template in the Composition. */
+  /** The checks of its template in the Composition. */
   template: readonly ReadinessCheck[];
-  /** Those that functions gave it. */
+  /** The checks that functions added. */
   functions: readonly ReadinessCheck[];
 }
 
 /**
- * Why a composed resource is not ready, one line for each check that does not hold, without values of the resource.
+ * Explains why a composed resource is not ready: one line for each failed check, without values of the resource.
  *
- * @param observed the object that exists, if it does
+ * @param observed the object, if it exists
  */
 export function readinessReasons(observed: KubernetesObject | undefined, checks: EntryChecks): string[] {
   if (observed === undefined) {
@@ -27,7 +27,7 @@ export function readinessReasons(observed: KubernetesObject | undefined, checks:
   ];
 }
 
-/** What is checked where nobody says otherwise. */
+/** The default check. */
 const READY: ReadinessCheck = { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } };
 
 function conditionOf({ status }: JsonObject, type: string): JsonObject | undefined {
@@ -45,11 +45,11 @@ function checkReason(
     if (isReady(observed, [check], source)) return [];
   } catch (error) {
     if (!(error instanceof ReadinessError)) throw error;
-    // It was evaluated alone, as the first.
+    // The first check was evaluated alone.
     return [error.message.replace("readinessChecks[0]", `readinessChecks[${index}]`)];
   }
   const reason = describe(check, observed);
-  // Nobody may have written that one.
+  // This is the default check, which no author wrote.
   return [isDeepStrictEqual({ ...check }, READY) ? reason : `readinessChecks[${index}]: ${reason}`];
 }
 

@@ -9,15 +9,15 @@ import { readinessReasons } from "./readiness-reasons.ts";
 import { Rendering, type RenderingFacts } from "./rendering.ts";
 
 /**
- * What a Composition makes of an XR, by the engine that `xfn render` and the controller have.
+ * Renders a Composition for an XR, with the engine of `xfn render` and the controller.
  *
- * A fatal result is a value (`fatal`); what would make `xfn render` fail without a result is thrown.
+ * A fatal result is returned (`fatal`). Failures without a result are thrown.
  *
- * @throws {TestingError} when the test is set up wrongly
- * @throws {DocumentError} when a text is neither YAML nor JSON
- * @throws {CompositionError} when the Composition is wrong
- * @throws {DefinitionError} when the definition is wrong, or of another kind
- * @throws {PipelineError} when a function cannot be run, or returns what is no FunctionIO
+ * @throws {TestingError} if the test is set up incorrectly
+ * @throws {DocumentError} if a text is neither YAML nor JSON
+ * @throws {CompositionError} if the Composition is invalid
+ * @throws {DefinitionError} if the definition is invalid or for another kind
+ * @throws {PipelineError} if a function cannot run or returns an invalid FunctionIO
  */
 export async function render(input: TestInput): Promise<Rendering> {
   const prepared = prepare(input);
@@ -25,14 +25,14 @@ export async function render(input: TestInput): Promise<Rendering> {
   return new Rendering(result, { ...facts, rounds: 1 });
 }
 
-/** What changes from round to round. */
+/** The part of the input that changes from round to round. */
 export interface Round {
   composite: JsonValue;
-  /** Each with its annotation. */
+  /** Observed resources, each with its annotation. */
   observed: readonly JsonValue[];
 }
 
-/** One render of a test that may have several. */
+/** Renders one round of a test. */
 export async function renderRound(
   prepared: Prepared,
   round: Round,

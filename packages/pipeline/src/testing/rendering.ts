@@ -7,25 +7,26 @@ import type { RenderResult } from "../render/render.ts";
 import type { Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 
-/** What is known about a render besides its result. */
+/** Facts about a render in addition to its result. */
 export interface RenderingFacts {
   /** Why entries are not ready, by name. */
   reasons: ReadonlyMap<string, readonly string[]>;
   /** Warnings about the Composition itself. */
   findings: readonly Finding[];
-  /** Makes the trace: few tests need it, and it takes longer than the render. */
+  /** Builds the trace on demand: few tests need it, and it takes longer than the render. */
   trace: () => Trace;
   rounds: number;
 }
 
 /**
- * What a test's render came to: everything that `render` of @xfn/pipeline gives, composed resources by name, and a form for
- * snapshots (`String(rendering)`): what `xfn render -r -x` prints, then the names of connection details and deleted entries.
+ * The outcome of a test's render: the result of `render` of @xfn/pipeline, composed resources by name, and a text for
+ * snapshots. `String(rendering)` is the output of `xfn render -r -x`, then the names of connection details and deleted
+ * entries.
  */
 export class Rendering implements RenderResult {
   /** The XR: apiVersion, kind, name and the status that it would have. */
   readonly composite: KubernetesObject;
-  /** The XR with everything that it was given and that is desired of it. */
+  /** The XR with its input fields and all desired fields. */
   readonly fullComposite: KubernetesObject;
   /** The composed resources, sorted by entry name. Empty after a fatal result. */
   readonly resources: KubernetesObject[];
@@ -33,15 +34,18 @@ export class Rendering implements RenderResult {
   readonly deleted: string[];
   /** The names of the composed resources that are not ready, sorted. */
   readonly unready: string[];
-  /** What functions and the pipeline had to say, in order. */
+  /** The results of functions and of the pipeline, in order. */
   readonly results: StepResult[];
-  /** What the XR would publish. Its values are never printed. */
+  /** The connection details that the XR would publish. Values are never printed. */
   readonly connectionDetails: ConnectionDetails;
-  /** The result that ended the run, if one did: nothing would be applied. */
+  /** The result that ended the run, if there is one: nothing would be applied. */
   declare readonly fatal?: StepResult;
-  /** What `xfn render` warns of in the Composition: unknown fields, connection details that its definition does not know. */
+  /**
+   * The warnings of `xfn render` about the Composition: unknown fields, and connection details that its definition does
+   * not have.
+   */
   readonly findings: readonly Finding[];
-  /** How many rounds it took until nothing changed; 1 unless it is of `converge`. */
+  /** The number of rounds until nothing changed; 1 without `converge`. */
   readonly rounds: number;
   readonly #reasons: ReadonlyMap<string, readonly string[]>;
   readonly #makeTrace: () => Trace;
@@ -67,17 +71,17 @@ export class Rendering implements RenderResult {
     return this.resources.map((resource) => entryName(resource) ?? "");
   }
 
-  /** A composed resource by the name of its entry; undefined if nothing of that name is composed. */
+  /** The composed resource of an entry; undefined if there is none. */
   resource(name: string): KubernetesObject | undefined {
     return this.resources.find((resource) => entryName(resource) === name);
   }
 
-  /** Why a composed resource is not ready, one line for each reason; empty if it is. */
+  /** Why a composed resource is not ready, one line for each reason; empty if it is ready. */
   reasons(name: string): readonly string[] {
     return this.#reasons.get(name) ?? [];
   }
 
-  /** What each step did, and who set which field (`originOf` of @xfn/pipeline/trace). Secrets are hidden in it. */
+  /** The steps, and the origin of each field (`originOf` of @xfn/pipeline/trace). Secrets are hidden. */
   get trace(): Trace {
     this.#trace ??= this.#makeTrace();
     return this.#trace;

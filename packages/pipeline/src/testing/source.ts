@@ -7,21 +7,21 @@ import { type ParsedDocument, printJson, readDocuments } from "@xfn/functionio/d
 import { TestingError } from "./testing-error.ts";
 
 /**
- * Where a document comes from: a string is YAML or JSON text, never a path; a `file:` URL is a file, or a folder of `.yaml`,
- * `.yml` and `.json` files (see {@link beside}); any other object is the document itself.
+ * The source of a document. A string is YAML or JSON text, never a path. A `file:` URL is a file, or a folder of
+ * `.yaml`, `.yml` and `.json` files (see {@link beside}). Any other object is the document itself.
  */
 export type Source = string | URL | object;
 
-/** A folder with more files than this is the wrong folder, such as a checkout. */
+/** A folder with more files is probably a mistake, such as a checkout. */
 const MAX_FILES = 1000;
 const EXTENSIONS: readonly string[] = [".yaml", ".yml", ".json"];
 
 /**
- * Names files beside a test: `const file = beside(import.meta.url)`, then `file("xr.yaml")` is the URL of the file in the
- * test's folder, wherever the tests are started. An absolute path stays what it is.
+ * Names files in the test's folder: after `const file = beside(import.meta.url)`, `file("xr.yaml")` is the URL of such
+ * a file, independent of the current directory. Absolute paths stay unchanged.
  *
  * @param base the test's `import.meta.url`
- * @throws {TestingError} `InvalidInput`, where that is no file, as in a browser
+ * @throws {TestingError} `InvalidInput` if it is not a file, as in a browser
  */
 export function beside(base: string | URL): (path: string) => URL {
   if (!String(base).startsWith("file:")) throw invalid(`beside needs a file: URL, such as import.meta.url of a test`);
@@ -30,9 +30,9 @@ export function beside(base: string | URL): (path: string) => URL {
 }
 
 /**
- * All documents of a source. A source that is a list is a list of sources.
+ * All documents of a source. A list is a list of sources.
  *
- * @param what what it is to be, for messages
+ * @param what the expected document, for messages
  * @throws {TestingError} `InvalidInput`
  * @throws {DocumentError} with line and column
  */
@@ -44,7 +44,7 @@ export function readSource(source: Source | readonly Source[], what: string): Pa
   return [documentOf(plain(source, what), what)];
 }
 
-/** The one object of a source. */
+/** The single object of a source. */
 export function readObject(source: Source, what: string): JsonObject {
   const [document, second] = readSource(source, what);
   if (document === undefined) throw invalid(`${what} is empty`);
@@ -52,7 +52,10 @@ export function readObject(source: Source, what: string): JsonObject {
   return document.value as JsonObject;
 }
 
-/** The one object of a kind, in a source that may hold others. A single document need not be of the kind: whoever reads it says so better. */
+/**
+ * The object of a kind in a source with possibly several. The kind of a single document is not checked: its reader
+ * reports a better error.
+ */
 export function readKind(source: Source, kind: string, what: string): ParsedDocument {
   const documents = readSource(source, what);
   const [found, second] = documents.filter(({ value }) => isObject(value) && value["kind"] === kind);
@@ -62,17 +65,17 @@ export function readKind(source: Source, kind: string, what: string): ParsedDocu
   return document;
 }
 
-/** The folder that relative paths in a source are seen from; undefined if it is no file. */
+/** The base folder of relative paths in a source; undefined if the source is not a file. */
 export function folderOf(source: Source): string | undefined {
   return typeof source === "object" && isUrl(source) ? dirname(fileURLToPath(source)) : undefined;
 }
 
-/** Also a URL of another realm, such as jsdom's. */
+/** Accepts URLs of other realms, such as jsdom's. */
 export function isUrl(source: object): source is URL {
   return Object.prototype.toString.call(source) === "[object URL]";
 }
 
-/** A copy of an object as JSON has it: what a test goes on using is not frozen by a function. */
+/** A JSON copy of an object, so that functions do not freeze the test's own object. */
 export function plain(value: object, what: string): JsonObject {
   let text: string;
   try {
@@ -116,7 +119,7 @@ function readFolder(folder: string, what: string): ParsedDocument[] {
 
 function readFile(path: string, stats: Stats, what: string): ParsedDocument[] {
   if (!stats.isFile()) throw invalid(`${what}: ${named(path)} is no regular file`);
-  // The reader would refuse it too, but only after all of it was in memory.
+  // Check the size first: the reader would reject the file only after loading it.
   if (stats.size > MAX_TEXT_BYTES) throw invalid(`${what}: ${named(path)} is larger than ${MAX_TEXT_BYTES} bytes`);
   let bytes: Uint8Array;
   try {
@@ -138,7 +141,7 @@ function statOf(path: string, what: string): Stats {
   }
 }
 
-/** A file as a person would name it: from where the tests were started, if it is below. */
+/** The path of a file for messages: relative to the current directory if the file is below it. */
 function named(path: string): string {
   const short = relative(process.cwd(), path);
   return short.startsWith("..") || short === "" ? path : short;

@@ -6,19 +6,19 @@ import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import { TestingError } from "./testing-error.ts";
 
 /**
- * What stands for a step's container in a test: a function of the SDK (what `compose` of @xfn/functionio/sdk returns) or any
- * other from FunctionIO to FunctionIO; or a runner, such as `inProcessRunner` for functions over bytes, or one for containers.
+ * The replacement of a step's container in a test. Either a function, such as the result of `compose` of
+ * @xfn/functionio/sdk, or a runner, such as `inProcessRunner` or a runner of containers.
  */
 export type TestFunction = ((io: FunctionIO) => FunctionIO | Promise<FunctionIO>) | FunctionRunner;
 
-/** What the steps of a test are run with. */
+/** How the steps of a test run. */
 export interface TestFunctions {
   composition: Composition;
-  /** By step name, or by image; the step name is looked up first. */
+  /** By step name or image. The step name takes precedence. */
   functions: Readonly<Record<string, TestFunction>>;
-  /** For the steps that `functions` does not name. */
+  /** The runner of all other steps. */
   runner: FunctionRunner | undefined;
-  /** Where relative `oci:` images are seen from. */
+  /** The base folder of relative `oci:` images. */
   folder: string | undefined;
 }
 
@@ -45,7 +45,10 @@ export function runnerFor(given: TestFunctions): FunctionRunner {
   };
 }
 
-/** Through text, as a container would have it: what a function keeps of its input, or returns that JSON cannot carry, is found. */
+/**
+ * Converts through text, as with a container. This detects values that JSON cannot represent, and separates input from
+ * output.
+ */
 function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): InProcessFunction {
   return async (input) => {
     const output = await fn(parseFunctionIO(input, { source: "input" }));

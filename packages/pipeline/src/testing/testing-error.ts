@@ -1,12 +1,16 @@
 /**
- * - `InvalidInput`: an input of a test is not what it should be: no such file, no object, two where one belongs
+ * - `InvalidInput`: an input of a test is invalid: a missing file, a value that is not an object, or two documents
+ *   instead of one
  * - `MissingFunction`: a step of the Composition has neither a function nor a runner
- * - `UnknownFunction`: a function is given for a step or image that the Composition does not have, or is none
- * - `NotStable`: what is composed goes on changing, or is forgotten once it exists
+ * - `UnknownFunction`: a function is for a step or image that the Composition does not have, or it is not a function
+ * - `NotStable`: the output keeps changing, or a round forgets an existing resource
  */
 export type TestingErrorCode = "InvalidInput" | "MissingFunction" | "UnknownFunction" | "NotStable";
 
-/** A test that is set up wrongly, or a composition that does not converge. The message never contains a value of a resource. */
+/**
+ * A test that is set up incorrectly, or a composition that does not converge. The message never contains a value of a
+ * resource.
+ */
 export class TestingError extends Error {
   override readonly name = "TestingError";
   readonly code: TestingErrorCode;

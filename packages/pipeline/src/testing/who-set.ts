@@ -1,12 +1,14 @@
 import { FieldPathError, type FieldPathSegment, formatFieldPath } from "@xfn/composition";
 import { originOf, type Trace, type TraceField, type TraceOrigin } from "../trace/index.ts";
 
-/** This many fields are told of; the diff beside them has them all. */
+/** The number of reported fields. The diff next to them shows all. */
 const MAX_FIELDS = 10;
-/** A whole object may be set from many places. */
+/** The number of reported origins of one object. */
 const MAX_ORIGINS = 3;
 
-/** Who set fields of a composed resource, a line for each; what nobody set is left out, since it is not there. */
+/**
+ * The origins of fields of a composed resource, one line each. Fields without an origin do not exist and are omitted.
+ */
 export function whoSet(trace: Trace, entry: string, paths: readonly (readonly FieldPathSegment[])[]): string[] {
   const lines = paths.slice(0, MAX_FIELDS).flatMap((segments) => {
     const path = formatFieldPath([...segments]);
@@ -18,7 +20,7 @@ export function whoSet(trace: Trace, entry: string, paths: readonly (readonly Fi
   return lines.length === 0 ? [] : ["Who set what:", ...lines];
 }
 
-/** A key of data need not have a field path: the empty one has none, nor has a very large index. */
+/** Not every key of data has a field path: the empty key has none, and neither has a very large index. */
 function fieldsAt(trace: Trace, entry: string, path: string): TraceField[] {
   try {
     return originOf(trace, entry, path);

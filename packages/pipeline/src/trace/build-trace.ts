@@ -20,30 +20,30 @@ import {
 } from "./trace.ts";
 import { traceFields } from "./trace-fields.ts";
 
-/** What a trace is made of. Nothing of it is changed. */
+/** The input of a trace. It is not modified. */
 export interface TraceInput {
-  /** What `onRecord` of the run was told, in order. */
+  /** The records that the run passed to `onRecord`, in order. */
   records: readonly StepRecord[];
   /** The XR. */
   composite: KubernetesObject;
   composition: Composition;
-  /** Objects that exist, as the run was given them. They are not part of the trace; secrets in them are hidden in it. */
+  /** The observed objects of the run. They are not part of the trace, but their secrets are hidden in it. */
   observed?: readonly JsonValue[];
 }
 
-/** Who set what of an entry, by part; and who brought the entry into its state. */
+/** The origin of each field of an entry, by part, and the origin of the entry's state. */
 interface EntryOrigins {
   entry: TraceOrigin;
   parts: Map<string, OriginTree>;
 }
 
 /**
- * Makes a trace of a run that has ended, however it ended. Takes time in proportion to the desired state times the number
- * of steps: the run itself only keeps references.
+ * Makes the trace of a run that has ended, successfully or not. The time is proportional to the desired state times the
+ * number of steps: the run itself only stores references.
  *
- * Secrets are hidden: values of connection details, `data` and `stringData` of Secrets, fields and environment variables
- * with names like `password` and `token`, and the same values wherever else they occur in fields, results and errors.
- * Observed state and the functions' `config` are not part of a trace.
+ * Secrets are hidden: values of connection details, `data` and `stringData` of Secrets, and fields and environment
+ * variables with names like `password` and `token`. The same values are hidden everywhere else in fields, results and
+ * errors. Observed state and the functions' `config` are not part of a trace.
  */
 export function buildTrace(input: TraceInput): Trace {
   const { records, composite, composition } = input;
@@ -51,7 +51,7 @@ export function buildTrace(input: TraceInput): Trace {
   const onHidden = (text: string, base64: boolean): void => secrets.add(text, base64);
   for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, onHidden);
   const states = records.map(({ after }) => maskDesired(after, onHidden));
-  // Only now is every secret known: an early step may have copied what a later one puts into a Secret.
+  // Only now all secrets are known: an early step can copy a value that a later step puts into a Secret.
   for (const state of states) maskValues(state, secrets);
 
   const tracing = new Tracing(basesOf(composition));
@@ -134,7 +134,7 @@ class Tracing {
   }
 }
 
-/** What happened to the entry as a whole; undefined if it was there, and is. */
+/** What happened to the entry as a whole; undefined if it existed before and after. */
 function changeOf(
   before: MaskedEntry | undefined,
   after: MaskedEntry | undefined,
@@ -155,7 +155,7 @@ function traceChange(part: string, { op, path, before, after, origin }: LeafChan
     ...(isHidden
       ? { hidden: true }
       : { ...(was !== undefined && { before: was }), ...(is !== undefined && { after: is }) }),
-    // A function is one origin for all that it does, and the step is named already.
+    // All fields of a function have the same origin, which the step names already.
     ...(origin?.from !== undefined && { origin }),
   };
 }

@@ -2,7 +2,7 @@ import type { FieldPath, FieldPathSegment } from "@xfn/composition";
 import { Hidden, type Masked, sameMasked } from "./masked.ts";
 import type { TraceOrigin } from "./trace.ts";
 
-/** Who set what, in the form of the value: one origin where a whole value has the same. */
+/** The origins of a value, in the form of the value: one origin if all its fields have the same. */
 export type OriginTree = TraceOrigin | OriginTree[] | Map<string, OriginTree>;
 
 /** A field that differs. Fields are leaves. */
@@ -14,18 +14,18 @@ export interface LeafChange {
   origin?: TraceOrigin;
 }
 
-/** What {@link compare} found. */
+/** The result of {@link compare}. */
 export interface Comparison {
   changes: LeafChange[];
-  /** Who set what of `after`; undefined if there is no `after`. */
+  /** The origins of `after`; undefined if there is no `after`. */
   origins: OriginTree | undefined;
 }
 
 /**
- * Compares a value before and after a step, and keeps account of who set what: what did not change keeps its origin, also
- * in lists that became longer or shorter in one place.
+ * Compares a value before and after a step, and keeps the origins of its fields. Unchanged fields keep their origin,
+ * even in lists that became longer or shorter in one place.
  *
- * @param originAt who set the field at a path, if this step did
+ * @param originAt the origin of the field at a path, if this step set it
  */
 export function compare(
   before: Masked | undefined,
@@ -39,13 +39,13 @@ export function compare(
   return { origins: undefined, changes: walk.changes };
 }
 
-/** Whether a value has no fields of its own. */
+/** Whether a value has no fields. */
 export function isLeaf(value: Masked): boolean {
   if (Array.isArray(value)) return value.length === 0;
   return !(value instanceof Map) || value.size === 0;
 }
 
-/** The origin of what is at a key or index of a value. */
+/** The origin of the value at a key or an index. */
 export function childOrigin(origins: OriginTree | undefined, segment: FieldPathSegment): OriginTree | undefined {
   if (Array.isArray(origins)) return origins[segment as number];
   return origins instanceof Map ? origins.get(segment as string) : origins;
@@ -112,7 +112,7 @@ class Walk {
     return made;
   }
 
-  /** What is alike at the start and at the end of both lists has moved, at most; the rest is compared one by one. */
+  /** The equal items at the start and the end of both lists have only moved; the others are compared one by one. */
   #lists(before: Masked[], after: Masked[], origins: OriginTree | undefined): OriginTree {
     const shorter = Math.min(before.length, after.length);
     let start = 0;
@@ -145,7 +145,7 @@ class Walk {
   }
 }
 
-/** The value of a leaf as the trace shows it; undefined where it is hidden. */
+/** The value of a leaf for the trace; undefined if it is hidden. */
 export function leafValue(
   leaf: Masked,
 ): null | boolean | number | bigint | string | [] | Record<string, never> | undefined {

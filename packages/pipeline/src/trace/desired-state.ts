@@ -3,12 +3,12 @@ import type { Masked } from "./masked.ts";
 import { maskField, maskPlaces, type OnHidden } from "./secret-places.ts";
 import type { SecretValues } from "./secret-values.ts";
 
-/** An entry of desired state with its secrets hidden, in its parts: `resource`, `connectionDetails`, and so on. */
+/** An entry of desired state with its secrets hidden, by part: `resource`, `connectionDetails`, and so on. */
 export interface MaskedEntry {
   name: string | null;
   apiVersion: string | undefined;
   kind: string | undefined;
-  /** The resource is to be deleted. */
+  /** Whether the deletion of the resource is desired. */
   isDeleted: boolean;
   parts: Map<string, Masked>;
 }
@@ -16,7 +16,7 @@ export interface MaskedEntry {
 /** Desired state with its secrets hidden, by entry name; null is the XR. */
 export type MaskedState = Map<string | null, MaskedEntry>;
 
-/** Desired state with everything hidden that is a secret by its place. */
+/** Hides everything that is a secret by its position. */
 export function maskDesired(desired: Desired, onHidden: OnHidden): MaskedState {
   const state: MaskedState = new Map();
   if (desired.composite !== undefined) state.set(null, maskEntry(null, desired.composite, onHidden));
@@ -47,7 +47,7 @@ function textOf(value: Masked | undefined, key: string): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** The state with every text hidden that holds a secret known from some other place. */
+/** Hides every text that contains a secret known from another position. */
 export function maskValues(state: MaskedState, secrets: SecretValues): MaskedState {
   for (const entry of state.values()) {
     for (const [part, value] of entry.parts) entry.parts.set(part, secrets.mask(value));
@@ -55,7 +55,7 @@ export function maskValues(state: MaskedState, secrets: SecretValues): MaskedSta
   return state;
 }
 
-/** The names of entries, the XR first, in a stable order. */
+/** The names of entries in a stable order, the XR first. */
 export function entryNames(...states: MaskedState[]): (string | null)[] {
   const names = new Set(states.flatMap((state) => [...state.keys()]));
   return [...names].toSorted((a, b) => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));

@@ -1,4 +1,4 @@
-// What a run did, step by step, and who set which field.
+// The steps of a run, and the origin of each field.
 export { buildTrace, type TraceInput } from "./build-trace.ts";
 export { originOf } from "./origin-of.ts";
 export { secretFields } from "./secret-at.ts";

@@ -2,8 +2,8 @@ import { Float64 } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/functionio";
 
 /**
- * A JSON value in which secret parts are wrapped. Objects are maps here, so that `__proto__` is a key like any other.
- * What is wrapped can still be compared, to tell whether a step changed it.
+ * A JSON value in which secret parts are wrapped. Objects are maps here, so that `__proto__` is an ordinary key.
+ * Wrapped parts can still be compared, which shows whether a step changed them.
  */
 export type Masked = null | boolean | number | bigint | string | Hidden | Masked[] | Map<string, Masked>;
 
@@ -21,7 +21,7 @@ export class Hidden {
   }
 }
 
-/** A value with nothing hidden. Documents are at most `MAX_DEPTH` of functionio deep, so recursion is bounded. */
+/** Wraps a value without secrets. Documents are at most `MAX_DEPTH` of functionio deep, so the recursion is bounded. */
 export function unmasked(value: JsonValue): Masked {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(unmasked);
@@ -31,12 +31,12 @@ export function unmasked(value: JsonValue): Masked {
   return new Map(Object.entries(value).map(([key, field]) => [key, unmasked(field)]));
 }
 
-/** The number of the engine's boxed float64, which a caller in the same process may have put into a document. */
+/** The number in a boxed float64 of the engine, which a caller in the same process can put into a document. */
 export function float64Of(value: unknown): number | undefined {
   return value instanceof Float64 ? value.value : undefined;
 }
 
-/** Whether two values are the same; a number and a bigint of the same value are. */
+/** Whether two values are equal. A number equals a bigint of the same value. */
 export function sameMasked(left: Masked | undefined, right: Masked | undefined): boolean {
   if (left === right) return true;
   if (left instanceof Hidden) return right instanceof Hidden && left.equals(right);

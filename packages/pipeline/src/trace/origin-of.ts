@@ -2,8 +2,7 @@ import { formatFieldPath, parseFieldPath } from "@xfn/composition";
 import type { Trace, TraceField } from "./trace.ts";
 
 /**
- * Who set a field of what is desired: the field with its origin. For a path with fields below it: all of these, with
- * theirs. Empty if nothing such is desired.
+ * The desired fields at or below a path, each with its origin. Empty if no such field is desired.
  *
  * @param resource the name of the entry; null for the XR
  * @param path a field path, such as `spec.forProvider.region`; "" for all fields
@@ -11,7 +10,7 @@ import type { Trace, TraceField } from "./trace.ts";
  * @throws {FieldPathError} `Syntax`
  */
 export function originOf(trace: Trace, resource: string | null, path: string, part = "resource"): TraceField[] {
-  // Quotes and brackets may be written in several ways.
+  // The same path can be written with different quotes and brackets.
   const wanted = formatFieldPath(parseFieldPath(path));
   const entry = trace.desired.find(({ name }) => name === resource);
   return (entry?.fields ?? []).filter((field) => field.part === part && isWithin(field.path, wanted));

@@ -3,8 +3,8 @@ import { Hidden, type Masked } from "./masked.ts";
 import { maskPlaces } from "./secret-places.ts";
 
 /**
- * Tells of the fields of an object whether a trace would hide them, or something in them, because of where they are and what
- * they are called. For others who print values of resources.
+ * Reports whether a trace would hide a field of an object, or a part of the field, because of its position and its
+ * name. For callers that print values of resources.
  */
 export function secretFields(object: JsonValue): (at: JsonPath) => boolean {
   const root = maskPlaces(object, () => {});

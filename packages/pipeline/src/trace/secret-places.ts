@@ -1,34 +1,34 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { float64Of, Hidden, type Masked, unmasked } from "./masked.ts";
 
-// Which fields hold secrets, judged by where they are and what they are called. docs/trace.md tells users the same.
+// Decides by position and name which fields contain secrets. docs/trace.md has the same rules for users.
 
-/** Told of each text that is hidden. `base64`: it is the `data` of a Secret, so that the secret is what it stands for. */
+/** Called for each hidden text. `base64`: it is the `data` of a Secret, so the secret is the decoded value. */
 export type OnHidden = (text: string, base64: boolean) => void;
 
-/** `Secret` itself, and custom kinds that end like it. */
+/** `Secret` itself, and custom kinds whose name ends in it. */
 const SECRET_KIND = /Secret$/;
 const SECRET_LIST_KIND = /SecretList$/;
 
-/** kubectl keeps a copy of the whole object, a Secret's data included, in this annotation. */
+/** kubectl stores a copy of the whole object in this annotation, including a Secret's data. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** What of a connection detail says where its value comes from. Everything else in it is the value, or may be. */
+/** The fields of a connection detail that name its source. All other fields can contain the value. */
 const DETAIL_FIELDS: ReadonlySet<string> = new Set(["name", "type", "fromConnectionSecretKey", "fromFieldPath"]);
 
 /** Ends of names whose values are secrets, in any spelling: `adminPassword`, `DB_PASSWORD`, `api-key`. */
 const SECRET_NAME =
   /(password|passwd|passphrase|token|apikey|accesskey|secretkey|privatekey|signingkey|encryptionkey|credential|clientsecret|sharedsecret|kubeconfig|connectionstring)s?$/;
 
-/** As a word of its own: `secret`, `SESSION_SECRET`. In `connectionSecret` it is the name of a Secret, which is none. */
+/** A separate word: `secret`, `SESSION_SECRET`. In `connectionSecret` it is part of the name of a reference. */
 const SECRET_WORD = /(^|[._-])secret$/i;
 
-/** The value with every secret place in it hidden. */
+/** Hides every value at a secret position. */
 export function maskPlaces(value: JsonValue, onHidden: OnHidden): Masked {
   return new Masking(onHidden).value(value);
 }
 
-/** Like {@link maskPlaces}, for a field of a name: `connectionDetails` for example. */
+/** Like {@link maskPlaces}, for a field with a name, for example `connectionDetails`. */
 export function maskField(name: string, value: JsonValue, onHidden: OnHidden): Masked {
   return new Masking(onHidden).field(name, value);
 }
@@ -90,13 +90,16 @@ class Masking {
     );
   }
 
-  /** The names of what is in a Secret are no secret, and tell whether it was set. */
+  /** The keys of a Secret are not secret, and they show whether a value was set. */
   #hideFields(value: JsonValue, base64: boolean): Masked {
     if (!isObject(value)) return this.#hide(value, base64);
     return new Map(Object.entries(value).map(([key, field]) => [key, this.#hide(field, base64)]));
   }
 
-  /** Below a secret name, an object refers to the secret more often than it holds it: `password: {secretKeyRef: ...}`. */
+  /**
+   * An object below a secret name usually refers to the secret instead of containing it: `password: {secretKeyRef:
+   * ...}`.
+   */
   #hideScalars(value: JsonValue): Masked {
     if (Array.isArray(value)) return value.map((item) => this.#hideScalars(item));
     if (typeof value === "object" || typeof value === "boolean" || value === "") return this.value(value);
@@ -104,14 +107,14 @@ class Masking {
   }
 
   #hide(value: JsonValue, base64: boolean): Hidden {
-    this.#tell(value, base64);
+    this.#report(value, base64);
     return new Hidden(unmasked(value));
   }
 
-  #tell(value: JsonValue, base64: boolean): void {
+  #report(value: JsonValue, base64: boolean): void {
     if (typeof value === "string") this.#onHidden(value, base64);
-    else if (Array.isArray(value)) for (const item of value) this.#tell(item, base64);
-    else if (isObject(value)) for (const key of Object.keys(value)) this.#tell(value[key] as JsonValue, base64);
+    else if (Array.isArray(value)) for (const item of value) this.#report(item, base64);
+    else if (isObject(value)) for (const key of Object.keys(value)) this.#report(value[key] as JsonValue, base64);
   }
 }
 

@@ -1,34 +1,37 @@
 import { Hidden, type Masked } from "./masked.ts";
 
 /**
- * Shorter texts occur by chance: were `admin` a secret wherever it occurs, nobody could read the trace. They are hidden
- * where they are secrets, and nowhere else.
+ * Shorter texts occur by chance: if `admin` were hidden wherever it occurs, the trace would be unreadable. Shorter
+ * secrets are hidden only at their own position.
  */
 const MIN_LENGTH = 8;
 
 /**
- * Of more secrets that begin alike, the beginning is looked for, and all that follows it is hidden: that hides too much,
- * and keeps a search short.
+ * The number of secrets with a common start that are compared whole. If there are more, the search finds the common
+ * start and hides all that follows. That hides too much, and bounds the search.
  */
 const MAX_ALIKE = 32;
 
 const HIDDEN = "(hidden)";
 
 /**
- * Secrets that were found in some place, to hide them in any other: a function may have copied a password into an
- * address, or into what it has to say.
+ * Secrets found at one position, to hide them at all others: a function can copy a password into an address or a
+ * result.
  */
 export class SecretValues {
-  /** By their first {@link MIN_LENGTH} characters, the longest first: a search costs what the text is long, however many there are. */
+  /**
+   * Secrets by their first {@link MIN_LENGTH} characters, longest first. The time of a search depends on the text, and
+   * not on the number of secrets.
+   */
   readonly #byStart: Map<string, string[] | "any"> = new Map();
 
-  /** Adds a text that was hidden; base64 stands for what it encodes, too. */
+  /** Adds a hidden text. Base64 also adds its decoded value. */
   add(text: string, base64: boolean): void {
     this.#add(text);
     this.#add(text.trim());
     const bytes = Buffer.from(text, base64 ? "base64" : "utf8");
     if (base64) this.#add(bytes.toString("utf8").trim());
-    // Padding depends on what follows the secret where it is part of a longer text.
+    // The padding depends on the text after the secret if the secret is part of a longer text.
     else this.#add(bytes.toString("base64").replace(/=+$/, ""));
   }
 
@@ -61,7 +64,7 @@ export class SecretValues {
     return from === 0 ? text : scrubbed + text.slice(from);
   }
 
-  /** The value with each text hidden that holds a secret. */
+  /** Hides each text of a value that contains a secret. */
   mask(value: Masked): Masked {
     if (this.#byStart.size === 0) return value;
     if (typeof value === "string") return this.#isIn(value) ? new Hidden(value) : value;
@@ -75,7 +78,7 @@ export class SecretValues {
     return false;
   }
 
-  /** How many characters of a secret begin here; 0 for none. */
+  /** The length of the secret that starts here; 0 if there is none. */
   #secretAt(text: string, at: number): number {
     const known = this.#byStart.get(text.slice(at, at + MIN_LENGTH));
     if (known === undefined) return 0;

@@ -10,7 +10,7 @@ import {
 import type { TemplateWrite } from "../outcome/step-record.ts";
 import type { TraceOrigin } from "./trace.ts";
 
-/** What patches wrote below a path: the last one that wrote this very path, and where others wrote. */
+/** The writes of patches below a path: the last write of this path, and the writes below it. */
 interface Written {
   write?: { order: number; write: TemplateWrite };
   below: Map<FieldPathSegment, Written>;
@@ -18,17 +18,17 @@ interface Written {
 
 const IDENTITY_LABELS: readonly FieldPathSegment[] = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
 
-/** Who set which field, for a step of templates: a patch, the template's base, or the pipeline itself. */
+/** The origin of each field in a step of templates: a patch, the template's base, or the pipeline itself. */
 export class TemplateOrigins {
   readonly #step: Pick<TraceOrigin, "step" | "stepIndex">;
   readonly #written: Map<string | null, Written> = new Map();
   readonly #bases: ReadonlyMap<string, string>;
-  /** One object for each, as there are far more fields. */
+  /** One shared object for each origin, because there are far more fields. */
   readonly #known: Map<TemplateWrite | string, TraceOrigin> = new Map();
 
   /**
    * @param writes in order of writing
-   * @param bases where each template's base is in the Composition, by the template's name
+   * @param bases the position of each template's base in the Composition, by the template's name
    */
   constructor(
     step: Pick<TraceOrigin, "step" | "stepIndex">,
@@ -51,7 +51,7 @@ export class TemplateOrigins {
     node.write = { order, write };
   }
 
-  /** Who set the field of an entry's resource: the last patch that wrote it or something around it. */
+  /** The origin of a field of an entry's resource: the last patch that wrote the field or a parent of it. */
   of(entry: string | null, path: FieldPath): TraceOrigin {
     if (entry !== null && isIdentity(path)) return this.#identity(entry);
     let node = this.#written.get(entry);
@@ -101,14 +101,14 @@ function getOrMake<K>(nodes: Map<K, Written>, key: K): Written {
   return node;
 }
 
-/** What is set after the patches, over whatever they wrote. */
+/** Fields that the pipeline sets after the patches. */
 function isIdentity([first, field, key]: FieldPath): boolean {
   if (first !== "metadata") return false;
   if (field === "labels") return key !== undefined && IDENTITY_LABELS.includes(key);
   return field === "ownerReferences" || (field === "annotations" && key === ANNOTATION_RESOURCE_NAME);
 }
 
-/** Set before the patches, and never the base's. */
+/** Fields that the pipeline sets before the patches, and never the base. */
 function isName([first, field]: FieldPath): boolean {
   return first === "metadata" && (field === "name" || field === "generateName" || field === "namespace");
 }

@@ -4,9 +4,9 @@ import { Hidden, type Masked } from "./masked.ts";
 import type { TraceField, TraceOrigin } from "./trace.ts";
 
 /**
- * The fields of an entry, each with who set it.
+ * The fields of an entry, each with its origin.
  *
- * @param fallback whom to name where nobody is known
+ * @param fallback the origin of fields without a known one
  */
 export function traceFields(
   parts: ReadonlyMap<string, Masked>,

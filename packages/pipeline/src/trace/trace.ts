@@ -1,22 +1,24 @@
 import type { JsonValue, Severity } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
 
-/** The version of {@link Trace}'s shape. It is raised when a field goes or changes its meaning, not when one is added. */
+/**
+ * The version of {@link Trace}. It increases when a field is removed or changes its meaning, and not when one is added.
+ */
 export const TRACE_VERSION = 1;
 
 /**
- * What a run did, step by step, and who set each field of what it desires. Plain JSON: print it with `printJson` of
- * `@xfn/functionio/document`, since values may be 64-bit integers. Holds no secret value (see `buildTrace`).
+ * The steps of a run, and the origin of each desired field. Plain JSON: print it with `printJson` of
+ * `@xfn/functionio/document`, because values can be 64-bit integers. Contains no secret value (see `buildTrace`).
  */
 export interface Trace {
   version: typeof TRACE_VERSION;
-  /** The XR that was composed. */
+  /** The composed XR. */
   composite: { apiVersion: string; kind: string; name: string; namespace?: string };
-  /** The Composition's name, where it has one. */
+  /** The Composition's name, if it has one. */
   composition?: string;
   /** Milliseconds of all steps together. */
   ms: number;
-  /** In the order of the pipeline, those that did not run included. */
+  /** In the order of the pipeline, including steps that did not run. */
   steps: TraceStep[];
   /** Desired state after the last step that ran: the XR first, then composed resources by name. */
   desired: TraceEntry[];
@@ -25,7 +27,7 @@ export interface Trace {
 /**
  * - `Succeeded`: the next step ran, if there is one
  * - `Fatal`: the function returned a fatal result, which ended the run
- * - `Failed`: the step could not be run, or what it returned cannot be used, which ended the run
+ * - `Failed`: the step could not run, or its output was invalid, which ended the run
  * - `NotRun`: the run had ended before
  */
 export type TraceStatus = "Succeeded" | "Fatal" | "Failed" | "NotRun";
@@ -35,29 +37,29 @@ export interface TraceStep {
   name: string;
   /** `templates` is patch-and-transform as a whole. */
   kind: "templates" | "function";
-  /** The image, for a function. */
+  /** The image of a function. */
   image?: string;
   status: TraceStatus;
-  /** Bytes that the function was given; 0 for templates. */
+  /** Bytes written to the function; 0 for templates. */
   inputBytes: number;
   /** Bytes that the function returned; 0 for templates. */
   outputBytes: number;
   /** Milliseconds of the whole step. */
   ms: number;
-  /** Milliseconds of it that were spent in the runner, by phase. A phase that did not happen is absent. */
+  /** Milliseconds in each phase of the runner. A phase that did not happen is absent. */
   phases: Partial<Record<RunPhase, number>>;
-  /** How many fields the step added, changed and removed. */
+  /** The number of fields that the step added, changed and removed. */
   added: number;
   changed: number;
   removed: number;
-  /** What it did to each entry that it did something to: the XR first, then composed resources by name. */
+  /** The changes of each entry that the step changed: the XR first, then composed resources by name. */
   entries: TraceEntryChange[];
   results: TraceResult[];
   /** Why the step failed, for status `Failed`. */
   error?: { code: string; message: string };
 }
 
-/** Something that a step had to say. */
+/** A result of a step. */
 export interface TraceResult {
   severity: Severity;
   message: string;
@@ -72,65 +74,68 @@ export interface TraceEntryId {
   kind?: string;
 }
 
-/** What a step did to one entry. */
+/** The changes of one entry in a step. */
 export interface TraceEntryChange extends TraceEntryId {
   /**
-   * `added`: the entry is new. `changed`: some of its fields are. `removed`: the entry is gone, so that what exists is left
-   * alone. `deleted`: the entry now says that the resource is to be deleted.
+   * `added`: the entry is new. `changed`: some of its fields changed. `removed`: the entry is gone, so the existing
+   * resource stays as it is. `deleted`: the entry now desires the deletion of the resource.
    */
   change: "added" | "changed" | "removed" | "deleted";
   fields: TraceChange[];
 }
 
-/** Where a field is in its entry. */
+/** The position of a field in its entry. */
 export interface TraceFieldId {
-  /** `resource`, or what else of the entry the field is in: `connectionDetails`, `readinessChecks`. */
+  /** `resource`, or another part of the entry: `connectionDetails`, `readinessChecks`. */
   part: string;
   /** The field path in that part, such as `spec.forProvider.region`. */
   path: string;
 }
 
 /**
- * What became of one field. Fields are leaves: texts, numbers, booleans, null, and lists and objects that are empty. Where
- * the value is hidden there is neither `before` nor `after`.
+ * The change of one field. Fields are leaves: texts, numbers, booleans, null, and empty lists and objects. A hidden
+ * value has neither `before` nor `after`.
  */
 export interface TraceChange extends TraceFieldId {
   op: "added" | "changed" | "removed";
   before?: JsonValue;
   after?: JsonValue;
   hidden?: true;
-  /** Who set it, for a step of templates; a function does not tell. */
+  /** The origin, for a step of templates. Functions do not report origins. */
   origin?: TraceOrigin;
 }
 
-/** Who set a field last. */
+/** The last writer of a field. */
 export interface TraceOrigin {
   /** The step's name, and its index in `steps`. */
   step: string;
   stepIndex: number;
   /** The template, for a step of templates. */
   template?: string;
-  /** The place in the Composition: `spec.resources[0].patches[2]`, `spec.patchSets[1].patches[0]`, `spec.resources[0].base`. */
+  /**
+   * The position in the Composition, such as `spec.resources[0].patches[2]`, `spec.patchSets[1].patches[0]` or
+   * `spec.resources[0].base`.
+   */
   source?: string;
   /**
-   * Where a template has the value from: `FromCompositeFieldPath spec.region`; `base`; or `identity` for names, labels,
-   * annotations and owners that tie a composed resource to its XR, and which no author can change.
+   * The source of the value in a template: `FromCompositeFieldPath spec.region`, `base`, or `identity`. `identity`
+   * means names, labels, annotations and owners that tie a composed resource to its XR. Authors cannot change those.
    */
   from?: string;
 }
 
-/** What is desired of one entry, field by field. */
+/** The desired fields of one entry. */
 export interface TraceEntry extends TraceEntryId {
-  /** `Deleted`: the resource is to be deleted, and has no fields. */
+  /** `Deleted`: the deletion of the resource is desired, and there are no fields. */
   state: "Present" | "Deleted";
-  /** Who brought the entry into this state. */
+  /** The origin of the entry's state. */
   origin: TraceOrigin;
   fields: TraceField[];
 }
 
-/** A field of what is desired. */
+/** A desired field. */
 export interface TraceField extends TraceFieldId {
-  /** Absent where it is hidden. */
+  /** Absent if it is hidden. */
   value?: JsonValue;
   hidden?: true;
   origin: TraceOrigin;
