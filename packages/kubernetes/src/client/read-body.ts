@@ -36,7 +36,8 @@ export function readBody(
       // An HTTP/1.1 body emits `close` only when its connection closes.
       if (failure === undefined) {
         clearTimeout(timer);
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+        const [first] = chunks;
+        resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
       }
     });
     body.on("error", (error) => {

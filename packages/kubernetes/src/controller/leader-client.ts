@@ -7,10 +7,9 @@ import type { LeaderLease } from "./acquired-lease.ts";
  * execute a write that was sent before; preconditions protect against that.
  */
 export function leaderClient(client: Client, lease: Pick<LeaderLease, "lost" | "valid">): Client {
-  const guarded = <O extends RequestOptions>(options: O | undefined): O => {
+  const signalOf = (options: RequestOptions | undefined): AbortSignal => {
     if (!lease.valid) throw new ApiError("Aborted", "not written: this process is no longer the leader");
-    const signal = options?.signal === undefined ? lease.lost : AbortSignal.any([options.signal, lease.lost]);
-    return { ...options, signal } as O;
+    return options?.signal === undefined ? lease.lost : AbortSignal.any([options.signal, lease.lost]);
   };
   return {
     get: (reference, options) => client.get(reference, options),
@@ -18,11 +17,13 @@ export function leaderClient(client: Client, lease: Pick<LeaderLease, "lost" | "
     watch: (kind, options) => client.watch(kind, options),
     kind: (apiVersion, kind, options) => client.kind(apiVersion, kind, options),
     forgetKinds: () => client.forgetKinds(),
-    create: async (object, options) => client.create(object, guarded(options)),
-    update: async (object, options) => client.update(object, guarded(options)),
-    apply: async (object, options) => client.apply(object, guarded(options)),
-    patch: async (reference, type, body, options) => client.patch(reference, type, body, guarded(options)),
-    delete: async (reference, options) => client.delete(reference, guarded(options)),
-    raw: async (method, path, options) => client.raw(method, path, method === "GET" ? options : guarded(options)),
+    create: async (object, options) => client.create(object, { ...options, signal: signalOf(options) }),
+    update: async (object, options) => client.update(object, { ...options, signal: signalOf(options) }),
+    apply: async (object, options) => client.apply(object, { ...options, signal: signalOf(options) }),
+    patch: async (reference, type, body, options) =>
+      client.patch(reference, type, body, { ...options, signal: signalOf(options) }),
+    delete: async (reference, options) => client.delete(reference, { ...options, signal: signalOf(options) }),
+    raw: async (method, path, options) =>
+      client.raw(method, path, method === "GET" ? options : { ...options, signal: signalOf(options) }),
   };
 }
