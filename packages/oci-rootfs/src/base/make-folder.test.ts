@@ -12,7 +12,7 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-test("missing folders above are made too, with the same mode; existing ones stay as they are", () => {
+test("missing parents are created with the same mode, and existing ones stay unchanged", () => {
   const old = join(box.dir, "old");
   mkdirSync(old, { mode: 0o755 });
   makeFolder(join(old, "a", "b"), 0o700);
@@ -21,13 +21,13 @@ test("missing folders above are made too, with the same mode; existing ones stay
   expect(() => makeFolder(join(old, "a", "b"))).not.toThrow();
 });
 
-test("a file in the way is an error", () => {
+test("a file at the path is an error", () => {
   const file = join(box.dir, "file");
   writeFileSync(file, "");
   expect(() => makeFolder(file)).toThrow("EEXIST");
   expect(() => makeFolder(join(file, "below"))).toThrow("EEXIST");
 });
 
-test("where no folder can be made, as in /proc, it is an error instead of no end", () => {
+test("a directory that cannot be created, as in /proc, is an error instead of an endless loop", () => {
   expect(() => makeFolder("/proc/xfn-test/a/b")).toThrow("ENOENT");
 });

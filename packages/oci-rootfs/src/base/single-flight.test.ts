@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ImageError } from "./errors.ts";
 import { SingleFlight } from "./single-flight.ts";
 
-/** Work that ends when it is told to, or when it is given up. */
+/** Work that ends on request, or when it is aborted. */
 function manual(): {
   work: (signal: AbortSignal) => Promise<string>;
   resolve: (value: string) => void;
@@ -24,7 +24,7 @@ function manual(): {
   return { work, resolve, reject, started: () => started, givenUp: () => aborted };
 }
 
-test("work for one key is done once, and again when it has ended", async () => {
+test("concurrent work for one key runs once, and later work runs again", async () => {
   const flights = new SingleFlight<string>();
   const { work, resolve, started } = manual();
   const both = [flights.run("k", undefined, work), flights.run("k", undefined, work)];
@@ -35,7 +35,7 @@ test("work for one key is done once, and again when it has ended", async () => {
   expect(started()).toBe(2);
 });
 
-test("work is given up when the last who waits has gone, and not before", async () => {
+test("work is aborted when the last waiting caller aborts, and not before", async () => {
   const flights = new SingleFlight<string>();
   const { work, givenUp } = manual();
   const [one, two] = [new AbortController(), new AbortController()];
@@ -49,7 +49,7 @@ test("work is given up when the last who waits has gone, and not before", async 
   expect(givenUp()).toBe(true);
 });
 
-test("who joined tries for himself when the other had no right to it", async () => {
+test("a joined caller runs its own work if the first one is unauthorized", async () => {
   const flights = new SingleFlight<string>();
   const { work, reject } = manual();
   const first = flights.run("k", undefined, work);
@@ -59,7 +59,7 @@ test("who joined tries for himself when the other had no right to it", async () 
   expect(await second).toBe("mine");
 });
 
-test("who joined does not repeat what must fail for him as well", async () => {
+test("a joined caller does not repeat work that fails permanently", async () => {
   const flights = new SingleFlight<string>();
   const { work, reject } = manual();
   let own = 0;

@@ -40,7 +40,7 @@ function build(options: Partial<BuildOptions> = {}) {
 }
 
 describe("an image", () => {
-  test("has the files that were given, and is found by its name", async () => {
+  test("has the given files, and is found by its name", async () => {
     const built = await build();
     const image = await store.image("fn");
     expect(image.digest).toBe(built.digest);
@@ -60,7 +60,7 @@ describe("an image", () => {
     expect(box.leftovers()).toEqual([]);
   });
 
-  test("has the same digest for the same input, in whatever order and wherever it goes", async () => {
+  test("has the same digest for the same input, in any order and for any target", async () => {
     const source = join(box.dir, "run.sh");
     writeFileSync(source, "#!/bin/sh\ncat\n");
     const { digest } = await build();
@@ -71,8 +71,8 @@ describe("an image", () => {
     expect((await build({ name: `oci:${join(box.dir, "out")}:v1` })).digest).toBe(digest);
   });
 
-  test("has a digest that is the same on every machine", async () => {
-    // Plain layers depend on no compressor: if this changes, so does every image that users have built.
+  test("has the same digest on every machine", async () => {
+    // Uncompressed layers do not depend on zlib. A change here changes the digest of every image that users have built.
     const built = await build({
       layers: [{ entries: ENTRIES, compression: "none" }],
       platform: { os: "linux", architecture: "amd64" },
@@ -82,7 +82,7 @@ describe("an image", () => {
     );
   });
 
-  test("goes into a layout beside others, and can be read from there", async () => {
+  test("is added to a layout, and can be read from there", async () => {
     const dir = join(box.dir, "out");
     const one = await build({ name: `oci:${dir}:one` });
     const two = await build({ name: `oci:${dir}:two`, config: { entrypoint: ["/two"] } });
@@ -113,7 +113,7 @@ describe("on a base", () => {
     return store.image(writeLayout(join(box.dir, "base"), testImage([archive], { config })));
   }
 
-  test("adds layers and keeps what the config does not replace", async () => {
+  test("adds layers, and retains what the config does not replace", async () => {
     await build({ base: await base(), config: { env: { B: "2", C: "3" }, labels: { m: "2" } } });
     const image = await store.image("fn");
     expect(image.layers).toHaveLength(2);
@@ -141,7 +141,7 @@ describe("on a base", () => {
     expect(readFileSync(join(destination, "lib/a"), "utf8")).toBe("1");
   });
 
-  test("a layout is whole without the store", async () => {
+  test("a layout is complete without the store", async () => {
     const dir = join(box.dir, "out");
     await build({ name: `oci:${dir}`, base: await base() });
     const fresh = await openStore({ dir: join(box.dir, "store2") });
@@ -149,7 +149,7 @@ describe("on a base", () => {
   });
 });
 
-describe("refused", () => {
+describe("rejected", () => {
   test.each<[string, BuildEntry[]]>([
     ["a path that leads out", [{ path: "../x", content: "" }]],
     ["no path", [{ path: "/", content: "" }]],
@@ -171,7 +171,7 @@ describe("refused", () => {
     expect(store.list()).toEqual([]);
   });
 
-  test("nothing at all", async () => {
+  test("neither layers nor a base", async () => {
     await expect(build({ layers: [] })).rejects.toMatchObject({ code: "BuildFailed" });
   });
 });
@@ -186,7 +186,7 @@ describe("an index", () => {
     config: { entrypoint: ["/fn"] },
   });
 
-  test("has an image for each platform, each found by its own", async () => {
+  test("has an image for each platform, found by its platform", async () => {
     const built = await buildIndex({ store, name: "fn", images: [spec(AMD64, "a"), spec(ARM64, "b")] });
     expect(built.images.map(({ platform }) => platform)).toEqual([AMD64, ARM64]);
     for (const [i, platform] of [AMD64, ARM64].entries()) {
@@ -200,7 +200,7 @@ describe("an index", () => {
     });
   });
 
-  test("shares the layers that its images share, and is the same from the same input, in a layout too", async () => {
+  test("contains shared layers once, and is reproducible, in a layout too", async () => {
     const images = [spec(AMD64, "a"), spec(ARM64, "b")];
     const name = `oci:${join(box.dir, "out")}:v1`;
     const first = await buildIndex({ store, name: "fn", images });
@@ -213,7 +213,7 @@ describe("an index", () => {
     expect(box.leftovers()).toEqual([]);
   });
 
-  test("stands on the base of each platform", async () => {
+  test("uses the base of each platform", async () => {
     await buildIndex({ store, name: "base", images: [spec(AMD64, "a"), spec(ARM64, "b")] });
     const images = await Promise.all(
       [AMD64, ARM64].map(async (platform) => ({
@@ -227,7 +227,7 @@ describe("an index", () => {
     expect(readImageFile(image.layers, "base", 10)?.toString()).toBe("b");
   });
 
-  test("of two images for one platform, or of none, is not built", async () => {
+  test("with two images for one platform, or none, is rejected", async () => {
     const twice = buildIndex({ store, name: "fn", images: [spec(AMD64, "a"), spec(AMD64, "b")] });
     await expect(twice).rejects.toMatchObject({ code: "BuildFailed", image: "fn" });
     await expect(buildIndex({ store, name: "fn", images: [] })).rejects.toMatchObject({ code: "BuildFailed" });
@@ -236,7 +236,7 @@ describe("an index", () => {
 });
 
 describe("annotations and labels", () => {
-  test("are in the manifest and the config, in an order of their own", async () => {
+  test("are in the manifest and the config, sorted", async () => {
     const one = await build({ annotations: { b: "2", a: "1" }, config: { labels: { d: "4", c: "3" } } });
     const two = await build({ annotations: { a: "1", b: "2" }, config: { labels: { c: "3", d: "4" } } });
     expect(one.digest).toBe(two.digest);
@@ -245,7 +245,7 @@ describe("annotations and labels", () => {
     expect(image.config.config?.Labels).toEqual({ c: "3", d: "4" });
   });
 
-  test("can name the layers that were built", async () => {
+  test("can name the built layers", async () => {
     const { layers } = await build({
       config: (built) => ({ labels: Object.fromEntries(built.map(({ digest }) => [digest, "mine"])) }),
     });

@@ -14,7 +14,7 @@ const bytes = Buffer.from(
 );
 const top = { bytes, digest: sha256(bytes), mediaType };
 
-/** Has another manifest of the same size under the digest. */
+/** Returns another manifest of the same size for the digest. */
 function lyingSource(): ImageSource {
   const other = testImage([tarball([file("b", "1")])]);
   const wrong = other.blobs.get(other.manifest.digest) as Buffer;
@@ -26,12 +26,12 @@ function lyingSource(): ImageSource {
   };
 }
 
-test("a source that gives another manifest than it was asked for is not believed, by a copy", async () => {
+test("a copy rejects another manifest than the requested one", async () => {
   const reading = readContentGraph(lyingSource(), top, undefined, new AbortController().signal);
   await expect(reading).rejects.toMatchObject({ code: "DigestMismatch", digest: image.manifest.digest });
 });
 
-test("nor by a pull", async () => {
+test("a pull rejects another manifest than the requested one", async () => {
   using box = sandbox();
   const { images } = internalsOf(await openStore({ dir: box.store }));
   const preparing = images.prepare(top, { name: "fn", source: lyingSource(), platform });

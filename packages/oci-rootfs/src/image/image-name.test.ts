@@ -34,7 +34,7 @@ describe("parseReference", () => {
     expect(parseReference(text).toString()).toBe(name);
   });
 
-  test("a name without a registry belongs to the default registry, as it is written", () => {
+  test("a name without a registry belongs to the default registry, unchanged", () => {
     const reference = parseReference("fn", { defaultRegistry: "xpkg.example" });
     expect(reference).toMatchObject({ registry: "xpkg.example", repository: "fn", tag: "latest", qualified: false });
     expect(reference.localName).toBe("fn:latest");
@@ -62,11 +62,11 @@ describe("parseReference", () => {
     "a".repeat(100_000),
     "http://ghcr.io/a",
     "a\n",
-  ])("refuses %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(() => parseReference(text)).toThrow(expect.objectContaining({ code: "InvalidReference" }));
   });
 
-  test("refuses a default registry that would not read as one in the full name", () => {
+  test("rejects a default registry that would not parse as one in the full name", () => {
     expect(() => parseReference("fn", { defaultRegistry: "registry" })).toThrow(ImageError);
   });
 
@@ -84,7 +84,7 @@ describe("parseReference", () => {
       return `${prefix}${path.join("/")}${name === "" ? "" : `:${name}`}${pinned ? `@${DIGEST}` : ""}`;
     });
 
-  test("reading the full name again gives the same reference", () => {
+  test("parsing the full name gives the same reference", () => {
     fc.assert(
       fc.property(valid, (text) => {
         const once = parseReference(text);
@@ -100,7 +100,7 @@ describe("parseReference", () => {
     );
   });
 
-  test("any text is read or refused as InvalidReference, and what is read has no way out of a path", () => {
+  test("any text is parsed or rejected as InvalidReference, and no result escapes from a path", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[a-z.:/@-]{0,40}$/)), (text) => {
         try {
@@ -128,7 +128,7 @@ describe("layout names", () => {
     expect(parseImageName(name.toString()).toString()).toBe(name.toString());
   });
 
-  test("an empty one is refused", () => {
+  test("an empty one is rejected", () => {
     expect(() => parseImageName("oci:")).toThrow(expect.objectContaining({ code: "InvalidReference" }));
     expect(tryParseImageName("oci:")).toBeUndefined();
   });
@@ -161,7 +161,7 @@ describe("locations", () => {
   });
 });
 
-test("a registry is read as references spell it", () => {
+test("a registry is returned as references spell it", () => {
   expect(parseRegistry("Index.Docker.io")).toBe("docker.io");
   expect(parseRegistry("Registry.example:5000")).toBe("registry.example:5000");
   expect(() => parseRegistry("https://registry.example")).toThrow(ImageError);

@@ -16,11 +16,11 @@ test.each([
   expect(satisfies(parsePlatform(offered), parsePlatform(wanted))).toBe(yes);
 });
 
-test("a platform is printed as it is read", () => {
+test("a platform is printed as it is parsed", () => {
   for (const text of ["linux/amd64", "linux/arm/v7"]) expect(printPlatform(parsePlatform(text))).toBe(text);
 });
 
-test("of several that fit, the exact variant is taken, whatever the order", () => {
+test("the exact variant wins in any order", () => {
   const entry = (platform: string): Descriptor => ({
     mediaType: OCI_MANIFEST,
     digest: `sha256:${platform}`,

@@ -5,7 +5,7 @@ import { decompressed } from "./decompress.ts";
 
 const content = randomBytes(2_000_000);
 
-/** In pieces, so that a buffer is filled by several of them. */
+/** In small chunks, so that several of them fill one buffer. */
 async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += 100_001) yield bytes.subarray(at, at + 100_001);
 }
@@ -25,7 +25,7 @@ test.each([
       chunks.push(chunk);
     }
     expect(Buffer.concat(copies).equals(content)).toBe(true);
-    // What is packed is the source's, whatever comes of it.
+    // The compressed bytes belong to the source.
     expect(packed.equals(before)).toBe(true);
     if (packed === content) return;
     const kept = new Set(chunks.map(({ buffer }) => buffer));
@@ -33,13 +33,13 @@ test.each([
   },
 );
 
-test("chunks stay what they are where their memory is not given back", async () => {
+test("without reuse, chunks stay unchanged", async () => {
   const chunks: Uint8Array[] = [];
   for await (const chunk of decompressed(pieces(gzipSync(content, { level: 1 })))) chunks.push(chunk);
   expect(Buffer.concat(chunks).equals(content)).toBe(true);
 });
 
-test("memory that other buffers of the process are in as well is never given back", async () => {
+test("memory of Node's shared pool is never freed", async () => {
   const { poolSize } = Buffer;
   Buffer.poolSize = 16 * content.length;
   try {

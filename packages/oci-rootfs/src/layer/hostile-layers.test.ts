@@ -20,7 +20,7 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-/** Unpacks layers; whatever comes of it, nothing outside the store may change and nothing half-done may stay. */
+/** Unpacks layers, and checks that nothing outside the store changes and nothing incomplete stays. */
 async function unpack(
   layers: readonly (readonly RawEntry[] | Buffer)[],
   options: TestImageOptions & { limits?: Partial<LayerLimits> } = {},
@@ -48,7 +48,7 @@ async function refused(layers: readonly (readonly RawEntry[] | Buffer)[], option
   return error as ImageError;
 }
 
-/** What GNU tar writes before an entry whose name (L) or link target (K) is too long for the header. */
+/** The header that GNU tar writes before an entry with a long name (L) or link target (K). */
 const gnuLong = (type: "K" | "L", name: string): RawEntry => ({ name: "././@LongLink", type, content: `${name}\0` });
 
 const long = "n".repeat(300);
@@ -56,7 +56,7 @@ const deep = Array.from({ length: 5000 }, () => "d").join("/");
 
 const root = process.geteuid?.() === 0;
 
-describe("refused entries", () => {
+describe("rejected entries", () => {
   test.each<[string, RawEntry[]]>([
     ["path with ..", [file("../secret", "x")]],
     ["path with .. inside", [file("a/../../secret", "x")]],
@@ -126,7 +126,7 @@ describe("refused entries", () => {
     expect(error.message).not.toContain("\u001b");
   });
 
-  test("after a refusal the next good image is unpacked", async () => {
+  test("after a rejection the next valid image is unpacked", async () => {
     await refused([[file("../x", "x")]]);
     expect(tree(await unpack([[file("x", "1")]]))).toContain('x 644 "1" 1');
   });
@@ -140,12 +140,12 @@ describe("limits", () => {
     expect(tree(await unpack([many(10)], { limits: { maxEntries: 10 } }))).toHaveLength(11);
   });
 
-  test("entries that make no file", async () => {
+  test("entries without a file", async () => {
     const entries = Array.from({ length: 11 }, (_, i) => file(`.wh.${i}`));
     expect(await refused([entries], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
   });
 
-  test("directories that are only implied count as entries", async () => {
+  test("implied directories count as entries", async () => {
     const entries = Array.from({ length: 4 }, (_, i) => file(`${i}/a/b/c`));
     expect(await refused([entries], { limits: { maxEntries: 10 } })).toMatchObject({ code: "UnsafeLayer" });
   });
@@ -156,9 +156,9 @@ describe("limits", () => {
     });
   });
 
-  test("ten gigabytes of zeros in ten megabytes, refused before they are written", async () => {
+  test("ten gigabytes of zeros in ten megabytes are rejected before they are written", async () => {
     const header = tarball([{ ...file("zeros"), size: 10 * 1024 ** 3 }]).subarray(0, 512);
-    // Members of gzip follow each other: 160 times the same 64 MiB.
+    // Concatenated gzip members: 160 times the same 64 MiB.
     const zeros = gzipSync(Buffer.alloc(64 * 1024 ** 2), { level: 9 });
     const bomb = Buffer.concat([gzipSync(header), ...Array.from({ length: 160 }, () => zeros)]);
     expect(bomb.length).toBeLessThan(12 * 1024 ** 2);
@@ -198,7 +198,7 @@ describe("limits", () => {
     });
   });
 
-  test("a linked path cannot grow deeper than the deepest", async () => {
+  test("links cannot exceed the maximum depth of a path", async () => {
     const deep = Array.from({ length: 200 }, () => "d").join("/");
     const entries = [
       { ...directory("d"), pax: { path: `${deep}/` } },
@@ -208,7 +208,7 @@ describe("limits", () => {
     expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer" });
   });
 
-  test("a linked path cannot grow beyond the longest path", async () => {
+  test("links cannot exceed the maximum length of a path", async () => {
     const parts = Array.from({ length: 10 }, () => "p".repeat(200));
     const base = parts.join("/");
     const entries = [
@@ -220,8 +220,8 @@ describe("limits", () => {
   });
 });
 
-describe("layers large enough for a thread of their own", () => {
-  // Noise, which does not pack.
+describe("layers large enough for a worker thread", () => {
+  // Random content, which does not compress.
   const noise = (seed: string): Buffer =>
     createHash("shake256", { outputLength: 3 * 1024 * 1024 })
       .update(seed)
@@ -231,7 +231,7 @@ describe("layers large enough for a thread of their own", () => {
     ["gzip", (archive) => gzipSync(archive, { level: 1 })],
     ["zstd", (archive) => zstdCompressSync(archive)],
     ["nothing", (archive) => archive],
-  ])("packed with %s, are unpacked to the last byte", async (_, pack) => {
+  ])("packed with %s, are unpacked completely", async (_, pack) => {
     const small = Array.from({ length: 300 }, (_, i) => file(`d/${i}`, `${i}`.repeat(i)));
     const image = await unpack(
       [
@@ -246,14 +246,14 @@ describe("layers large enough for a thread of their own", () => {
       expect(readFileSync(join(image.layers[0] as string, `d/${i}`), "latin1")).toBe(`${i}`.repeat(i));
   });
 
-  test("are refused with the same error, and leave nothing", async () => {
+  test("are rejected with the same error, and leave nothing", async () => {
     const error = await refused([[file("ok", noise("a"))], [file("b", noise("b")), file("../secret", "x")]]);
     expect(error).toMatchObject({ code: "UnsafeLayer", layer: 1, entry: "../secret", retryable: false });
     expect(error.image).toContain("oci:");
     expect(error.digest).toMatch(/^sha256:/);
   });
 
-  test("are unpacked for their place where they do not fit by themselves", async () => {
+  test("are unpacked for their position if they are not correct alone", async () => {
     const image = await unpack([
       [symlink("lib", "usr/lib"), file("usr/lib/x", "1")],
       [file("lib/a", noise("a")), file("lib/.wh.x")],
@@ -262,7 +262,7 @@ describe("layers large enough for a thread of their own", () => {
     expect(readFileSync(join(image.layers[1] as string, "usr/lib/a")).equals(noise("a"))).toBe(true);
   });
 
-  test("stop when the caller gives up", async () => {
+  test("stop when the caller aborts", async () => {
     const name = writeLayout(
       join(box.dir, "layout"),
       testImage([tarball([file("a", noise("a")), file("b", noise("b"))])]),
@@ -279,12 +279,12 @@ describe("layers large enough for a thread of their own", () => {
 });
 
 describe("broken archives", () => {
-  test("cut off in a file", async () => {
+  test("truncated in a file", async () => {
     const whole = tarball([file("x", "x".repeat(5000))]);
     expect(await refused([whole.subarray(0, 2000)])).toMatchObject({ code: "UnsafeLayer" });
   });
 
-  test("no archive at all", async () => {
+  test("not an archive", async () => {
     expect(await refused([Buffer.alloc(2048, "z")])).toMatchObject({ code: "UnsafeLayer" });
   });
 
@@ -317,7 +317,7 @@ describe("contained entries", () => {
     expect(tree(image)).toEqual(["/ 755", "etc/ 755", 'etc/x 644 "1" 1', "out -> /etc"]);
   });
 
-  test("a child through a symlink that climbs stays inside the root", async () => {
+  test("a child through a symlink with .. stays inside the root", async () => {
     const image = await unpack([[directory("a"), symlink("a/up", "../../../../.."), file("a/up/secret", "1")]]);
     expect(tree(image)).toContain('secret 644 "1" 1');
   });
@@ -328,7 +328,7 @@ describe("contained entries", () => {
     expect(tree(image)).toContain('x 644 "1" 1');
   });
 
-  test("an empty file replaces a symlink as well", async () => {
+  test("an empty file replaces a symlink too", async () => {
     const image = await unpack([[symlink("x", join(box.dir, "secret")), file("x", "")]]);
     expect(tree(image)).toContain('x 644 "" 0');
   });
@@ -345,12 +345,12 @@ describe("contained entries", () => {
     expect(tree(image)).toContain(`m -> ${join(box.dir, "secret")}`);
   });
 
-  test("setuid, setgid and the sticky bit of files are dropped, the sticky bit of directories kept", async () => {
+  test("setuid, setgid and the sticky bit of files are dropped, and directories retain the sticky bit", async () => {
     const image = await unpack([[file("s", "x", 0o6755), directory("tmp", 0o3777), file("t", "x", 0o1755)]]);
     expect(tree(image)).toEqual(["/ 755", 's 755 "x" 1', 't 755 "x" 1', "tmp/ 1777"]);
   });
 
-  test("the root's own mode is the archive's, without setuid and setgid", async () => {
+  test("the root has the archive's mode, without setuid and setgid", async () => {
     expect(tree(await unpack([[directory(".", 0o6711)]]))).toEqual(["/ 711"]);
   });
 
@@ -367,18 +367,18 @@ describe("contained entries", () => {
       ],
     ]);
     for (const path of ["d", "f"]) expect(listAttributes(join(image.layers[0] as string, path))).toEqual([]);
-    // `overlay.opaque` would hide lower layers: the record, which comes from marks that we set, has none.
+    // `overlay.opaque` would hide lower layers. The record has only the marks of the unpacker.
     const record = JSON.parse(readFileSync(join(image.layers[0] as string, "..", "layer.json"), "utf8"));
     expect(record.opaque).toEqual([]);
   });
 
-  test("owners of the archive do not count", async () => {
+  test("the archive's owners are ignored", async () => {
     const image = await unpack([[file("x", "1")]]);
     const { uid, gid } = lstatSync(join(image.layers[0] as string, "x"));
     expect([uid, gid]).toEqual([process.geteuid?.(), process.getegid?.()]);
   });
 
-  test("a FIFO is made and does not block anything", async () => {
+  test("a FIFO is created without blocking", async () => {
     const image = await unpack([[{ name: "pipe", type: "6", mode: 0o622 }]]);
     expect(tree(image)).toContain("pipe 622 fifo");
   });
@@ -404,7 +404,7 @@ describe("contained entries", () => {
     expect(tree(await unpack([[file("a", "1"), hardlink("a", "a")]]))).toContain('a 644 "1" 1');
   });
 
-  test("names that differ in case or normal form stay distinct, and bytes that are no UTF-8 survive", async () => {
+  test("names that differ in case or normal form stay distinct, and bytes that are not UTF-8 survive", async () => {
     const raw = Buffer.from([0x66, 0xff, 0xfe]);
     const image = await unpack([
       [file("a", "1"), file("A", "2"), file("\u00e9", "3"), file("e\u0301", "4"), { name: raw, content: "5" }],
@@ -414,23 +414,23 @@ describe("contained entries", () => {
     expect(lstatSync(join(image.layers[0] as string, "e\u0301")).size).toBe(1);
   });
 
-  test("directories without permissions can hold files, and be removed again", async () => {
+  test("directories without permissions can contain files, and can be removed", async () => {
     const image = await unpack([[directory("d", 0o555), file("d/x", "1", 0o400), directory("n", 0), file("n/x", "1")]]);
-    // Whoever is not root could not even copy them otherwise.
+    // An ordinary user could not copy them otherwise.
     expect(lstatSync(join(image.layers[0] as string, "n")).mode & 0o777).toBe(root ? 0 : 0o500);
     expect(await refused([[directory("d", 0o500), file("d/x", "1"), file("../x", "1")]])).toMatchObject({
       code: "UnsafeLayer",
     });
   });
 
-  test("a file that nobody may read can be copied all the same", async () => {
+  test("a file without read permission can be copied", async () => {
     const image = await unpack([[file("etc/shadow", "secret", 0)]]);
     const destination = join(box.dir, "store", "flat");
     flatten(image.layers, destination);
     expect(listTree(destination)).toContain(`etc/shadow ${root ? "0" : "400"} "secret" 6`);
   });
 
-  test("names beyond a header's hundred bytes, as PAX and as GNU tar writes them", async () => {
+  test("names of over 100 bytes, in the PAX and GNU formats", async () => {
     const name = `${"d".repeat(120)}/${"f".repeat(200)}`;
     const pax = { ...file("short", "1"), pax: { path: name } };
     const link = { ...symlink("link", "short"), pax: { linkpath: name } };
@@ -447,7 +447,7 @@ describe("contained entries", () => {
     expect(tree(image)).toEqual(["/ 755", 'harmless 644 "x" 1']);
   });
 
-  test("impossible times do no harm", async () => {
+  test("invalid times are clamped", async () => {
     const entries = [
       { ...file("a", "1"), pax: { mtime: "1e300" } },
       { ...file("b", "1"), pax: { mtime: "-5" } },
@@ -456,7 +456,7 @@ describe("contained entries", () => {
     expect(tree(await unpack([entries]))).toHaveLength(4);
   });
 
-  test("times are kept, to the fraction that PAX gives", async () => {
+  test("times are preserved, including PAX fractions", async () => {
     const image = await unpack([[{ ...file("a", "1"), pax: { mtime: "1234567890.5" } }]]);
     expect(lstatSync(join(image.layers[0] as string, "a")).mtimeMs).toBe(1_234_567_890_500);
   });
@@ -469,7 +469,7 @@ describe("contained entries", () => {
     ],
     ["zstd", (archive) => zstdCompressSync(archive)],
     ["nothing", (archive) => archive],
-  ])("packed with %s, whatever the media type says", async (_, pack) => {
+  ])("packed with %s, with any media type", async (_, pack) => {
     expect(tree(await unpack([[file("x", "1".repeat(5000))]], { pack }))).toHaveLength(2);
   });
 
@@ -485,11 +485,11 @@ describe("contained entries", () => {
     expect(tree(await unpack([[file("x", "1")]], { layerType }))).toContain('x 644 "1" 1');
   });
 
-  test("a layer of a type that nobody knows is refused", async () => {
+  test("a layer of an unknown type is rejected", async () => {
     expect(await refused([[file("x")]], { layerType: "application/x-tar" })).toMatchObject({ code: "Unsupported" });
   });
 
-  test("AUFS' own files are left out", async () => {
+  test("internal files of AUFS are omitted", async () => {
     expect(
       tree(
         await unpack([

@@ -40,7 +40,7 @@ async function pull(auth?: RegistryAuth, options: ImageOptions = {}): Promise<Im
   });
 }
 
-/** The registry wants this authorization, and challenges so where it is not given. */
+/** Makes the registry require this authorization, and otherwise return this challenge. */
 function demand(authorization: string, challenge: string): void {
   registry.fault = (request, response) => {
     if (request.headers.authorization === authorization) return false;
@@ -60,7 +60,7 @@ describe("basic", () => {
   test.each<[string, RegistryAuth]>([
     ["name and password", { username: "user", password: "pass" }],
     ["auth", { auth: Buffer.from("user:pass").toString("base64") }],
-  ])("%s are sent once the registry asks", async (_, auth) => {
+  ])("%s are sent when the registry requires them", async (_, auth) => {
     demand(BASIC, 'Basic realm="r"');
     expect((await pull(auth)).digest).toBe(image.manifest.digest);
     expect(registry.requests[0]?.authorization).toBeUndefined();
@@ -76,7 +76,7 @@ describe("basic", () => {
 });
 
 describe("bearer", () => {
-  test.each(["token", "access_token"])("a token answered as %s is used, for this repository only", async (field) => {
+  test.each(["token", "access_token"])("a token in the field %s is used, for this repository only", async (field) => {
     demand("Bearer t0ken", bearerAt(tokens.host));
     giveToken({ [field]: "t0ken" });
     expect((await pull({ username: "user", password: "pass" })).digest).toBe(image.manifest.digest);
@@ -108,13 +108,13 @@ describe("bearer", () => {
     });
   });
 
-  test("a registry token is sent as it is", async () => {
+  test("a registry token is sent unchanged", async () => {
     demand("Bearer mine", bearerAt(tokens.host));
     await pull({ registryToken: "mine" });
     expect(tokens.requests).toEqual([]);
   });
 
-  test("a token that expires in the middle is renewed", async () => {
+  test("a token that expires during a pull is renewed", async () => {
     let valid = "one";
     registry.fault = (request, response) => {
       if (request.headers.authorization === `Bearer ${valid}`) {
@@ -143,18 +143,18 @@ describe("bearer", () => {
     await expect(pull()).rejects.toMatchObject({ code: "Unauthorized" });
   });
 
-  test("an endless token answer is refused", async () => {
+  test("an endless token response is rejected", async () => {
     demand("Bearer t0ken", bearerAt(tokens.host));
     tokens.fault = (_, response) => Boolean(response.end(Buffer.alloc(2 * 1024 * 1024, "x")));
     await expect(pull()).rejects.toMatchObject({ code: "TooLarge" });
   });
 
-  test("a token server's redirect is not followed, so credentials go nowhere", async () => {
+  test("a token server's redirect is not followed, so that it cannot leak credentials", async () => {
     const elsewhere = await fakeRegistry();
     try {
       demand("Bearer t0ken", bearerAt(tokens.host));
       tokens.fault = (_, response) => Boolean(response.writeHead(302, { location: `http://${elsewhere.host}/` }).end());
-      // Even where it would be spoken to.
+      // Even to an allowed host.
       const insecureRegistries = [registry.host, elsewhere.host];
       const pulling = pull({ username: "user", password: "pass" }, { insecureRegistries });
       await expect(pulling).rejects.toMatchObject({ name: "ImageError" });
@@ -164,7 +164,7 @@ describe("bearer", () => {
     }
   });
 
-  test("a foreign realm gets no credentials unless it is named", async () => {
+  test("a foreign realm gets no credentials unless it is trusted", async () => {
     const foreign = tokens.host.replace("127.0.0.1", "localhost");
     demand("Bearer t0ken", bearerAt(foreign));
     giveToken({ token: "t0ken" });
@@ -174,12 +174,12 @@ describe("bearer", () => {
     expect(tokens.requests[1]?.authorization).toBe(BASIC);
   });
 
-  test("a realm at a link-local address is refused", async () => {
+  test("a realm at a link-local address is rejected", async () => {
     demand("Bearer t0ken", bearerAt("169.254.169.254"));
     await expect(pull({ username: "user", password: "pass" })).rejects.toMatchObject({ code: "UnsafeAddress" });
   });
 
-  test("a realm that is no http URL is refused", async () => {
+  test("a realm that is not an http URL is rejected", async () => {
     demand("Bearer t0ken", 'Bearer realm="file:///etc/passwd"');
     await expect(pull()).rejects.toMatchObject({ code: "Unauthorized" });
   });
@@ -188,7 +188,7 @@ describe("bearer", () => {
 describe("credentials", () => {
   const BASIC_CHALLENGE = 'Basic realm="r"';
 
-  test("are looked up only when the registry asks, once for a pull, by registry and repository", async () => {
+  test("are looked up only when the registry requires them, once for a pull, by registry and repository", async () => {
     const asked: object[] = [];
     const credentials: Credentials = async ({ registry: host, repository }) => {
       asked.push({ host, repository });
@@ -201,19 +201,19 @@ describe("credentials", () => {
     expect(asked).toEqual([{ host: registry.host, repository: "fn" }]);
   });
 
-  test("of the call come first", async () => {
+  test("of the call take precedence", async () => {
     demand(BASIC, BASIC_CHALLENGE);
     const credentials: Credentials = () => Promise.reject(new Error("asked"));
     expect((await pull({ username: "user", password: "pass" }, { credentials })).digest).toBe(image.manifest.digest);
   });
 
-  test("of the call that say nothing do not hide others", async () => {
+  test("of the call do not hide others if they are empty", async () => {
     demand(BASIC, BASIC_CHALLENGE);
     const credentials: Credentials = async () => ({ username: "user", password: "pass" });
     expect((await pull({ username: "" }, { credentials })).digest).toBe(image.manifest.digest);
   });
 
-  test("that cannot be had do not matter for what is public, and are told of where they do", async () => {
+  test("that cannot be read do not affect public images, and are reported for others", async () => {
     const broken = new ImageError("InvalidCredentials", "the keychain is locked");
     const credentials: Credentials = () => Promise.reject(broken);
     demand("Bearer t0ken", bearerAt(tokens.host));
@@ -227,10 +227,10 @@ describe("credentials", () => {
 });
 
 describe("a token", () => {
-  test("is asked for once, however many layers are refused at once", async () => {
+  test("is requested once if several layers are rejected at once", async () => {
     const many = testImage(Array.from({ length: 6 }, (_, i) => tarball([file(`f${i}`, `${i}`)])));
     registry.add(many);
-    // Manifests are for everybody, blobs are not.
+    // Manifests are public, blobs are not.
     registry.fault = (request, response) => {
       if (request.url?.includes("/manifests/") === true || request.headers.authorization === "Bearer t0ken")
         return false;
@@ -243,7 +243,7 @@ describe("a token", () => {
     expect(tokens.requests).toHaveLength(1);
   });
 
-  test("is not asked for again by who is refused for the one before it", async () => {
+  test("is not requested again if only an older one was rejected", async () => {
     const two = testImage([tarball([file("a", "1")]), tarball([file("b", "2")])]);
     registry.add(two);
     let gotToken = (): void => {};
@@ -256,7 +256,7 @@ describe("a token", () => {
         return false;
       }
       if (two.layers.every(({ digest }) => request.url?.includes(digest) !== true)) return false;
-      // The refusal of the second comes when the first has its token.
+      // The second rejection arrives when the first request has its token.
       if (request.url?.includes(two.layers[1]?.digest ?? "") === true) await token;
       response.writeHead(401, { "www-authenticate": bearerAt(tokens.host) }).end();
       return true;
@@ -266,7 +266,7 @@ describe("a token", () => {
     expect(tokens.requests).toHaveLength(1);
   });
 
-  test("that is about to end is renewed before it does", async () => {
+  test("is renewed before it expires", async () => {
     demand("Bearer t0ken", bearerAt(tokens.host));
     giveToken({ token: "t0ken", expires_in: 0.001 });
     await pull();
@@ -275,21 +275,21 @@ describe("a token", () => {
     expect(tokens.requests.length).toBeGreaterThan(1);
   });
 
-  test("is used for as long as it says", async () => {
+  test("is used until it expires", async () => {
     demand("Bearer t0ken", bearerAt(tokens.host));
     giveToken({ token: "t0ken", expires_in: 300 });
     await pull();
     expect(tokens.requests).toHaveLength(1);
   });
 
-  test("that is refused again is an error, not a loop", async () => {
+  test("that is rejected again is an error, not a loop", async () => {
     demand("Bearer another", bearerAt(tokens.host));
     giveToken({ token: "t0ken" });
     await expect(pull()).rejects.toMatchObject({ code: "Unauthorized" });
     expect(tokens.requests).toHaveLength(1);
   });
 
-  test("for pushing asks to write this repository, and to read the one that is mounted from", async () => {
+  test("for a push has scopes to write this repository, and to read the one to mount from", async () => {
     const layout = writeLayout(join(box.dir, "layout"), image);
     registry.manifests.clear();
     registry.blobs.clear();
@@ -302,7 +302,7 @@ describe("a token", () => {
     expect(scopes).toContainEqual(["repository:fn:pull,push", "repository:base:pull"]);
   });
 
-  test("that ends during an upload is renewed and the blob sent again", async () => {
+  test("that expires during an upload is renewed, and the blob is sent again", async () => {
     const layout = writeLayout(join(box.dir, "layout"), image);
     registry.blobs.clear();
     registry.manifests.clear();
@@ -326,7 +326,7 @@ describe("mayAuthenticateAt", () => {
   const at = (realm: string, registryUrl: string, trusted: string[] = []): boolean =>
     mayAuthenticateAt(new URL(realm), new URL(registryUrl), trusted);
 
-  test("built-in pairs, the registry's own host and named hosts, by https", () => {
+  test("accepts the registry's host, known token servers and trusted hosts, by https", () => {
     expect(at("https://auth.docker.io/token", "https://registry-1.docker.io/")).toBe(true);
     expect(at("https://gitlab.com/jwt/auth", "https://registry.gitlab.com/")).toBe(true);
     expect(at("https://r.example:8443/token", "https://r.example/")).toBe(true);

@@ -34,7 +34,7 @@ function pull(options: ImageOptions = {}): Promise<Image> {
   });
 }
 
-/** Pulls, expects that to fail, and that it leaves nothing behind and does not spoil the next pull. */
+/** Expects that a pull fails, leaves nothing behind, and does not affect the next pull. */
 async function refused(code: ImageErrorCode, options: ImageOptions = {}): Promise<Error> {
   const error = await pull(options).then(
     () => undefined,
@@ -54,7 +54,7 @@ const blobOf = (index: number): string => image.layers[index]?.digest as string;
 const blobUrl = (index: number): string => `/v2/fn/blobs/${blobOf(index)}`;
 
 describe("pull", () => {
-  test("an image by tag, then by digest, without asking again", async () => {
+  test("an image by tag, then by digest without a request", async () => {
     const first = await pull();
     expect(first.name).toBe(`${registry.host}/fn:latest`);
     expect(first.layers).toHaveLength(2);
@@ -67,14 +67,14 @@ describe("pull", () => {
     expect(registry.requests).toHaveLength(length);
   });
 
-  test("Always asks for the manifest and for nothing else if it has not changed", async () => {
+  test("Always requests only the manifest of an unchanged image", async () => {
     await pull();
     registry.requests.length = 0;
     await pull({ pullPolicy: "Always" });
     expect(registry.requests.map(({ line }) => line)).toEqual(["GET /v2/fn/manifests/latest"]);
   });
 
-  test("Always sees a tag that has moved, IfNotPresent keeps what it has", async () => {
+  test("Always sees a moved tag, and IfNotPresent does not", async () => {
     await pull();
     const next = testImage([tarball([file("c", "3")])]);
     registry.add(next);
@@ -83,12 +83,12 @@ describe("pull", () => {
     expect((await pull()).digest).toBe(next.manifest.digest);
   });
 
-  test("Never does not ask", async () => {
+  test("Never sends no request", async () => {
     await expect(pull({ pullPolicy: "Never" })).rejects.toMatchObject({ code: "NotFound" });
     expect(registry.requests).toEqual([]);
   });
 
-  test("only layers that are missing are fetched", async () => {
+  test("only missing layers are pulled", async () => {
     await pull();
     registry.requests.length = 0;
     const more = testImage([
@@ -102,14 +102,14 @@ describe("pull", () => {
     expect(blobs.sort()).toEqual([more.config.digest, more.layers[2]?.digest as string].sort());
   });
 
-  test("the same image asked for many times at once is downloaded once", async () => {
+  test("concurrent pulls of one image download it once", async () => {
     const images = await Promise.all(Array.from({ length: 10 }, () => pull()));
     expect(new Set(images.map(({ digest }) => digest)).size).toBe(1);
     for (const digest of [image.config.digest, ...image.layers.map((layer) => layer.digest)])
       expect(registry.requests.filter(({ line }) => line.endsWith(digest))).toHaveLength(1);
   });
 
-  test("an index leads to this machine's manifest", async () => {
+  test("the manifest for this machine is selected from an index", async () => {
     const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
     registry.add(other, "other");
     const index = indexOf([
@@ -147,7 +147,7 @@ function indexOf(manifests: object[], tag = "latest"): string {
   return sha256(bytes);
 }
 
-describe("content that is not what it should be", () => {
+describe("wrong content", () => {
   test("one bit flipped in a layer", async () => {
     const bytes = Buffer.from(image.blobs.get(blobOf(0)) as Buffer);
     bytes[20] = (bytes[20] as number) ^ 1;
@@ -161,7 +161,7 @@ describe("content that is not what it should be", () => {
     await refused("SizeMismatch");
   });
 
-  test("an endless layer is left at its size", async () => {
+  test("an endless layer is read up to its size", async () => {
     let sent = 0;
     registry.fault = (request, response) => {
       if (request.url !== blobUrl(0)) return false;
@@ -182,7 +182,7 @@ describe("content that is not what it should be", () => {
     await refused("SizeMismatch");
   });
 
-  test("a connection that ends in a layer may be tried again", async () => {
+  test("a connection that ends in a layer is retryable", async () => {
     registry.fault = (request, response) => {
       if (request.url !== blobUrl(0)) return false;
       response.writeHead(200, { "content-length": 1000 });
@@ -192,7 +192,7 @@ describe("content that is not what it should be", () => {
     expect(await refused("RegistryUnavailable")).toMatchObject({ retryable: true });
   });
 
-  test("a manifest that is not of its digest", async () => {
+  test("a manifest with a wrong digest", async () => {
     const other = testImage([tarball([file("z", "1")])]);
     const reference = `${registry.host}/fn@${image.manifest.digest}`;
     registry.manifests.set(image.manifest.digest, {
@@ -204,7 +204,7 @@ describe("content that is not what it should be", () => {
     });
   });
 
-  test("a manifest that is not of its digest, by another algorithm", async () => {
+  test("a manifest with a wrong digest of another algorithm", async () => {
     const bytes = image.blobs.get(image.manifest.digest) as Buffer;
     const digest = `sha512:${createHash("sha512").update(bytes).digest("hex")}`;
     const { mediaType } = image.manifest;
@@ -221,7 +221,7 @@ describe("content that is not what it should be", () => {
     await expect(pulling).rejects.toMatchObject({ code: "DigestMismatch" });
   });
 
-  test("a manifest that the registry itself calls otherwise", async () => {
+  test("a manifest with another digest in the registry's header", async () => {
     registry.fault = (request, response) => {
       if (request.url?.includes("/manifests/")) response.setHeader("docker-content-digest", `sha256:${"0".repeat(64)}`);
       return false;
@@ -229,7 +229,7 @@ describe("content that is not what it should be", () => {
     await refused("DigestMismatch");
   });
 
-  test("a manifest of an index that is not of its digest", async () => {
+  test("a manifest of an index with a wrong digest", async () => {
     indexOf([{ ...image.manifest, digest: sha256("other"), platform: { os: "linux", architecture: "amd64" } }]);
     registry.manifests.set(sha256("other"), {
       bytes: image.blobs.get(image.manifest.digest) as Buffer,
@@ -238,7 +238,7 @@ describe("content that is not what it should be", () => {
     await refused("DigestMismatch", { platform: { os: "linux", architecture: "amd64" } });
   });
 
-  test("a config that is not of its digest", async () => {
+  test("a config with a wrong digest", async () => {
     const config = Buffer.from(image.blobs.get(image.config.digest) as Buffer);
     config[5] = (config[5] as number) ^ 1;
     registry.fault = (request, response) =>
@@ -272,7 +272,7 @@ describe("content that is not what it should be", () => {
     await refused(code);
   });
 
-  test("a manifest that is no JSON", async () => {
+  test("a manifest that is not JSON", async () => {
     registry.manifests.set("latest", { bytes: Buffer.from("<html>"), mediaType: image.manifest.mediaType });
     await refused("InvalidManifest");
   });
@@ -288,7 +288,7 @@ describe("content that is not what it should be", () => {
     const entry = { digest: inner, size: bytes.length, platform: { os: "linux", architecture: "amd64" } };
     indexOf([{ ...entry, mediaType: "application/vnd.oci.image.index.v1+json" }]);
     await refused("InvalidManifest", { platform: { os: "linux", architecture: "amd64" } });
-    // The same, called a manifest.
+    // The same, declared as a manifest.
     indexOf([{ ...image.manifest, platform: { os: "linux", architecture: "amd64" } }], "inner");
     indexOf([{ ...entry, mediaType: "application/vnd.oci.image.manifest.v1+json" }]);
     await expect(pull({ pullPolicy: "Always", platform: { os: "linux", architecture: "amd64" } })).rejects.toThrow(
@@ -296,7 +296,7 @@ describe("content that is not what it should be", () => {
     );
   });
 
-  test("an index without this platform says which there are", async () => {
+  test("an index without this platform names the available ones", async () => {
     indexOf([
       { ...image.manifest, platform: { os: "linux", architecture: "s390x" } },
       { ...image.manifest, platform: { os: "linux", architecture: "arm", variant: "v7" } },
@@ -306,7 +306,7 @@ describe("content that is not what it should be", () => {
     expect(error.message).toContain("linux/arm/v7, linux/s390x");
   });
 
-  test("an image that is for another platform", async () => {
+  test("an image for another platform", async () => {
     const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
     registry.add(other);
     expect((await refused("WrongPlatform")).message).toContain("linux/mips64");
@@ -339,7 +339,7 @@ describe("registries that fail", () => {
     expect(await refused("RegistryUnavailable")).toMatchObject({ retryable });
   });
 
-  test("nobody there", async () => {
+  test("an unreachable host", async () => {
     const gone = await fakeRegistry();
     await gone[Symbol.asyncDispose]();
     await expect(store.image(`${gone.host}/fn`, { insecureRegistries: [gone.host] })).rejects.toMatchObject({
@@ -381,7 +381,7 @@ describe("registries that fail", () => {
     await refused("RegistryUnavailable", { stallTimeoutMs: 300 });
   });
 
-  test("a layer that drips is given up, although bytes keep coming", async () => {
+  test("a layer that arrives too slowly fails", async () => {
     const timers: NodeJS.Timeout[] = [];
     registry.fault = (request, response) => {
       if (request.url !== blobUrl(0)) return false;
@@ -395,12 +395,12 @@ describe("registries that fail", () => {
     timers.forEach(clearInterval);
   });
 
-  test("a manifest that never ends is given up, however fast it comes", async () => {
+  test("a manifest that never ends fails, at any speed", async () => {
     const timers: NodeJS.Timeout[] = [];
     registry.fault = (request, response) => {
       if (request.url?.includes("/manifests/") !== true) return false;
       response.writeHead(200);
-      // Far above what counts as a drip, and far below the size at which it is refused.
+      // Far above the minimum speed, and far below the maximum size.
       timers.push(setInterval(() => response.write(Buffer.alloc(1000, " ")), 20));
       return true;
     };
@@ -419,7 +419,7 @@ describe("registries that fail", () => {
     await refused("Aborted", { signal: controller.signal });
   });
 
-  test("of two who want the same layer, one who leaves does not stop the other", async () => {
+  test("an abort does not stop another caller's pull of the same layer", async () => {
     const controller = new AbortController();
     const bytes = image.blobs.get(blobOf(0)) as Buffer;
     let release = (): void => {};

@@ -21,7 +21,7 @@ test.each([
   ["prefix-good.kubernetes.io/fn", "*-good.kubernetes.io"],
   ["abcabc.example.org/fn", "a*c*c.example.org"],
   ["eu1-docker.example.org:5000/team/fn", "https://eu?-*.example.org:5000/team"],
-])("%s has the credentials of %s", (image, key) => {
+])("%s gets the credentials of the key %s", (image, key) => {
   expect(find({ [key]: ADA }, image)).toEqual(ADA);
 });
 
@@ -46,11 +46,11 @@ test.each([
   ["oci:/registry.example.org/fn", "registry.example.org"],
   ["Not a name", "docker.io"],
   ["abcab.example.org/fn", "a*c*c.example.org"],
-])("%s has none of those of %s", (image, key) => {
+])("%s does not get the credentials of the key %s", (image, key) => {
   expect(find({ [key]: ADA }, image)).toBeUndefined();
 });
 
-test("the longest path counts", () => {
+test("the longest path wins", () => {
   const auths = { "r.example": ADA, "r.example/team": { registrytoken: "t" }, "r.example/team/x": { auth: "eDp5" } };
   expect(find(auths, "r.example/team/fn")).toEqual({ registryToken: "t" });
   expect(find(auths, "r.example/other/fn")).toEqual(ADA);

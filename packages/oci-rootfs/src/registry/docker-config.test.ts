@@ -28,7 +28,7 @@ function withConfig(config: object | string, env: Record<string, string> = {}): 
   return dockerCredentials({ env: { DOCKER_CONFIG: folder, ...env } });
 }
 
-/** A program on a PATH of its own; `log` is what it was given. */
+/** Creates a helper on a separate PATH; `log` contains its input. */
 function helper(name: string, script: string): { env: Record<string, string>; log: string } {
   const bin = join(box.dir, "bin");
   mkdirSync(bin, { recursive: true });
@@ -77,7 +77,7 @@ describe("the docker config file", () => {
     "index.docker.io",
     "docker.io",
     "registry-1.docker.io",
-  ])("Docker Hub is called %s", async (key) => {
+  ])("%s is Docker Hub", async (key) => {
     const credentials = withConfig({ auths: { [key]: { auth: base64("a:b") } } });
     expect(await ask(credentials, "docker.io")).toEqual({ username: "a", password: "b" });
     expect(await ask(credentials, "index.docker.io.evil")).toBeUndefined();
@@ -90,7 +90,7 @@ describe("the docker config file", () => {
     },
   );
 
-  test("the longest path of a key that fits the repository counts", async () => {
+  test("the longest matching path wins", async () => {
     const entry = (name: string): object => ({ auth: base64(`${name}:p`) });
     const credentials = withConfig({
       auths: {
@@ -121,12 +121,12 @@ describe("the docker config file", () => {
     expect((await ask(credentials, registry)) !== undefined).toBe(fits);
   });
 
-  test("that does not exist has none, whoever the user is", async () => {
+  test("has no credentials if it does not exist, for any user", async () => {
     for (const env of [{ DOCKER_CONFIG: join(box.dir, "nowhere") }, { HOME: box.dir }, { HOME: "relative" }])
       expect(await ask(dockerCredentials({ env }), "r.example")).toBeUndefined();
   });
 
-  test("is in the home folder otherwise", async () => {
+  test("is in the home directory by default", async () => {
     mkdirSync(join(box.dir, ".docker"));
     writeFileSync(
       join(box.dir, ".docker/config.json"),
@@ -139,13 +139,13 @@ describe("the docker config file", () => {
     ["no JSON", '{"auths": {"r.example": {"auth": "c2VjcmV0'],
     ["a list", "[]"],
     ["too large", `{"a":"${"x".repeat(2 * 1024 * 1024)}"}`],
-  ])("that is %s is an error that repeats nothing of it", async (_, text) => {
+  ])("that is %s is an error without its content", async (_, text) => {
     const error = await ask(withConfig(text), "r.example").catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({ code: "InvalidCredentials", retryable: false });
     expect((error as Error).message).not.toContain("c2VjcmV0");
   });
 
-  test("a key named like a property of objects is a registry like others", async () => {
+  test("a key with the name of an object property is an ordinary registry", async () => {
     const credentials = withConfig('{"auths": {"__proto__": {"auth": "YTpi"}, "constructor": {"auth": "YTpi"}}}');
     expect(await ask(credentials, "r.example")).toBeUndefined();
     expect(({} as Record<string, unknown>)["auth"]).toBeUndefined();
@@ -155,7 +155,7 @@ describe("the docker config file", () => {
 describe("credential helpers", () => {
   const GIVE = `printf '{"ServerURL":"%s","Username":"ada","Secret":"open sesame"}' "$server"`;
 
-  test("credsStore is asked for every registry, by its name", async () => {
+  test("credsStore is called for every registry, with its name", async () => {
     const { env, log } = helper("store", GIVE);
     const credentials = withConfig({ credsStore: "store", auths: { "r.example": {} } }, env);
     expect(await ask(credentials, "r.example:5000")).toEqual({ username: "ada", password: "open sesame" });
@@ -163,7 +163,7 @@ describe("credential helpers", () => {
     expect(readFileSync(log, "utf8")).toBe("get r.example:5000\nget https://index.docker.io/v1/\n");
   });
 
-  test("credHelpers come first, for their registry only", async () => {
+  test("credHelpers take precedence, for their registry only", async () => {
     const { env } = helper("store", GIVE);
     helper("special", `echo '{"Username":"<token>","Secret":"refresh"}'`);
     const credentials = withConfig({ credsStore: "store", credHelpers: { "r.example": "special" } }, env);
@@ -171,7 +171,7 @@ describe("credential helpers", () => {
     expect(await ask(credentials, "s.example")).toEqual({ username: "ada", password: "open sesame" });
   });
 
-  test("a helper that has nothing leaves it to the file", async () => {
+  test("without credentials from the helper, those of the file are used", async () => {
     const { env } = helper("store", "echo 'credentials not found in native keychain'; exit 1");
     const credentials = withConfig({ credsStore: "store", auths: { "r.example": { auth: base64("a:b") } } }, env);
     expect(await ask(credentials, "r.example")).toEqual({ username: "a", password: "b" });
@@ -184,7 +184,7 @@ describe("credential helpers", () => {
     ["answers something else", 'echo \'{"Secret":"s3cret"}\'', "no Username"],
     ["never stops writing", "exec cat /dev/zero", "more than"],
     ["hangs", "sleep 3600 & wait", "no response after"],
-  ])("a helper that %s is an error that repeats no secret", async (_, script, words) => {
+  ])("a helper that %s is an error without the secret", async (_, script, words) => {
     const { env } = helper("bad", script);
     const folder = join(box.dir, "docker");
     withConfig({ credsStore: "bad" });
@@ -195,7 +195,7 @@ describe("credential helpers", () => {
     expect((error as Error).message).not.toContain("s3cret");
   });
 
-  test("a helper that hangs is killed with all that it has started", async () => {
+  test("a helper that hangs is killed with its children", async () => {
     const { env, log } = helper("bad", `(sleep 3; echo late >>${join(box.dir, "late")}) & wait`);
     const folder = join(box.dir, "docker");
     withConfig({ credsStore: "bad" });
@@ -206,7 +206,7 @@ describe("credential helpers", () => {
     expect(existsSync(join(box.dir, "late"))).toBe(false);
   });
 
-  test("an abort ends a helper", async () => {
+  test("an abort kills a helper", async () => {
     const { env } = helper("bad", "sleep 3600");
     const credentials = withConfig({ credsStore: "bad" }, env);
     const asking = credentials({ registry: "r.example", repository: "fn", signal: AbortSignal.timeout(100) });
@@ -222,14 +222,14 @@ describe("credential helpers", () => {
     },
   );
 
-  test("a helper that is not installed is named", async () => {
+  test("the error of a missing helper names it", async () => {
     const credentials = withConfig({ credsStore: "nonesuch" }, { PATH: box.dir });
     await expect(ask(credentials, "r.example")).rejects.toThrow(/docker-credential-nonesuch/);
   });
 });
 
 describe("pull secrets", () => {
-  test("are asked in their order", async () => {
+  test("are searched in order", async () => {
     const secret = (name: string, registry: string): string =>
       JSON.stringify({ auths: { [registry]: { auth: base64(`${name}:p`) } } });
     const credentials = pullSecretCredentials(secret("one", "a.example"), Buffer.from(secret("two", "b.example")));
@@ -238,7 +238,7 @@ describe("pull secrets", () => {
     expect(await ask(credentials, "c.example")).toBeUndefined();
   });
 
-  test("start no program, whatever they say", async () => {
+  test("never start a program", async () => {
     const { env, log } = helper("store", 'echo \'{"Username":"u","Secret":"s"}\'');
     const before = process.env["PATH"];
     process.env["PATH"] = env["PATH"];
@@ -251,7 +251,7 @@ describe("pull secrets", () => {
     }
   });
 
-  test("that cannot be read are an error at once, without their content", () => {
+  test("that are invalid are an immediate error, without their content", () => {
     expect(() => pullSecretCredentials("{s3cret")).toThrow(expect.objectContaining({ code: "InvalidCredentials" }));
     expect(() => pullSecretCredentials("{s3cret")).not.toThrow(/s3cret/);
   });

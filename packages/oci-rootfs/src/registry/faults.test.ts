@@ -6,7 +6,7 @@ import { file, tarball } from "../../testing/tarball.ts";
 import { type Image, type ImageOptions, openStore } from "../store/store.ts";
 import { retryAfter } from "./response-error.ts";
 
-// Registries that fail and then do not: what a pull survives, and where it stops trying.
+// Temporary failures of registries: what a pull survives, and when it fails.
 
 let box: Sandbox;
 let registry: FakeRegistry;
@@ -15,7 +15,7 @@ let image: TestImage;
 beforeEach(async () => {
   box = sandbox();
   registry = await fakeRegistry();
-  // Content that does not compress: a layer of some 300 kB.
+  // A layer of about 300 kB that does not compress.
   const noise = Array.from({ length: 60_000 }, (_, i) => ((i * 2_654_435_761) >>> 0).toString(36)).join("");
   image = testImage([tarball([file("noise", noise)])]);
   registry.add(image);
@@ -39,8 +39,8 @@ const layer = (): { digest: string; size: number } => image.layers[0] as { diges
 const layerBytes = (): Buffer => image.blobs.get(layer().digest) as Buffer;
 const isLayer = (url: string | undefined): boolean => url?.endsWith(layer().digest) === true;
 
-describe("what can succeed later is tried again", () => {
-  test.each([408, 429, 500, 502, 503, 504])("an answer %d, once", async (status) => {
+describe("temporary failures are retried", () => {
+  test.each([408, 429, 500, 502, 503, 504])("a response %d", async (status) => {
     const failed = new Set<string>();
     registry.fault = (request, response) => {
       if (failed.has(request.url ?? "")) return false;
@@ -62,7 +62,7 @@ describe("what can succeed later is tried again", () => {
     expect((await pull()).digest).toBe(image.manifest.digest);
   });
 
-  test("a token server that fails once", async () => {
+  test("a failing token server", async () => {
     await using tokens = await fakeRegistry();
     registry.fault = (request, response) => {
       if (request.headers.authorization === "Bearer t") return false;
@@ -77,30 +77,30 @@ describe("what can succeed later is tried again", () => {
     expect((await pull()).digest).toBe(image.manifest.digest);
   });
 
-  test("but not for ever", async () => {
+  test("only a limited number of times", async () => {
     registry.fault = (_, response) => Boolean(response.writeHead(503).end());
     await expect(pull()).rejects.toMatchObject({ code: "RegistryUnavailable", retryable: true });
     expect(registry.requests).toHaveLength(3);
   });
 
-  test.each([400, 403, 404])("and an answer %d is final", async (status) => {
+  test.each([400, 403, 404])("but a response %d is final", async (status) => {
     registry.fault = (_, response) => Boolean(response.writeHead(status).end());
     await expect(pull()).rejects.toMatchObject({ retryable: false });
     expect(registry.requests).toHaveLength(1);
   });
 
-  test("not before the time that the registry names", async () => {
+  test("not before the registry's Retry-After", async () => {
     const times: number[] = [];
     registry.fault = (_, response) => {
       times.push(performance.now());
       return times.length === 1 && Boolean(response.writeHead(429, { "retry-after": "1" }).end());
     };
     await pull();
-    // Timers may be early by less than a millisecond.
+    // Timers may fire up to a millisecond early.
     expect((times[1] as number) - (times[0] as number)).toBeGreaterThan(998);
   });
 
-  test("a registry that asks for an hour of patience has failed, and the error says for how long", async () => {
+  test("a Retry-After of an hour fails, and the error contains it", async () => {
     registry.fault = (_, response) => {
       const body = '{"errors":[{"code":"TOOMANYREQUESTS","message":"slow down"}]}';
       return Boolean(response.writeHead(429, { "retry-after": "3600" }).end(body));
@@ -110,7 +110,7 @@ describe("what can succeed later is tried again", () => {
     expect(registry.requests).toHaveLength(1);
   });
 
-  test("an abort ends the pause", async () => {
+  test("an abort ends the delay", async () => {
     const controller = new AbortController();
     registry.fault = (_, response) => {
       setTimeout(() => controller.abort(), 10);
@@ -137,13 +137,13 @@ describe("what can succeed later is tried again", () => {
   });
 });
 
-test("an error carries the registry's own code", async () => {
+test("an error contains the registry's code", async () => {
   registry.manifests.clear();
   await expect(pull()).rejects.toMatchObject({ code: "NotFound", registryCode: "MANIFEST_UNKNOWN" });
 });
 
 describe("a layer whose connection breaks", () => {
-  /** Breaks the first transfers of the layer after some bytes each. */
+  /** Breaks the first transfers of the layer after a number of bytes each. */
   function breakAfter(...counts: number[]): void {
     registry.fault = (request, response) => {
       const count = isLayer(request.url) ? counts.shift() : undefined;
@@ -159,7 +159,7 @@ describe("a layer whose connection breaks", () => {
   const ranges = (): (string | undefined)[] =>
     registry.requests.filter(({ line }) => isLayer(line)).map(({ range }) => range);
 
-  test("is fetched from there on", async () => {
+  test("resumes at the break", async () => {
     breakAfter(100_000, 50_000);
     const { layers } = await pull();
     expect(layers).toHaveLength(1);
@@ -169,7 +169,7 @@ describe("a layer whose connection breaks", () => {
     expect(Number(third?.slice(6, -1))).toBeGreaterThan(Number(second?.slice(6, -1)));
   });
 
-  test("is verified as one: a rest of something else is refused", async () => {
+  test("is verified as a whole: a rest of other content is rejected", async () => {
     breakAfter(100_000);
     const inner = registry.fault;
     registry.fault = (request, response) => {
@@ -185,7 +185,7 @@ describe("a layer whose connection breaks", () => {
     expect(box.leftovers()).toEqual([]);
   });
 
-  test("is fetched whole where the registry knows no ranges, what is known being left out", async () => {
+  test("is pulled again, and skipped to the break, without support for ranges", async () => {
     breakAfter(100_000);
     const inner = registry.fault;
     registry.fault = (request, response) => {
@@ -195,7 +195,7 @@ describe("a layer whose connection breaks", () => {
     expect((await pull()).digest).toBe(image.manifest.digest);
   });
 
-  test("is not continued with another part", async () => {
+  test("rejects another range than requested", async () => {
     breakAfter(100_000);
     const inner = registry.fault;
     registry.fault = (request, response) => {
@@ -207,13 +207,13 @@ describe("a layer whose connection breaks", () => {
     await expect(pull()).rejects.toMatchObject({ code: "RegistryUnavailable" });
   });
 
-  test("is given up when it never gets anywhere", async () => {
+  test("fails without progress", async () => {
     breakAfter(100_000, 0, 0, 0, 0, 0, 0);
     await expect(pull()).rejects.toMatchObject({ code: "RegistryUnavailable", retryable: true });
     expect(ranges().length).toBeLessThanOrEqual(4);
   });
 
-  test("and one that ends early without an error is a wrong size", async () => {
+  test("has a wrong size if it ends too early without an error", async () => {
     registry.fault = (request, response) => {
       if (!isLayer(request.url)) return false;
       return Boolean(response.writeHead(200).end(layerBytes().subarray(0, 1000)));

@@ -8,7 +8,7 @@ import { RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./options.ts";
 import { RegistryWriter } from "./writer.ts";
 
-// Tags, referrers, and registries with a certificate of their own.
+// Tags, referrers, and registries with a private certificate authority.
 
 let registry: FakeRegistry;
 const image = testImage([tarball([file("a", "1")])]);
@@ -33,7 +33,7 @@ function client(options: RegistryOptions = {}): RegistryClient {
   return new RegistryClient(parseReference(`${registry.host}/fn`), { ...defaults, ...options });
 }
 
-test("tags come page by page", async () => {
+test("tags are read page by page", async () => {
   registry.fault = (request, response) => {
     const { searchParams } = new URL(request.url ?? "", "http://any");
     if (searchParams.get("last") === null) {
@@ -45,7 +45,7 @@ test("tags come page by page", async () => {
   expect(await client().tags()).toEqual(["a", "b", "c"]);
 });
 
-test("a list that never ends is refused", async () => {
+test("a list that never ends is rejected", async () => {
   registry.fault = (_, response) => {
     response.setHeader("link", '</v2/fn/tags/list?n=2&last=b>; rel="next"');
     return Boolean(response.end('{"tags":["a"]}'));
@@ -53,7 +53,7 @@ test("a list that never ends is refused", async () => {
   await expect(client().tags()).rejects.toMatchObject({ code: "TooLarge" });
 });
 
-test("a list that goes on at another host ends there", async () => {
+test("a link to another host is not followed", async () => {
   await using elsewhere = await fakeRegistry();
   registry.fault = (_, response) => {
     response.setHeader("link", `<http://${elsewhere.host}/v2/fn/tags/list>; rel="next"`);
@@ -63,7 +63,7 @@ test("a list that goes on at another host ends there", async () => {
   expect(elsewhere.requests).toEqual([]);
 });
 
-test("a repository without tags has none", async () => {
+test("a repository without tags has an empty list", async () => {
   registry.fault = (_, response) => Boolean(response.end('{"name":"fn","tags":null}'));
   expect(await client().tags()).toEqual([]);
 });
@@ -77,7 +77,7 @@ const referrer = (artifactType: string): object => ({
 const list = (...types: string[]): Buffer =>
   Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: types.map(referrer) }));
 
-test("referrers come from the registry's API, and are filtered where it leaves that to us", async () => {
+test("referrers come from the registry's API, and are filtered by the client if necessary", async () => {
   registry.fault = (request, response) =>
     request.url?.includes("/referrers/") === true &&
     Boolean(response.setHeader("content-type", INDEX).end(list("sbom", "signature")));
@@ -86,13 +86,13 @@ test("referrers come from the registry's API, and are filtered where it leaves t
   expect(registry.requests.at(-1)?.line).toContain("?artifactType=sbom");
 });
 
-test("referrers come from the tag that clients keep where the registry has no such API", async () => {
+test("referrers come from the tag schema if the registry has no API", async () => {
   registry.manifests.set(image.manifest.digest.replace(":", "-"), { bytes: list("sbom"), mediaType: INDEX });
   expect(await client().referrers(image.manifest.digest)).toEqual([referrer("sbom")]);
   expect(await client().referrers(sha256("nothing refers to this"))).toEqual([]);
 });
 
-test("what refers to another is added to that tag, once, and what is in it stays", async () => {
+test("a manifest with a subject is added once to the tag, and its other entries stay", async () => {
   const writer = new RegistryWriter(parseReference(`${registry.host}/fn`), { insecureRegistries: [registry.host] });
   const tag = image.manifest.digest.replace(":", "-");
   registry.manifests.set(tag, { bytes: list("sbom"), mediaType: INDEX });
@@ -117,7 +117,7 @@ test("what refers to another is added to that tag, once, and what is in it stays
   expect(manifests).toEqual([referrer("sbom"), added]);
 });
 
-test("a registry that keeps referrers itself gets no such tag", async () => {
+test("a registry with the referrers API gets no such tag", async () => {
   const writer = new RegistryWriter(parseReference(`${registry.host}/fn`), { insecureRegistries: [registry.host] });
   registry.fault = (request, response) => {
     if (request.method === "PUT") response.setHeader("oci-subject", image.manifest.digest);
@@ -130,7 +130,7 @@ test("a registry that keeps referrers itself gets no such tag", async () => {
   expect(registry.requests).toHaveLength(1);
 });
 
-test("https with a certificate of an authority that is named, and with no other", async () => {
+test("https accepts certificates of the configured authority, and no other", async () => {
   await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
   secure.add(image);
   const reference = parseReference(`${secure.host}/fn`);
@@ -144,7 +144,7 @@ test("https with a certificate of an authority that is named, and with no other"
   expect(secure.requests).toHaveLength(1);
 });
 
-test("https with a token server without: nothing is sent there", async () => {
+test("a token server without https gets nothing", async () => {
   await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
   secure.fault = (_, response) =>
     Boolean(response.writeHead(401, { "www-authenticate": `Bearer realm="http://${registry.host}/token"` }).end());
@@ -158,7 +158,7 @@ test("https with a token server without: nothing is sent there", async () => {
   expect(registry.requests).toEqual([]);
 });
 
-test("https redirected to http is refused, even to a host that is named insecure", async () => {
+test("a redirect from https to http is rejected, even to an insecure registry", async () => {
   await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
   secure.fault = (_, response) => Boolean(response.writeHead(302, { location: `http://${registry.host}/x` }).end());
   const trusting = new RegistryClient(parseReference(`${secure.host}/fn`), {

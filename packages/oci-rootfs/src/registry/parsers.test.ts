@@ -7,10 +7,10 @@ import { parseDockerConfig } from "./docker-config.ts";
 import { parseMirror } from "./mirrors.ts";
 import { retryAfter } from "./response-error.ts";
 
-// What registries, config files and users write: each text is read or refused by a typed error, whatever it is. What
-// takes more than linear time is ended by the limit on tests.
+// Texts of registries, config files and users: each is parsed or rejected with a typed error. The timeout of tests
+// detects parsers that take more than linear time.
 
-/** Pieces that such texts are made of, in any order, and anything at all. */
+/** Generates texts of these pieces in any order, and arbitrary texts. */
 function texts(...pieces: string[]): fc.Arbitrary<string> {
   const piece = fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...pieces) },
@@ -51,7 +51,7 @@ describe("any text", () => {
     );
   });
 
-  test("as Retry-After: a time that is not negative, or none", () => {
+  test("as Retry-After: a positive time, or none", () => {
     answers(texts("1", "-", "0", " ", "Wed, 21 Oct 2026 07:28:00 GMT", "e9", "."), (text) => {
       const ms = retryAfter(text);
       expect(ms === undefined || (ms > 0 && ms <= 604_800_000)).toBe(true);
@@ -78,7 +78,7 @@ describe("any text", () => {
     });
   });
 
-  test("as a mirror, an image's name or a location: what is read reads the same again", () => {
+  test("as a mirror, an image's name or a location: the formatted result parses to the same", () => {
     const pieces = [
       "r.example",
       ":5000",

@@ -14,16 +14,19 @@ vi.mock("node:dns", async (original) => ({
     callback(null, [{ address: names[host] ?? "127.0.0.1", family: 4 }]),
 }));
 
-test.each(Object.keys(names))("a redirect to %s is refused for what the name resolves to", async (host) => {
-  using box = sandbox();
-  await using registry = await fakeRegistry();
-  registry.add(testImage([tarball([file("a", "1")])]));
-  registry.fault = (request, response) => {
-    if (request.url?.includes("/blobs/") !== true) return false;
-    response.writeHead(307, { location: `https://${host}/blob` }).end();
-    return true;
-  };
-  const store = await openStore({ dir: box.store });
-  const pulling = store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host], stallTimeoutMs: 1000 });
-  await expect(pulling).rejects.toMatchObject({ code: "UnsafeAddress" });
-});
+test.each(Object.keys(names))(
+  "a redirect to %s is rejected because of the address that it resolves to",
+  async (host) => {
+    using box = sandbox();
+    await using registry = await fakeRegistry();
+    registry.add(testImage([tarball([file("a", "1")])]));
+    registry.fault = (request, response) => {
+      if (request.url?.includes("/blobs/") !== true) return false;
+      response.writeHead(307, { location: `https://${host}/blob` }).end();
+      return true;
+    };
+    const store = await openStore({ dir: box.store });
+    const pulling = store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host], stallTimeoutMs: 1000 });
+    await expect(pulling).rejects.toMatchObject({ code: "UnsafeAddress" });
+  },
+);

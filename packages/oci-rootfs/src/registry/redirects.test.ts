@@ -35,7 +35,7 @@ async function pull(options: ImageOptions = {}): Promise<Image> {
   });
 }
 
-/** Layers and configs are elsewhere. */
+/** Redirects layers and configs to another host. */
 function redirectBlobs(location: (url: string) => string): void {
   registry.fault = (request, response) => {
     const { url = "" } = request;
@@ -63,7 +63,7 @@ describe("redirects", () => {
     expect(storage.requests.every(({ authorization }) => authorization === undefined)).toBe(true);
   });
 
-  test("another host that then asks for credentials gets none, nor a token", async () => {
+  test("another host that requires credentials gets neither credentials nor a token", async () => {
     redirectBlobs((url) => `http://${storage.host}${url}?signature=secret`);
     const challenge = `Bearer realm="http://${registry.host}/token"`;
     storage.fault = (_, response) => Boolean(response.writeHead(401, { "www-authenticate": challenge }).end());
@@ -89,12 +89,12 @@ describe("redirects", () => {
     ["a link-local address by https", "https://169.254.169.254/", "UnsafeAddress"],
     ["a file", "file:///etc/passwd", "RegistryUnavailable"],
     ["nothing", "http://", "RegistryUnavailable"],
-  ])("to %s are refused", async (_, location, code) => {
+  ])("to %s are rejected", async (_, location, code) => {
     redirectBlobs(() => location);
     await expect(pull()).rejects.toMatchObject({ code });
   });
 
-  test("to a link-local address are refused even if it is named", async () => {
+  test("to a link-local address are rejected, even to an insecure registry", async () => {
     redirectBlobs(() => "http://169.254.169.254/x");
     const insecureRegistries = [registry.host, "169.254.169.254"];
     await expect(pull({ insecureRegistries })).rejects.toMatchObject({ code: "UnsafeAddress" });
@@ -134,13 +134,13 @@ describe("addresses", () => {
       policy.lookupForeign(host)(host, {}, (error, address) => done(error ?? String(address)));
     });
 
-  test("a name is checked by what it resolves to, at the time of connecting", async () => {
+  test("the address of a name is checked when connecting", async () => {
     const policy = new AddressPolicy([]);
     policy.noteRegistry("93.184.216.34");
     expect(await resolve(policy, "localhost")).toMatchObject({ code: "UnsafeAddress" });
   });
 
-  test("a registry on the same side may lead there", async () => {
+  test("a registry may redirect within its own part of the network", async () => {
     const policy = new AddressPolicy([]);
     policy.noteRegistry("127.0.0.1");
     expect(await resolve(policy, "localhost")).toMatch(/^(127\.|::1)/);
@@ -149,7 +149,7 @@ describe("addresses", () => {
     );
   });
 
-  test("a host that the caller has named may be private, but not link-local", () => {
+  test("an insecure registry may be private, but not link-local", () => {
     const policy = new AddressPolicy(["10.0.0.1:5000", "169.254.1.1"]);
     policy.checkForeign("10.0.0.1", "10.0.0.1:5000");
     expect(() => policy.checkForeign("169.254.1.1", "169.254.1.1")).toThrow(

@@ -37,29 +37,29 @@ async function pull(options: ImageOptions = {}): Promise<Image> {
 }
 
 describe("a mirror", () => {
-  test("is asked instead of the registry", async () => {
+  test("is used instead of the registry", async () => {
     mirror.add(image);
     expect((await pull()).name).toBe(`${registry.host}/fn:latest`);
     expect(registry.requests).toEqual([]);
   });
 
-  test("may have the repositories below a path", async () => {
+  test("may have a path before the repositories", async () => {
     mirror.add(image);
     await pull({ mirrors: { [registry.host]: [`${mirror.host}/hub`] } });
     expect(mirror.requests[0]?.line).toBe("GET /v2/hub/fn/manifests/latest");
   });
 
-  test("of another registry is not asked", async () => {
+  test("of another registry is not used", async () => {
     await pull({ mirrors: { "docker.io": [mirror.host] } });
     expect(mirror.requests).toEqual([]);
   });
 
-  test.each([404, 403, 503])("that answers %d leaves it to the registry", async (status) => {
+  test.each([404, 403, 503])("that returns %d falls back to the registry", async (status) => {
     mirror.fault = (_, response) => Boolean(response.writeHead(status).end());
     expect((await pull()).digest).toBe(image.manifest.digest);
   });
 
-  test("that is down is asked once, not for each layer", async () => {
+  test("that is down is tried once, not for each layer", async () => {
     mirror.fault = (request) => {
       request.socket.destroy();
       return true;
@@ -68,7 +68,7 @@ describe("a mirror", () => {
     expect(mirror.requests).toHaveLength(1);
   });
 
-  test("that breaks off in a layer leaves the rest to the registry", async () => {
+  test("that fails in a layer falls back to the registry for the rest", async () => {
     mirror.add(image);
     const { digest } = image.layers[0] as { digest: string };
     const bytes = image.blobs.get(digest) as Buffer;
@@ -83,7 +83,7 @@ describe("a mirror", () => {
     expect(registry.requests.filter(({ range }) => range === "bytes=10-")).toHaveLength(1);
   });
 
-  test("that gives another content for a digest is refused it, and the registry asked", async () => {
+  test("with wrong content for a digest falls back to the registry", async () => {
     mirror.manifests.set(image.manifest.digest, { bytes: Buffer.from("{}"), mediaType: image.manifest.mediaType });
     const store = await openStore({ dir: box.store });
     const pulled = await store.image(`${registry.host}/fn@${image.manifest.digest}`, {
@@ -93,7 +93,7 @@ describe("a mirror", () => {
     expect(pulled.digest).toBe(image.manifest.digest);
   });
 
-  test("is named with what it said when the registry fails as well", async () => {
+  test("is in the error, with its message, if the registry fails too", async () => {
     mirror.fault = (_, response) => Boolean(response.writeHead(403).end());
     registry.manifests.clear();
     const error = await pull().catch((thrown: unknown) => thrown as Error);
@@ -101,7 +101,7 @@ describe("a mirror", () => {
     expect((error as Error).message).toContain(`mirror ${mirror.host}`);
   });
 
-  test("is not given the registry's credentials, nor the registry the mirror's", async () => {
+  test("does not get the registry's credentials, nor vice versa", async () => {
     const credentials: Credentials = async ({ registry: host }) => ({ username: host, password: "secret" });
     for (const server of [registry, mirror]) {
       server.fault = (request, response) => {
@@ -117,7 +117,7 @@ describe("a mirror", () => {
     expect(sent(registry)).toEqual(new Set([undefined, BASIC(registry.host)]));
   });
 
-  test("is not given the credentials of the call, which are the registry's", async () => {
+  test("does not get the credentials of the call, which are for the registry", async () => {
     mirror.fault = (_, response) => Boolean(response.writeHead(401, { "www-authenticate": "Basic" }).end());
     await pull({ auth: { username: "ada", password: "secret" } });
     expect(mirror.requests.map(({ authorization }) => authorization)).toEqual(mirror.requests.map(() => undefined));
@@ -130,7 +130,7 @@ describe("a mirror", () => {
     },
   );
 
-  test("is a host, and perhaps a path", () => {
+  test("is a host with an optional path", () => {
     expect(parseMirror("Mirror.example:5000/hub/")).toEqual({ host: "mirror.example:5000", prefix: "hub" });
     expect(parseMirror("localhost")).toEqual({ host: "localhost", prefix: "" });
   });

@@ -30,7 +30,7 @@ afterEach(() => {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const base = tarball([file("base", "b".repeat(5000))]);
 
-/** An image on the common base, in the store under a name, used so many days ago. */
+/** Adds an image on the common base to the store, last used this many days ago. */
 async function put(name: string, daysAgo: number, own = name): Promise<TestImage> {
   const image = testImage([base, tarball([file(own, "x".repeat(2000))])]);
   const store = await openStore({ dir: box.store });
@@ -51,13 +51,13 @@ const folders = (what: string): number => readdirSync(join(box.store, what, "sha
 const openAgain = (): Promise<Store> => openStore({ dir: box.store });
 
 describe("images", () => {
-  test("are listed with names, sizes, last use and whether somebody uses them", async () => {
+  test("are listed with names, sizes, last use and whether a process uses them", async () => {
     const image = await put("a", 3);
     const store = await openAgain();
     const [listed] = store.images();
     const blobs = [...image.blobs.values()].reduce((sum, { length }) => sum + length, 0);
     expect(listed).toMatchObject({ name: "a:latest", digest: image.manifest.digest, built: true, inUse: false });
-    // Two archives, a kilobyte of which ends each.
+    // Two archives, each with an end of one kilobyte.
     expect(listed?.bytes).toBeGreaterThan(blobs + 7000);
     expect(Math.round((Date.now() - (listed?.lastUsed.getTime() ?? 0)) / DAY_MS)).toBe(3);
     await store.image("a");
@@ -65,7 +65,7 @@ describe("images", () => {
     expect(Date.now() - (store.images()[0]?.lastUsed.getTime() ?? 0)).toBeLessThan(DAY_MS);
   });
 
-  test("are removed with what only they need", async () => {
+  test("are removed with everything that only they need", async () => {
     await put("a", 1);
     await put("b", 1);
     const store = await openAgain();
@@ -85,7 +85,7 @@ describe("images", () => {
     expect(() => store.remove("nothing")).toThrow(expect.objectContaining({ code: "NotFound" }));
   });
 
-  test("with another name stay", async () => {
+  test("with another name are retained", async () => {
     const image = await put("a", 1);
     const store = await openAgain();
     store.tag("again", image.manifest.digest);
@@ -93,7 +93,7 @@ describe("images", () => {
     expect((await store.image("again")).layers).toHaveLength(2);
   });
 
-  test("that are used by this process are not removed until they are released", async () => {
+  test("that this process uses are not removed before their release", async () => {
     await put("a", 1);
     const store = await openAgain();
     const { digest } = await store.image("a");
@@ -104,7 +104,7 @@ describe("images", () => {
 });
 
 describe("collection", () => {
-  test("without a limit takes what no name leads to", async () => {
+  test("without options removes images without a name", async () => {
     await put("a", 1);
     await put("a", 1, "newer");
     const store = await openAgain();
@@ -116,7 +116,7 @@ describe("collection", () => {
     expect((await store.image("a")).layers).toHaveLength(2);
   });
 
-  test("by age takes what was not used for so long, and leaves what was built here unless told", async () => {
+  test("by age removes unused images, and built ones only on request", async () => {
     await put("old", 40);
     await put("new", 2);
     const store = await openAgain();
@@ -125,7 +125,7 @@ describe("collection", () => {
     expect(store.images().map(({ name }) => name)).toEqual(["new:latest"]);
   });
 
-  test("by size takes what was used longest ago, and no more than is needed", async () => {
+  test("by size removes the least recently used images, and no more than necessary", async () => {
     await put("one", 3);
     await put("two", 2);
     await put("three", 1);
@@ -136,7 +136,7 @@ describe("collection", () => {
     expect([folders("layers"), folders("blobs"), folders("images")]).toEqual([0, 0, 0]);
   });
 
-  test("leaves blobs and layers alone that came a moment ago and belong to no image yet", async () => {
+  test("retains recent blobs and layers without an image", async () => {
     const store = await openAgain();
     const fresh = join(box.store, "blobs", "sha256", "a".repeat(64));
     const stale = join(box.store, "blobs", "sha256", "b".repeat(64));
@@ -146,7 +146,7 @@ describe("collection", () => {
     expect([existsSync(fresh), existsSync(stale)]).toEqual([true, false]);
   });
 
-  test("does not take what another process uses, and does once that has been killed", async () => {
+  test("retains what another process uses, until that is killed", async () => {
     await put("a", 40);
     const child = spawn(
       process.execPath,
@@ -164,7 +164,7 @@ describe("collection", () => {
     expect(store.prune(options)).toMatchObject({ images: ["a:latest"], inUse: [] });
   });
 
-  test("goes on where a collector was killed at work", async () => {
+  test("completes the work of a killed collector", async () => {
     await put("a", 1);
     const lock = join(box.store, "collecting");
     symlinkSync("0badf00d.1.1.1.x", lock);
@@ -174,7 +174,7 @@ describe("collection", () => {
     expect(readdirSync(box.store)).not.toContain("collecting");
   });
 
-  test("sees layers that an image on its way takes from another", async () => {
+  test("retains layers that an image in preparation shares with another", async () => {
     await put("a", 1);
     const leases = new Leases(box.store);
     const key = readdirSync(join(box.store, "layers", "sha256"))[0] as string;
@@ -185,7 +185,7 @@ describe("collection", () => {
     leases.release(`layer ${key}`);
   });
 
-  test("of what was released, nothing is written down for ever", () => {
+  test("does not keep records of released leases forever", () => {
     const leases = new Leases(box.store);
     const size = (): number =>
       statSync(join(box.store, "leases", readdirSync(join(box.store, "leases"))[0] as string)).size;
@@ -201,7 +201,7 @@ describe("collection", () => {
     leases.release("image b");
   });
 
-  test("takes the layers of every owner, and leaves what is damaged to be made again", async () => {
+  test("removes the layers of every owner, and damaged ones are prepared again", async () => {
     const image = await put("a", 1);
     mkdirSync(join(box.store, "layers", "sha256", `${"c".repeat(64)}-1-1`));
     utimesSync(join(box.store, "layers", "sha256", `${"c".repeat(64)}-1-1`), 0, 0);

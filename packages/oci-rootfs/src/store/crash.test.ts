@@ -8,13 +8,13 @@ import { listTree, type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { directory, file, hardlink, symlink, tarball } from "../../testing/tarball.ts";
 import { type Image, openStore } from "./store.ts";
 
-// A process that is killed, with SIGKILL, just before each of its changes to the store, and so just after each as well.
+// Kills a process with SIGKILL before each of its changes to the store, which is also after the preceding one.
 
 let box: Sandbox;
 let name: string;
 beforeEach(() => {
   box = sandbox();
-  // The second layer is unpacked twice: by itself, and for its place behind the link.
+  // The second layer is unpacked twice: alone, and for its position above the link.
   const layers = [
     [symlink("lib", "usr/lib"), file("usr/lib/a", "1"), directory("tmp", 0o1777)],
     [file("lib/b", "2"), hardlink("lib/c", "lib/b"), file("usr/lib/.wh.a")],
@@ -25,12 +25,12 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-/** @returns how many changes there were, if it was not killed before */
+/** @returns the number of changes; undefined if the process was killed */
 async function run(store: string, at: number, ...what: string[]): Promise<number | undefined> {
   const script = join(import.meta.dirname, "../..", "testing", "crash-in-child.ts");
   const child = spawn(process.execPath, [script, store, String(at), ...what], {
     stdio: ["ignore", "pipe", "pipe"],
-    // Most of such a process' time would go into reading the same modules again.
+    // Such a process would spend most of its time loading modules.
     env: { ...process.env, NODE_COMPILE_CACHE: join(box.dir, "cache") },
   });
   let stdout = "";
@@ -45,7 +45,7 @@ async function run(store: string, at: number, ...what: string[]): Promise<number
 
 const PARALLEL = 4;
 
-/** Kills at every change, and looks at what is left each time. */
+/** Kills a process at every change, and checks the store each time. */
 async function sweep(
   prepare: (store: string) => Promise<void>,
   what: string[],
@@ -58,7 +58,7 @@ async function sweep(
       const store = await fresh(prepare, at);
       await run(store, at, ...what);
       await look(store);
-      // Whatever the dead one had begun has been cleared away by the one who came after.
+      // The next process removes the temporary files of the killed one.
       expect(readdirSync(join(store, "tmp")), `killed at ${at}`).toEqual([]);
     }
   };
@@ -80,7 +80,7 @@ function expectWhole({ layers }: Image): void {
 }
 
 describe("killed at every write", () => {
-  test("while an image is made ready: the next one makes it ready, and nothing half-done is taken for whole", {
+  test("while an image is prepared: the next process prepares it, and nothing incomplete is used", {
     timeout: 300_000,
   }, async () => {
     const total = await sweep(
@@ -88,7 +88,7 @@ describe("killed at every write", () => {
       ["image", name],
       async (dir) => {
         const layers = join(dir, "layers", "sha256");
-        // What is in its place is whole, before anybody has mended anything.
+        // Committed layers are complete before any recovery.
         for (const key of safeList(layers))
           expect(() => JSON.parse(readFileSync(join(layers, key, "layer.json"), "utf8"))).not.toThrow();
         const store = await openStore({ dir });
@@ -98,7 +98,7 @@ describe("killed at every write", () => {
     expect(total).toBeGreaterThan(40);
   });
 
-  test("while images are removed: those that are still listed can be used", { timeout: 300_000 }, async () => {
+  test("while images are removed: the listed ones can be used", { timeout: 300_000 }, async () => {
     const total = await sweep(
       async (dir) => {
         const store = await openStore({ dir });
@@ -119,7 +119,7 @@ describe("killed at every write", () => {
   });
 });
 
-/** The layout can give the image again, and only it: the name may outlive the blobs. */
+/** The name may outlive its blobs. Only the layout still has the image. */
 function unlessMissing(error: unknown): void {
   expect(error).toMatchObject({ code: "NotFound" });
 }

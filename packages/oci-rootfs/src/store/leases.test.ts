@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { type Lease, Leases } from "./leases.ts";
 
-/** Preparations of a busy runner, each of which holds something and releases it: far more than one file is to list. */
+/** Preparations of a busy runner, each of which acquires and releases a lease: far more than a file may list. */
 const PREPARATIONS = 20_000;
 const MAX_FILE_BYTES = 256 * 1024;
 
@@ -18,17 +18,17 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-/** What other processes see. */
+/** The leases that other processes see. */
 const seen = (): string[] => new Leases(box.store).collect((inUse) => [...inUse].sort());
 const file = (): string => join(folder, readdirSync(folder)[0] as string);
 
-/** Nobody can write there any more, not even root. */
+/** Makes writes fail, even for root. */
 function breakFolder(): void {
   rmSync(folder, { recursive: true });
   writeFileSync(folder, "");
 }
 
-test("of a process that always holds something, no more is written down than a few thousand lines", () => {
+test("the file of a process that always has leases stays below a few thousand lines", () => {
   const leases = new Leases(box.store);
   leases.acquire("image kept");
   for (let count = 0; count < PREPARATIONS; count++) {
@@ -42,7 +42,7 @@ test("of a process that always holds something, no more is written down than a f
   expect(box.leftovers()).toEqual([]);
 });
 
-test("many leases at once are not written again with each that is added", () => {
+test("adding to many leases does not rewrite the file each time", () => {
   const leases = new Leases(box.store);
   leases.acquire(...Array.from({ length: PREPARATIONS }, (_, count): Lease => `layer ${count}`));
   const before = statSync(file()).ino;
@@ -51,7 +51,7 @@ test("many leases at once are not written again with each that is added", () => 
   expect(seen()).toHaveLength(PREPARATIONS + 1);
 });
 
-test("a collector that was reading when the file was written anew sees what was held", () => {
+test("a collector that reads during a rewrite sees all leases", () => {
   const leases = new Leases(box.store);
   leases.acquire("image kept");
   const before = statSync(file()).ino;
@@ -69,7 +69,7 @@ test("a collector that was reading when the file was written anew sees what was 
   }
 });
 
-test("all that is held is written down again where somebody has removed the folder", () => {
+test("all leases are written again after the directory was removed", () => {
   const leases = new Leases(box.store);
   leases.acquire("image a");
   rmSync(folder, { recursive: true });
@@ -80,7 +80,7 @@ test("all that is held is written down again where somebody has removed the fold
   expect(seen()).toEqual(["image a"]);
 });
 
-test("a store that was removed does not come back with what is released", () => {
+test("a release does not recreate a removed store", () => {
   const leases = new Leases(box.store);
   leases.acquire("image a");
   rmSync(box.store, { recursive: true });
@@ -88,7 +88,7 @@ test("a store that was removed does not come back with what is released", () => 
   expect(existsSync(box.store)).toBe(false);
 });
 
-test("what could not be written down is not taken for held", () => {
+test("a lease that could not be written does not count as acquired", () => {
   const leases = new Leases(box.store);
   leases.acquire("image a");
   breakFolder();
@@ -98,7 +98,7 @@ test("what could not be written down is not taken for held", () => {
   expect(seen()).toEqual(["image a", "image b"]);
 });
 
-test("a release that could not be written down is written down with the next", () => {
+test("a release that could not be written is written with the next change", () => {
   const leases = new Leases(box.store);
   leases.acquire("image a", "image b");
   breakFolder();

@@ -44,7 +44,7 @@ describe("process", () => {
     expect((await run({ Cmd: ["/fn"] })).args).toEqual(["/fn"]);
   });
 
-  test.each([[{}], [{ Entrypoint: [], Cmd: [] }]])("neither of them is NoEntrypoint: %j", async (config) => {
+  test.each([[{}], [{ Entrypoint: [], Cmd: [] }]])("the lack of both is NoEntrypoint: %j", async (config) => {
     await expect(run(config)).rejects.toMatchObject({ code: "NoEntrypoint", image: "test" });
   });
 
@@ -68,7 +68,7 @@ describe("process", () => {
     expect((await run({ Cmd: ["x"], Hostname: "box" })).hostname).toBe("box");
   });
 
-  test("a host name that the kernel would refuse is told of the image", async () => {
+  test("a host name that the kernel would reject is an error of the image", async () => {
     expect((await run({ Cmd: ["x"], Hostname: "h".repeat(64) })).hostname).toHaveLength(64);
     await expect(run({ Cmd: ["x"], Hostname: "é".repeat(33) })).rejects.toMatchObject({ code: "InvalidConfig" });
   });
@@ -80,7 +80,7 @@ describe("process", () => {
     },
   );
 
-  test("labels that are orders to the OCI runtime have no say", async () => {
+  test("labels for the OCI runtime have no effect", async () => {
     const config = await run({ Cmd: ["x"], Labels: { "run.oci.hooks.stdout": "/tmp/x", "run.oci.handler": "krun" } });
     expect(JSON.stringify(config)).not.toContain("run.oci");
   });
@@ -116,24 +116,24 @@ describe("user", () => {
     "app:none",
     "a:b:c",
     "99999999999999999999999",
-  ])("%j is refused", async (text) => {
+  ])("%j is rejected", async (text) => {
     accounts();
     await expect(user(text)).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("without both files only ids count", async () => {
+  test("without both files, only ids are valid", async () => {
     writeFileSync(join(box.dir, "one/fs/etc/passwd"), PASSWD);
     expect(await user("1000")).toEqual({ uid: 1000, gid: 0, additionalGids: [] });
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("an upper layer's files count", async () => {
+  test("an upper layer's files win", async () => {
     accounts();
     writeFileSync(join(box.dir, "two/fs/etc/passwd"), "app:x:7:8::/:/bin/sh\n");
     expect(await user("app")).toEqual({ uid: 7, gid: 8, additionalGids: [50, 1000, 456] });
   });
 
-  test("a deleted file does not count", async () => {
+  test("a deleted file is ignored", async () => {
     accounts();
     linuxCalls().makeWhiteout(join(box.dir, "two/fs/etc/passwd"));
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
@@ -152,14 +152,14 @@ describe("user", () => {
     expect((await user("app")).uid).toBe(1000);
   });
 
-  test("a link that leads out of the image stays inside it", async () => {
+  test("a link with a target outside the image is resolved inside it", async () => {
     writeFileSync(join(box.dir, "passwd"), PASSWD);
     writeFileSync(join(box.dir, "one/fs/etc/group"), GROUP);
     symlinkSync(`../../../..${join(box.dir, "passwd")}`, join(box.dir, "one/fs/etc/passwd"));
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("a loop of links is no file", async () => {
+  test("a loop of links counts as no file", async () => {
     accounts();
     symlinkSync("passwd", join(box.dir, "two/fs/etc/passwd"));
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
@@ -184,7 +184,7 @@ describe("user", () => {
     ["line ends of Windows", "app:x:7:8::/:/bin/sh\r\n\r\n"],
     ["space before fields", "  app:\tx: 7: 8::/:/bin/sh\n"],
     ["more zeros than an id has digits", `app:x:${"0".repeat(40)}7:8::/:/bin/sh\n`],
-  ])("%s are read as the reference reads them", async (_, passwd) => {
+  ])("%s are parsed as by the reference runner", async (_, passwd) => {
     accounts(passwd, "app:x:8:\n");
     expect(await user("app")).toEqual({ uid: 7, gid: 8, additionalGids: [] });
   });
@@ -194,12 +194,12 @@ describe("user", () => {
     ["quotes only", '"'.repeat(1_000_001)],
     ["colons only", ":".repeat(1_000_000)],
     ["one field", "a".repeat(1_000_000)],
-  ])("%s, as long as the file may be, is an error at once", async (_, passwd) => {
+  ])("%s of the maximum size is an immediate error", async (_, passwd) => {
     accounts(passwd, GROUP);
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("names that objects have are names", async () => {
+  test("names of object properties are ordinary names", async () => {
     accounts("__proto__:x:7:8::/:/bin/sh\nconstructor:x:9:9::/:/sh\n", "__proto__:x:5:constructor\n");
     expect(await user("__proto__")).toEqual({ uid: 7, gid: 8, additionalGids: [] });
     expect(await user("constructor:__proto__")).toEqual({ uid: 9, gid: 5, additionalGids: [5] });

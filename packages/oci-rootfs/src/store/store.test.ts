@@ -32,31 +32,31 @@ afterEach(() => {
   box[Symbol.dispose]();
 });
 
-describe("the store's folder", () => {
-  test("is made for this user only", async () => {
+describe("the store's directory", () => {
+  test("is created for this user only", async () => {
     await openStore({ dir: join(box.dir, "new", "store") });
     expect(statSync(join(box.dir, "new", "store")).mode & 0o777).toBe(0o700);
   });
 
-  test("is closed to others if it was open", async () => {
+  test("becomes private if it was not", async () => {
     mkdirSync(box.store, { mode: 0o755 });
     await openStore({ dir: box.store });
     expect(statSync(box.store).mode & 0o777).toBe(0o700);
   });
 
-  test("that cannot be made is StoreFailed", async () => {
+  test("that cannot be created is StoreFailed", async () => {
     writeFileSync(join(box.dir, "file"), "");
     await expect(openStore({ dir: join(box.dir, "file", "store") })).rejects.toMatchObject({ code: "StoreFailed" });
   });
 
-  test("holds no temporary files after an image was unpacked", async () => {
+  test("has no temporary files after an image was unpacked", async () => {
     const store = await openStore({ dir: box.store });
     await store.image(name);
     expect(box.leftovers()).toEqual([]);
   });
 });
 
-describe("what is damaged", () => {
+describe("damaged content", () => {
   test("a layer that was removed is unpacked again from its blob, while the store is open", async () => {
     const store = await openStore({ dir: box.store });
     const first = await store.image(name);
@@ -70,7 +70,7 @@ describe("what is damaged", () => {
     expect(readFileSync(join(again.layers[0] as string, "a"), "utf8")).toBe("1");
   });
 
-  test("a blob that was changed is fetched again", async () => {
+  test("a changed blob is pulled again", async () => {
     const store = await openStore({ dir: box.store });
     const first = await store.image(name);
     rmSync(join(first.layers[0] as string, ".."), { recursive: true });
@@ -83,7 +83,7 @@ describe("what is damaged", () => {
     expect(readFileSync(blob)).toEqual(image.blobs.get(image.layers[0]?.digest as string));
   });
 
-  test.each(["layer.json", "images", "config"])("a damaged %s is made again", async (what) => {
+  test.each(["layer.json", "images", "config"])("a damaged %s is created again", async (what) => {
     const first = await (await openStore({ dir: box.store })).image(name);
     const sha = (digest: string): string => digest.slice(7);
     const path = {
@@ -97,11 +97,11 @@ describe("what is damaged", () => {
     expect(again).toEqual(first);
   });
 
-  test("a layer that another version described in other fields is made again", async () => {
+  test("a layer with a record of another version is unpacked again", async () => {
     const [root = ""] = (await (await openStore({ dir: box.store })).image(name)).layers;
     writeFileSync(join(root, "..", "layer.json"), '{"implied":[],"whiteouts":[],"overlay":true}');
     writeFileSync(join(root, "a"), "changed");
-    // Its image is made ready again, as for one that shares the layer.
+    // Its image is prepared again, like one that shares the layer.
     rmSync(join(box.store, "images", "sha256", `${image.manifest.digest.slice(7)}.json`));
     await (await openStore({ dir: box.store })).image(name);
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
@@ -109,7 +109,7 @@ describe("what is damaged", () => {
 });
 
 describe("names", () => {
-  test("a tag makes an image known under a name, and it needs no registry", async () => {
+  test("a tag names an image, which then needs no registry", async () => {
     const store = await openStore({ dir: box.store });
     const { digest } = await store.image(name);
     store.tag("my-fn", digest);
@@ -119,7 +119,7 @@ describe("names", () => {
     expect(store.list()).toEqual([{ name: "my-fn:latest", digest, built: true }]);
   });
 
-  test("a name that somebody else gives to another image, or takes away, is seen at once", async () => {
+  test("a name that another process changes or removes is seen immediately", async () => {
     const store = await openStore({ dir: box.store });
     const first = await store.image(name);
     const second = await store.image(writeLayout(join(box.dir, "other"), testImage([tarball([file("c", "3")])])));
@@ -133,14 +133,14 @@ describe("names", () => {
     await expect(store.image("my-fn", { pullPolicy: "Never" })).rejects.toMatchObject({ code: "NotFound" });
   });
 
-  test("a digest that the store does not hold cannot be tagged", async () => {
+  test("a digest that is not in the store cannot be tagged", async () => {
     const store = await openStore({ dir: box.store });
     expect(() => store.tag("x", `sha256:${"0".repeat(64)}`)).toThrow(expect.objectContaining({ code: "NotFound" }));
   });
 });
 
 describe("layouts", () => {
-  test("a tag that moves is seen at once", async () => {
+  test("a moved tag is seen immediately", async () => {
     const store = await openStore({ dir: box.store });
     const first = await store.image(name);
     const next = testImage([tarball([file("c", "3")])]);
@@ -149,7 +149,7 @@ describe("layouts", () => {
     expect((await store.image(name)).digest).not.toBe(first.digest);
   });
 
-  test("without a tag the only image is taken, and several need a tag", async () => {
+  test("without a tag, the only image is used, and several require a tag", async () => {
     const store = await openStore({ dir: box.store });
     const dir = join(box.dir, "layout");
     expect((await store.image(`oci:${dir}`)).digest).toBe(image.manifest.digest);
@@ -254,7 +254,7 @@ describe("several processes", () => {
       },
     );
 
-  test("may unpack the same image at once", async () => {
+  test("can unpack the same image at once", async () => {
     const children = Array.from({ length: 4 }, () => worker());
     const outputs = await Promise.all(
       children.map(async (child) => {
@@ -269,7 +269,7 @@ describe("several processes", () => {
     expect(box.leftovers()).toEqual([]);
   });
 
-  test("one that is killed in the middle of a layer leaves nothing that counts, and is tidied up after", async () => {
+  test("one that is killed in a layer leaves no entry, and its files are removed", async () => {
     const child = worker("--hang");
     await once(child.stdout, "data");
     expect(readdirSync(join(box.store, "tmp"))).toHaveLength(1);
@@ -283,7 +283,7 @@ describe("several processes", () => {
     expect(box.outside()).toBe(before);
   });
 
-  test("temporary files of a living process are left alone", async () => {
+  test("temporary files of a running process are retained", async () => {
     const child = worker("--hang");
     await once(child.stdout, "data");
     await openStore({ dir: box.store });
@@ -292,7 +292,7 @@ describe("several processes", () => {
     await once(child, "close");
   });
 
-  test("temporary files of another machine go by their age", async () => {
+  test("temporary files of another machine are removed by age", async () => {
     await openStore({ dir: box.store });
     const path = join(box.store, "tmp", "0badf00d.1.1.1.x");
     mkdirSync(path);
@@ -306,11 +306,11 @@ describe("several processes", () => {
   });
 });
 
-test("a full disk, or a folder that may not be written, is StoreFailed and leaves no entry", async () => {
+test("a full disk or a read-only directory is StoreFailed and leaves no entry", async () => {
   const store = await openStore({ dir: box.store });
   const target = join(box.store, "layers", "sha256");
   rmSync(target, { recursive: true });
-  // Root writes everywhere: what is in the way must not be a directory at all.
+  // Root can write to every directory, so the obstacle is a file.
   writeFileSync(target, "");
   await expect(store.image(name)).rejects.toMatchObject({ code: "StoreFailed" });
   expect(box.leftovers()).toEqual([]);

@@ -18,7 +18,7 @@ vi.mock("node:worker_threads", async (original) => {
   const module = await original<typeof import("node:worker_threads")>();
   class Worker extends module.Worker {
     constructor(...args: ConstructorParameters<typeof module.Worker>) {
-      // As Node says it at the limit of processes: at once, and without a system call's name.
+      // Node's synchronous error at the limit of processes, without a system call.
       if (!system.hasThreads)
         throw Object.assign(new Error("Worker initialization failure: EAGAIN"), { code: "ERR_WORKER_INIT_FAILED" });
       super(...args);
@@ -27,7 +27,7 @@ vi.mock("node:worker_threads", async (original) => {
   return { ...module, Worker };
 });
 
-/** More than there are threads, on any machine. */
+/** More than the number of threads on any machine. */
 const MANY = availableParallelism() + 4;
 
 const archive = tarball([file("a", "content")]);
@@ -57,7 +57,7 @@ function job(packed: GrowingFile = completeFile(join(box.dir, "layer"))): Unpack
   };
 }
 
-test("where no thread can be started layers fail, to be tried again, and are unpacked once there are threads", async () => {
+test("without threads, layers fail as retryable, and are unpacked once threads are available", async () => {
   const threads = new UnpackThreads();
   system.hasThreads = false;
   const failures = await Promise.allSettled(Array.from({ length: MANY }, () => threads.run(job())));
@@ -67,10 +67,10 @@ test("where no thread can be started layers fail, to be tried again, and are unp
   expect(await threads.run(job())).toMatchObject({ overlay: true });
 });
 
-test("a layer that waits for a thread can be given up, and those behind it have their turn", async () => {
+test("a layer that waits for a thread can be aborted, and the next ones continue", async () => {
   const threads = new UnpackThreads();
   const packed = growingFile(join(box.dir, "layer"));
-  // Nothing has come of these, so that their threads wait.
+  // Their files are empty, so that their threads wait.
   const first = Array.from({ length: MANY }, () => threads.run(job(packed)));
   const ended = Promise.allSettled(first);
   const caller = new AbortController();
@@ -84,9 +84,9 @@ test("a layer that waits for a thread can be given up, and those behind it have 
   await third;
 });
 
-test("a call that is given up does not wait for the layers that others fetch", async () => {
+test("an aborted call does not wait for other callers' layers", async () => {
   const layers = new LayerStore(openStoreDirectory(box.store), undefined, DEFAULT_LAYER_LIMITS);
-  // Connections that are open, and bring nothing until they are given up.
+  // Connections that transfer nothing until they are aborted.
   const blob: ImageSource["blob"] = async (_, signal) =>
     (async function* () {
       await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
@@ -95,7 +95,7 @@ test("a call that is given up does not wait for the layers that others fetch", a
   const source = { blob } as ImageSource;
   const fetch = (signal: AbortSignal): Promise<StoredLayer> => {
     const digest = `sha256:${(jobs += 1).toString(16).padStart(64, "0")}`;
-    // Of a size that is unpacked on a thread.
+    // Large enough for a worker thread.
     const descriptor = { mediaType: "", digest, size: 64 * 1024 * 1024 };
     return layers.ensure({ descriptor, diffId: digest, source, signal });
   };
@@ -103,7 +103,7 @@ test("a call that is given up does not wait for the layers that others fetch", a
   const first = Promise.allSettled(Array.from({ length: MANY }, () => fetch(others.signal)));
   const caller = new AbortController();
   const second = fetch(caller.signal);
-  // By then each is where it waits.
+  // By then, each waits.
   await expect.poll(() => box.leftovers().filter((path) => path.includes("/"))).toHaveLength(2 * (MANY + 1));
   caller.abort();
   await expect(second).rejects.toMatchObject({ code: "Aborted" });

@@ -36,7 +36,7 @@ interface Contents {
   more?: readonly RawEntry[];
 }
 
-/** An archive as `docker save` writes it, its layers not packed. */
+/** An archive like those of `docker save`, with uncompressed layers. */
 function archive({ layers, list, config, more = [] }: Contents = {}): string {
   const text = JSON.stringify({
     ...HOST,
@@ -61,7 +61,7 @@ async function read(options: Partial<ReadArchiveOptions> = {}): Promise<Image> {
   return store.image(layout);
 }
 
-/** Files that should not be there: of an archive that was read nothing stays but blobs. */
+/** Unexpected files: reading an archive must leave only blobs. */
 function leftovers(): string[] {
   return readdirSync(join(box.dir, "layout", "blobs")).filter((name) => name !== "sha256");
 }
@@ -69,7 +69,7 @@ function leftovers(): string[] {
 const content = (image: Image, name: string): string | undefined => readImageFile(image.layers, name, 100)?.toString();
 
 describe("an archive that is read", () => {
-  test("is an image with the same configuration and files", async () => {
+  test("becomes an image with the same config and files", async () => {
     archive();
     const image = await read();
     expect(image.config.config?.Entrypoint).toEqual(["/a"]);
@@ -81,14 +81,14 @@ describe("an archive that is read", () => {
     ["gzip", gzipSync, "gzip"],
     ["zstd", zstdCompressSync, "zstd"],
     ["nothing", (bytes: Buffer) => bytes, "gzip"],
-  ])("may have layers packed by %s", async (_, pack, stored) => {
+  ])("may have layers compressed with %s", async (_, pack, stored) => {
     archive({ layers: LAYERS.map((layer, i) => file(`${i}.tar`, pack(layer))) });
     const image = await read();
     expect(content(image, "b")).toBe("two");
     for (const { mediaType } of readImageManifest(store, image).layers) expect(mediaType).toMatch(`+${stored}`);
   });
 
-  test("may hold layers as links to others, as old ones do", async () => {
+  test("may contain layers as links to others, like old archives", async () => {
     const twice = {
       rootfs: { type: "layers", diff_ids: [LAYERS[0], LAYERS[0]].map((layer) => sha256(layer as Buffer)) },
     };
@@ -99,7 +99,7 @@ describe("an archive that is read", () => {
     expect(content(await read(), "a")).toBe("one");
   });
 
-  test("gets annotations, of its layers and itself", async () => {
+  test("gets annotations of the manifest and the layers", async () => {
     archive({ layers: LAYERS.map((layer, i) => file(`${i}.tar.gz`, gzipSync(layer))) });
     const image = await read({
       annotations: { b: "2", a: "1" },
@@ -153,7 +153,7 @@ describe("an archive that is written", () => {
     expect((await write("gzip")).equals(await write("gzip"))).toBe(true);
   });
 
-  test("replaces an older one only when it is whole", async () => {
+  test("replaces an older one only when it is complete", async () => {
     writeFileSync(path, "older");
     await expect(writeArchive({ from: `${layout}:none`, path })).rejects.toMatchObject({ code: "NotFound" });
     expect(readFileSync(path, "utf8")).toBe("older");
@@ -171,7 +171,7 @@ describe("a hostile archive", () => {
     );
   };
 
-  test("cannot write where its paths lead", async () => {
+  test("cannot write to its paths", async () => {
     const away = ["../../escaped", "/tmp/escaped", "layout/blobs/sha256/escaped", "../layout/index.json"];
     archive({ more: away.map((name) => file(name, "x")) });
     const before = readdirSync(box.dir);
@@ -192,7 +192,7 @@ describe("a hostile archive", () => {
     }
   });
 
-  test("of layers that are not those of its configuration", async () => {
+  test("with layers that do not match its config", async () => {
     archive({ layers: [file("0", LAYERS[1]), file("1", LAYERS[0])] });
     await refused("DigestMismatch");
     archive({ layers: [file("0", gzipSync(LAYERS[1] as Buffer)), file("1", LAYERS[0])] });
@@ -227,7 +227,7 @@ describe("a hostile archive", () => {
     await refused("InvalidManifest");
   });
 
-  test("that is cut off, or none", async () => {
+  test("that is truncated, or not an archive", async () => {
     const whole = readFileSync(archive());
     writeFileSync(path, whole.subarray(0, 1700));
     await refused("UnsafeLayer");
@@ -237,7 +237,7 @@ describe("a hostile archive", () => {
     await refused("InvalidManifest");
   });
 
-  test("that is a FIFO or a folder does not hang", async () => {
+  test("that is a FIFO or a directory does not hang", async () => {
     linuxCalls().makeFifo(path, 0o600);
     await refused("InvalidManifest");
     path = join(box.dir, "folder");

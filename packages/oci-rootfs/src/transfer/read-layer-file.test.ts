@@ -28,11 +28,11 @@ function read(image: TestImage, options: Partial<LayerFileOptions> = {}, entries
 }
 
 describe("a file of a layer", () => {
-  test("is that of the layer that is chosen, whatever others hold", async () => {
+  test("is read from the selected layer only", async () => {
     expect((await read(testImage([UNRELATED, LAYER, UNRELATED])))?.toString()).toBe("wanted");
   });
 
-  test("needs no other layer to be there", async () => {
+  test("needs no other layer", async () => {
     const image = testImage([UNRELATED, LAYER]);
     const from = layout(image);
     const [unrelated] = image.layers;
@@ -41,11 +41,11 @@ describe("a file of a layer", () => {
     expect((await readLayerFile({ from, path: "/package.yaml", maxBytes: 100, isLayer }))?.toString()).toBe("wanted");
   });
 
-  test("is nothing where no layer is chosen", async () => {
+  test("is undefined if no layer is selected", async () => {
     expect(await read(testImage([LAYER]), { isLayer: () => false })).toBeUndefined();
   });
 
-  test("of an index is that of the platform, or of the first where it has none for it", async () => {
+  test("of an index is that of the platform, else of the first image", async () => {
     const other = testImage([UNRELATED, tarball([file("package.yaml", "other")])], {
       platform: { architecture: "other" },
     });
@@ -70,7 +70,7 @@ describe("a file of a layer", () => {
   });
 });
 
-describe("is refused", () => {
+describe("is rejected", () => {
   test.each([
     [
       "a layer that is not its digest",
@@ -95,13 +95,13 @@ describe("is refused", () => {
     await expect(read(testImage([UNRELATED, archive]))).rejects.toMatchObject({ code });
   });
 
-  test("two layers that are the one", async () => {
+  test("two selected layers", async () => {
     await expect(read(testImage([LAYER, UNRELATED]), { isLayer: () => true })).rejects.toMatchObject({
       code: "InvalidManifest",
     });
   });
 
-  test("an index' manifest that is not as long as it says", async () => {
+  test("a manifest of an index with a wrong size", async () => {
     const image = testImage([UNRELATED, LAYER]);
     const longer = { ...image.manifest, size: image.manifest.size + 1 };
     const index = Buffer.from(JSON.stringify({ schemaVersion: 2, manifests: [longer] }));

@@ -53,7 +53,7 @@ function expectWhole(): void {
 }
 
 describe("push", () => {
-  test("brings all there, and says the digest", async () => {
+  test("transfers everything, and returns the digest", async () => {
     const pushed = await push();
     expectWhole();
     expect(pushed).toEqual({
@@ -64,7 +64,7 @@ describe("push", () => {
     });
   });
 
-  test("the manifest comes last: a name never stands for something that is not there", async () => {
+  test("the manifest comes last, so that a name never refers to missing content", async () => {
     await push();
     const writes = registry.requests.filter(({ line }) => /^(PUT|PATCH|POST)/.test(line)).map(({ line }) => line);
     expect(writes.findIndex((line) => line.includes("/manifests/"))).toBe(writes.length - 1);
@@ -77,7 +77,7 @@ describe("push", () => {
     expect(lines("PUT").some((line) => line.includes(encodeURIComponent(digest)))).toBe(false);
   });
 
-  test("of an image that is there only moves the name", async () => {
+  test("of an existing image only moves the name", async () => {
     await push();
     registry.requests.length = 0;
     const { blobs } = await push({ to: `${registry.host}/org/fn:v2` });
@@ -88,7 +88,7 @@ describe("push", () => {
     ]);
   });
 
-  test("takes a redirected answer to `is it there` for a yes, and goes nowhere", async () => {
+  test("treats a redirected HEAD as an existing blob, and does not follow it", async () => {
     registry.fault = (request, response) => {
       if (request.method !== "HEAD" || request.url?.includes("/blobs/") !== true) return false;
       return Boolean(response.writeHead(307, { location: "http://169.254.169.254/blob" }).end());
@@ -96,9 +96,9 @@ describe("push", () => {
     expect((await push()).blobs.present).toBe(3);
   });
 
-  test("mounts from another repository what is said to be there", async () => {
+  test("mounts from the given repository", async () => {
     const { digest } = noise();
-    // Not where we push to, but in the registry.
+    // In another repository of the registry.
     registry.fault = (request, response) => {
       if (request.method === "HEAD") return Boolean(response.writeHead(404).end());
       return false;
@@ -110,14 +110,14 @@ describe("push", () => {
     );
   });
 
-  test("sends what it may not mount", async () => {
+  test("sends blobs that it may not mount", async () => {
     registry.fault = (request, response) =>
       request.url?.includes("mount=") === true && Boolean(response.writeHead(403).end());
     expect((await push({ mountFrom: "org/base" })).blobs).toEqual({ written: 3, present: 0, mounted: 0 });
     expectWhole();
   });
 
-  test("mounts what the store knows to be in another repository of the registry", async () => {
+  test("mounts from repositories that the store knows", async () => {
     const base = testImage([tarball([file("noise", "base")])]);
     registry.add(base);
     await store.image(`${registry.host}/org/base`, { insecureRegistries: [registry.host], ...DEFAULTS });
@@ -128,7 +128,7 @@ describe("push", () => {
     expect(blobs).toEqual({ written: 0, present: 0, mounted: 2 });
   });
 
-  test("in pieces, where that is asked for", async () => {
+  test("in chunks, on request", async () => {
     await push({ chunkBytes: 50_000 });
     expectWhole();
     expect(lines("PATCH").length).toBeGreaterThan(Math.floor(noise().size / 50_000));
@@ -159,7 +159,7 @@ describe("push", () => {
     expect(registry.manifests.has(image.manifest.digest)).toBe(true);
   });
 
-  test("tells how far it is, to the end of each blob", async () => {
+  test("reports progress to the end of each blob", async () => {
     const events: Progress[] = [];
     await push({ onProgress: (event) => events.push(event) });
     expect(events.findLast(({ digest }) => digest === noise().digest)).toMatchObject({
@@ -171,7 +171,7 @@ describe("push", () => {
     });
   });
 
-  test("by a digest that the image does not have is refused, and nothing has a new name", async () => {
+  test("to a digest that the image does not have is rejected, and sets no name", async () => {
     const to = `${registry.host}/org/fn:v1@${sha256("other")}`;
     await expect(push({ to })).rejects.toMatchObject({ code: "DigestMismatch" });
     expect(registry.manifests.has("v1")).toBe(false);
@@ -179,7 +179,7 @@ describe("push", () => {
 });
 
 describe("a registry that fails while being pushed to", () => {
-  test.each(["HEAD", "POST", "PUT"])("once, at %s, is tried again", async (method) => {
+  test.each(["HEAD", "POST", "PUT"])("once, at %s, is retried", async (method) => {
     const failed = new Set<string>();
     registry.fault = (request, response) => {
       const key = `${request.method}`;
@@ -203,7 +203,7 @@ describe("a registry that fails while being pushed to", () => {
     expectWhole();
   });
 
-  test("by losing its answer, having taken the blob, does not get it again", async () => {
+  test("by losing its response after the blob does not get the blob again", async () => {
     let lost = false;
     registry.fault = async (request) => {
       if (lost || request.method !== "PUT" || request.url?.includes(encodeURIComponent(noise().digest)) !== true)
@@ -218,7 +218,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(lines("PUT").filter((line) => line.includes(encodeURIComponent(noise().digest)))).toHaveLength(1);
   });
 
-  test("between two pieces is asked how much it has, and gets the rest", async () => {
+  test("between two chunks is asked for the upload's status, and gets the rest", async () => {
     let patches = 0;
     registry.fault = (request, response) => {
       if (request.method !== "PATCH") return false;
@@ -230,7 +230,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(lines("GET").some((line) => line.includes("/uploads/"))).toBe(true);
   });
 
-  test("for good is an error with its own code, and the name stays as it was", async () => {
+  test("permanently is an error with its code, and the name stays unchanged", async () => {
     registry.fault = (request, response) =>
       request.method === "PUT" &&
       request.url?.includes("/uploads/") === true &&
@@ -243,7 +243,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(registry.manifests.size).toBe(0);
   });
 
-  test("by never reading is given up", async () => {
+  test("by never reading is a timeout", async () => {
     registry.fault = (request) => {
       if (request.method !== "PUT") return false;
       request.pause();
@@ -257,7 +257,7 @@ describe("a registry that fails while being pushed to", () => {
     await expect(pushing).rejects.toMatchObject({ code: "RegistryUnavailable", retryable: true });
   });
 
-  test("at one blob ends the others, which nobody waits for any more", async () => {
+  test("at one blob aborts the others", async () => {
     registry.fault = (request, response) => {
       if (request.method !== "PUT") return false;
       if (request.url?.includes(encodeURIComponent(noise().digest)) !== true) return true; // never answered
@@ -266,7 +266,7 @@ describe("a registry that fails while being pushed to", () => {
     await expect(push({ stallTimeoutMs: 3_600_000 })).rejects.toMatchObject({ code: "Unauthorized" });
   });
 
-  test("by filing it under another digest is not believed", async () => {
+  test("by storing another digest is an error", async () => {
     registry.fault = (request, response) => {
       if (request.method === "PUT") response.setHeader("docker-content-digest", sha256("other"));
       const { writeHead } = response;
@@ -292,7 +292,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("by calling itself http behind a proxy with TLS is spoken to as before", async () => {
+  test("by returning http behind a TLS proxy is accessed by https", async () => {
     await using secure = await fakeRegistry({ tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } });
     secure.fault = (request, response) => {
       if (request.method !== "POST") return false;
@@ -308,7 +308,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(secure.manifests.get("v1")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
   });
 
-  test("by redirecting an upload is refused", async () => {
+  test("by redirecting an upload is rejected", async () => {
     await using elsewhere = await fakeRegistry();
     registry.fault = (request, response) =>
       request.method === "PUT" && Boolean(response.writeHead(307, { location: `http://${elsewhere.host}/x` }).end());
@@ -318,7 +318,7 @@ describe("a registry that fails while being pushed to", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test("is left at an abort, with nothing half done", async () => {
+  test("is aborted without a partial result", async () => {
     const controller = new AbortController();
     registry.fault = (request) => {
       if (request.method === "PUT") controller.abort();
@@ -329,8 +329,8 @@ describe("a registry that fails while being pushed to", () => {
   });
 });
 
-describe("content that is not what its digest says", () => {
-  test("is not pushed, not even to a registry that takes anything", async () => {
+describe("content with a wrong digest", () => {
+  test("is not pushed, not even to a registry without verification", async () => {
     const { digest, size } = noise();
     let complete = false;
     registry.fault = (request, response) => {
@@ -347,7 +347,7 @@ describe("content that is not what its digest says", () => {
     expect(registry.manifests.size).toBe(0);
   });
 
-  test.each(["store:copy", "oci:LAYOUT:copy"])("does not get into %s, which stays clean", async (to) => {
+  test.each(["store:copy", "oci:LAYOUT:copy"])("is not written to %s, which stays clean", async (to) => {
     registry.add(image);
     const bytes = Buffer.from(image.blobs.get(noise().digest) as Buffer);
     bytes[100] = (bytes[100] as number) ^ 1;
@@ -366,7 +366,7 @@ describe("content that is not what its digest says", () => {
 });
 
 describe("copy", () => {
-  test("from a registry to a name of the store, which then runs", async () => {
+  test("from a registry to a name in the store, which can then be opened", async () => {
     registry.add(image);
     const copied = await copyImage({
       from: `${registry.host}/fn`,
@@ -414,7 +414,7 @@ describe("copy", () => {
     expect((await store.image(to)).digest).toBe(image.manifest.digest);
   });
 
-  test("of a pulled index takes the platform that is there, and says so", async () => {
+  test("of a pulled index copies the stored platform, and reports it", async () => {
     const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
     registry.add(image);
     registry.add(other, "other");
@@ -432,7 +432,7 @@ describe("copy", () => {
     expect(copied).toMatchObject({ digest: image.manifest.digest, onlyPlatform: `linux/${platform.architecture}` });
   });
 
-  test("of an index within an index is refused", async () => {
+  test("of an index within an index is rejected", async () => {
     const mediaType = "application/vnd.oci.image.index.v1+json";
     const inner = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [image.manifest] }));
     const disguised = "application/vnd.oci.image.manifest.v1+json";
@@ -465,8 +465,8 @@ describe("copy", () => {
     await expect(copyToStore()).rejects.toMatchObject({ code });
   });
 
-  test("of an index whose manifests do not fit into memory is refused", async () => {
-    // 17 of 4 MiB, each right in itself.
+  test("of an index whose manifests are too large is rejected", async () => {
+    // 17 of 4 MiB, each of which is valid.
     const { layers } = image;
     const manifests = Array.from({ length: 17 }, (_, i) => {
       const base = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config, layers };
@@ -481,13 +481,13 @@ describe("copy", () => {
   test.each([
     ["300 layers", Array.from({ length: 300 }, (_, i) => ({ mediaType: "x", digest: sha256(`${i}`), size: 1 }))],
     ["a layer of a size beyond reason", [{ mediaType: "x", digest: sha256("x"), size: 2 ** 50 }]],
-  ])("of a manifest with %s is refused", async (_, layers) => {
+  ])("of a manifest with %s is rejected", async (_, layers) => {
     const mediaType = "application/vnd.oci.image.manifest.v1+json";
     serve({ schemaVersion: 2, mediaType, config: image.config, layers }, mediaType);
     await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
   });
 
-  test("does not lead out of a layout by a digest", async () => {
+  test("cannot leave a layout through a digest", async () => {
     const before = box.outside();
     const manifest = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config };
     const layers = [{ ...image.layers[0], digest: "sha256:../../../sentinel" }];
