@@ -23,42 +23,42 @@ ${spec}`);
 }
 
 describe("checkConnectionKeys", () => {
-  test("is content when each key is exposed exactly once, whatever way (seed 004)", () => {
+  test("accepts keys that are each exposed exactly once, by any type of detail", () => {
     const first = "{name: username, fromConnectionSecretKey: admin}, {fromConnectionSecretKey: password}";
     const second = "{name: endpoint, fromFieldPath: status.host}, {name: port, value: '5432'}";
     expect(check(["username", "password", "endpoint", "port"], first, second)).toEqual([]);
   });
 
-  test("a key that nobody exposes is an error", () => {
+  test("a key that no resource exposes is an error", () => {
     expect(check(["username", "password"], "{fromConnectionSecretKey: username}")).toEqual([
       "error spec.resources Required line 6",
     ]);
   });
 
-  test("with functions it is a warning: they may expose it", () => {
+  test("with functions, which may expose the key, it is a warning", () => {
     const spec = "  functions: [{name: f, type: Container, container: {image: i}}]";
     expect(findings(["username"], spec)).toEqual(["warning spec.resources Required line 4"]);
   });
 
-  test("a key that two expose is an error", () => {
+  test("a key that two resources expose is an error", () => {
     expect(check(["a"], "{fromConnectionSecretKey: a}", "{name: a, value: x}")).toEqual([
       "error spec.resources[1].connectionDetails[0] Duplicate line 6",
     ]);
   });
 
-  test("a detail that is no key is a warning: it is not published", () => {
+  test("a detail without a key is a warning, because it is not published", () => {
     expect(check(["a"], "{fromConnectionSecretKey: a}, {fromConnectionSecretKey: b}")).toEqual([
       "warning spec.resources[0].connectionDetails[1] Ignored line 6",
     ]);
   });
 
-  test("a definition without keys, and mode Pipeline, leave nothing to check", () => {
+  test("nothing is checked without keys, or with mode Pipeline", () => {
     expect(check([], "{fromConnectionSecretKey: a}")).toEqual([]);
     const pipeline = "  mode: Pipeline\n  pipeline: [{step: s, functionRef: {name: f}}]";
     expect(findings(["a"], pipeline)).toEqual([]);
   });
 
-  test("seed 004's to is named as it was written", () => {
+  test("paths name the field to if the author wrote it", () => {
     const to = "  to: [{base: {kind: K}, connectionDetails: [{fromConnectionSecretKey: b}]}]";
     expect(findings(["a"], to)).toEqual([
       "error spec.to Required line 6",

@@ -38,7 +38,7 @@ const container = (text: string): Composition["spec"]["functions"][number]["cont
   parse(withContainer(text)).composition.spec.functions[0]?.container;
 
 describe("parseComposition", () => {
-  test("reads the full example of seed 000", () => {
+  test("reads a Composition with all fields of a function", () => {
     const { composition, warnings } = parse(`
 apiVersion: apiextensions.crossplane.io/v2alpha1
 kind: Composition
@@ -105,7 +105,7 @@ spec:
     });
   });
 
-  test("leaves what is not given to the runner's defaults, but isolates the network", () => {
+  test("leaves defaults to the runner, but isolates the network", () => {
     expect(container("")).toEqual({
       image: "i",
       imagePullSecrets: [],
@@ -126,7 +126,7 @@ spec:
     expect(container(text)?.network).toBe(network);
   });
 
-  test("takes numbers for quantities, as Kubernetes does", () => {
+  test("accepts numbers as quantities, like Kubernetes", () => {
     expect(container("resources: {limits: {cpu: 2, memory: 1000000}}")?.resources.limits).toEqual({
       cpus: 2,
       memoryBytes: 1_000_000,
@@ -137,7 +137,7 @@ spec:
     });
   });
 
-  test("reads seed 004's from as compositeTypeRef", () => {
+  test("reads from as compositeTypeRef", () => {
     const { composition } = parse(
       "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: Composition\nspec: {from: {apiVersion: a/v1, kind: K}}",
     );
@@ -167,14 +167,14 @@ describe("unsupported features", () => {
     expect(parse(`${head}  ${f}\n  ${text}\n`).warnings).toEqual([]);
   });
 
-  test.each(["Webhook", "Chroot"])("functions of type %s are refused by name", (type) => {
+  test.each(["Webhook", "Chroot"])("functions of type %s are unsupported", (type) => {
     const error = errors(`${head}  functions: [{name: f, type: ${type}, ${type.toLowerCase()}: {}}]\n`);
     expect(paths(error.issues)).toEqual(["spec.functions[0].type: Unsupported"]);
   });
 });
 
 describe("errors", () => {
-  test("all errors of a file come at once, each with its place, in the order of the file", () => {
+  test("all errors of a file are reported with their positions, in the order of the file", () => {
     const error = errors(`apiVersion: apiextensions.crossplane.io/v7
 kind: Composition
 spec:
@@ -238,11 +238,11 @@ spec:
     [withContainer("imagePullSecrets: [{}]"), "spec.functions[0].container.imagePullSecrets[0].name: Required"],
     [`${head.replace("name: example", "name: 7")}  functions: []`, "metadata.name: Invalid"],
     [`${head.replace("name: example", "labels: {a: 1}")}  functions: []`, "metadata.labels.a: Invalid"],
-  ])("%j is refused", (yaml, expected) => {
+  ])("%j is rejected", (yaml, expected) => {
     expect(paths(errors(yaml).issues)[0]).toBe(expected);
   });
 
-  test("the message of an endless list of errors is bounded", () => {
+  test("the message of many errors is bounded", () => {
     const functions = Array.from({ length: 1000 }, () => "{}").join(",");
     const error = errors(`${head}  functions: [${functions}]`);
     expect(error.issues).toHaveLength(MAX_FINDINGS);
@@ -251,7 +251,7 @@ spec:
 });
 
 describe("warnings", () => {
-  test("unknown fields are warned about, with the field that was probably meant", () => {
+  test("unknown fields are warnings that suggest the closest field", () => {
     const { warnings } = parse(`${head}  function: []
   functions:
   - name: f
@@ -269,7 +269,7 @@ describe("warnings", () => {
     ]);
   });
 
-  test("are told of a composition with errors too: a misspelt field is often why another is missing", () => {
+  test("are reported for a Composition with errors too: a misspelt field is often why another is missing", () => {
     const warnings: Finding[] = [];
     const [document] = readDocuments(`${head}  functions: [{nmae: f, type: Container, container: {image: i}}]`);
     if (document === undefined) throw new Error("no document");
@@ -278,14 +278,14 @@ describe("warnings", () => {
     expect(warnings.map((finding) => finding.message)).toEqual(["no such field; did you mean name?"]);
   });
 
-  test("a value that there is not comes with the one that was probably meant", () => {
+  test("an unknown value is reported with the closest one", () => {
     const [issue] = errors(
       `${head}  resources: [{name: a, base: {kind: K}, patches: [{type: FromCompositFieldPath}]}]`,
     ).issues;
     expect(issue?.message).toContain("did you mean FromCompositeFieldPath?");
   });
 
-  test("requests and a config that an API server would refuse are warned about", () => {
+  test("requests, and a config that an API server would reject, are warnings", () => {
     const { warnings } = parse(
       `${head}  functions: [{name: f, type: Container, config: {a: 1}, container: {image: i, resources: {requests: {cpu: 1}}}}]`,
     );
@@ -296,7 +296,7 @@ describe("warnings", () => {
     ]);
   });
 
-  test("hostile: a document of nothing but unknown fields costs little and warns a bounded number of times", () => {
+  test("hostile: many unknown fields cost little, and cause a bounded number of warnings", () => {
     const spec = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`functionss${n}`, n]));
     const { findings } = checkComposition(
       documentOf({ apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", metadata: {}, spec }),
@@ -306,7 +306,7 @@ describe("warnings", () => {
 });
 
 describe("any JSON", () => {
-  test("gives a composition or at least one error, never a crash", () => {
+  test("yields a Composition or at least one error, and never crashes", () => {
     const fields = "apiVersion kind metadata labels spec functions name type container image resources limits memory";
     const templates =
       "resources to patchSets patches base transforms map match math string convert regexp patterns combine";

@@ -8,7 +8,7 @@ function source(text: string): CheckedSpec {
 }
 
 describe("environment", () => {
-  test("is read, with the types of its patches filled in", () => {
+  test("is read, with default types of its patches", () => {
     const { spec, errors, warnings } = checkSpec(`
 resources: []
 environment:
@@ -56,7 +56,7 @@ environment:
     ["{type: Selector, selector: {matchLabels: [{key: a, type: Value}]}}", "selector.matchLabels[0].value: Required"],
     ["{type: Selector, selector: {matchLabels: [{key: a, type: Moon}]}}", "selector.matchLabels[0].type: Invalid"],
     ["{type: Moon}", "type: Invalid"],
-  ])("a source %s is refused", (text, expected) => {
+  ])("a source %s is rejected", (text, expected) => {
     expect(source(text).errors).toEqual([`${place}.${expected}`]);
   });
 
@@ -70,7 +70,7 @@ environment:
     ["environment: {policy: {resolve: Never}}", "spec.environment.policy.resolve: Invalid"],
     ["environment: {defaultData: []}", "spec.environment.defaultData: Invalid"],
     ["environment: x", "spec.environment: Invalid"],
-  ])("%s is refused", (text, expected) => {
+  ])("%s is rejected", (text, expected) => {
     expect(checkSpec(text).errors).toEqual([expected]);
   });
 });

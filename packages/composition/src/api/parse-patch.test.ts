@@ -16,7 +16,7 @@ describe("patches", () => {
     "{type: FromEnvironmentFieldPath, fromFieldPath: a}",
     "{type: ToEnvironmentFieldPath, fromFieldPath: a}",
     "{type: CombineFromComposite, toFieldPath: a, combine: {strategy: string, variables: [{fromFieldPath: b}], string: {fmt: '%s'}}}",
-  ])("%s is fine", (text) => {
+  ])("%s is valid", (text) => {
     expect(patch(text)).toMatchObject({ errors: [], warnings: [] });
   });
 
@@ -32,7 +32,7 @@ describe("patches", () => {
     ["{type: CombineToComposite, toFieldPath: a, combine: {strategy: sum}}", "combine.strategy: Invalid"],
     ["{fromFieldPath: a, policy: {fromFieldPath: Maybe}}", "policy.fromFieldPath: Invalid"],
     ["{fromFieldPath: a, policy: {mergeOptions: {appendSlice: 1}}}", "policy.mergeOptions.appendSlice: Invalid"],
-  ])("%s is refused", (text, expected) => {
+  ])("%s is rejected", (text, expected) => {
     expect(patch(text).errors).toEqual([`${place}.${expected}`]);
   });
 
@@ -54,13 +54,13 @@ describe("patches", () => {
     expect(patch(text)).toMatchObject({ errors: [], warnings: expected.map((one) => `${place}.${one}`) });
   });
 
-  test("of an environment that is not there are warned about", () => {
+  test("from or to a missing environment are warnings", () => {
     const text = "{type: FromEnvironmentFieldPath, fromFieldPath: a}";
     const resources = `resources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`;
     expect(checkSpec(resources)).toMatchObject({ errors: [], warnings: [`${place}.type: Ignored`] });
   });
 
-  test("each patch that is wrong is reported, in patch sets too", () => {
+  test("every wrong patch is reported, even in patch sets", () => {
     const { errors } = checkSpec(`
 patchSets:
 - name: p
@@ -95,7 +95,7 @@ describe("transforms", () => {
     "{type: convert, convert: {toType: int64}}",
     "{type: convert, convert: {toType: float64, format: quantity}}",
     "{type: convert, convert: {toType: object, format: json}}",
-  ])("%s is fine", (text) => {
+  ])("%s is valid", (text) => {
     expect(transform(text)).toMatchObject({ errors: [], warnings: [] });
   });
 
@@ -132,11 +132,11 @@ describe("transforms", () => {
     ["{type: convert, convert: {toType: float32}}", "convert.toType: Invalid"],
     ["{type: convert, convert: {toType: string, format: json}}", "convert.format: Invalid"],
     ["{type: convert, convert: {toType: string, format: yaml}}", "convert.format: Invalid"],
-  ])("%s is refused", (text, expected) => {
+  ])("%s is rejected", (text, expected) => {
     expect(transform(text).errors).toEqual([`${place}.transforms[0].${expected}`]);
   });
 
-  test("all that are wrong in a patch are reported, and so is what else is wrong with it", () => {
+  test("all problems of a patch and its transforms are reported", () => {
     const wrong = "{type: map}, {type: match, match: {patterns: [{}, {type: regexp}], fallbackTo: Moon}}";
     const text = `{policy: {fromFieldPath: Maybe}, transforms: [{type: math, math: {multiply: 2}}, ${wrong}]}`;
     expect(patch(text).errors).toEqual([
@@ -149,7 +149,7 @@ describe("transforms", () => {
     ]);
   });
 
-  test("a fallback that can only fail is warned about", () => {
+  test("a fallback that always fails is a warning", () => {
     const match = "{patterns: [{literal: a, result: 1}], fallbackTo: Input, fallbackValue: x}";
     expect(transform(`{type: match, match: ${match}}`)).toMatchObject({
       errors: [],

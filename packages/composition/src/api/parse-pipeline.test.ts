@@ -35,11 +35,11 @@ pipeline:
       "mode: Pipeline\npipeline: [{step: s, functionRef: {name: f}}, {step: s, functionRef: {name: g}}]",
       "spec.pipeline[1].step: Duplicate",
     ],
-  ])("%j is refused", (text, expected) => {
+  ])("%j is rejected", (text, expected) => {
     expect(checkSpec(text).errors).toEqual([expected]);
   });
 
-  test("what the mode leaves without effect is warned about", () => {
+  test("fields without effect in a mode are warnings", () => {
     const step = "[{step: s, functionRef: {name: f}}]";
     expect(
       checkSpec(`mode: Pipeline\npipeline: ${step}\nresources: [{name: a, base: {apiVersion: v1, kind: K}}]`),

@@ -51,12 +51,12 @@ resources:
     expect(spec?.resourcesField).toBeUndefined();
   });
 
-  test("a name that is no text is one mistake", () => {
+  test("a name of another type is one error", () => {
     const { errors } = checkSpec(`resources: [{name: a, ${base}}, {name: no, ${base}}]\n${fn}`);
     expect(errors).toEqual(["spec.resources[1].name: Invalid"]);
   });
 
-  test("may be written as seed 004 does: from, to, without names and types", () => {
+  test("can use from and to, without names and types", () => {
     const [document] = readDocuments(`
 apiVersion: apiextensions.crossplane.io/v1alpha1
 kind: Composition
@@ -89,14 +89,14 @@ spec:
     expect(composition?.spec.resources[0]?.patches?.[0]?.type).toBe("FromCompositeFieldPath");
   });
 
-  test("places of seed 004's to are named as they were written", () => {
+  test("paths name the field to if the author wrote it", () => {
     expect(checkSpec(`to: [{${base}, patches: [{}]}]`).errors).toEqual([
       "spec.to[0].patches[0].fromFieldPath: Required",
     ]);
     expect(checkSpec(`to: []\nresources: []`).errors).toEqual(["spec.to: Invalid"]);
   });
 
-  test("the document is left as it was", () => {
+  test("the document is not changed", () => {
     const [document] = readDocuments(`${HEAD}  resources: [{${base}, patches: [{fromFieldPath: a}]}]`);
     if (document === undefined) throw new Error("no document");
     const before = JSON.stringify(document.value);
@@ -121,7 +121,7 @@ spec:
     ["an object for a list", "resources: {name: a}", "spec.resources: Invalid"],
     ["a text for a template", "resources: [a]", "spec.resources[0]: Invalid"],
     ["a patch set without a name", "patchSets: [{patches: []}]", "spec.patchSets[0].name: Required"],
-  ])("with %s are refused", (_, spec, expected) => {
+  ])("with %s are rejected", (_, spec, expected) => {
     expect(checkSpec(spec).errors).toEqual([expected]);
   });
 
@@ -160,7 +160,7 @@ describe("readiness checks", () => {
     "{type: MatchFalse, fieldPath: a}",
     "{type: MatchCondition, matchCondition: {type: Ready, status: 'True'}}",
     "{type: None}",
-  ])("%s is fine", (text) => {
+  ])("%s is valid", (text) => {
     expect(checks(text)).toMatchObject({ errors: [], warnings: [] });
   });
 
@@ -176,18 +176,18 @@ describe("readiness checks", () => {
     ["{type: MatchInteger, fieldPath: a, matchInteger: 1.5}", "matchInteger: Invalid"],
     ["{type: MatchCondition, matchCondition: {status: 'True'}}", "matchCondition.type: Required"],
     ["{type: MatchCondition, matchCondition: {type: Ready}}", "matchCondition.status: Required"],
-  ])("%s is refused", (text, expected) => {
+  ])("%s is rejected", (text, expected) => {
     expect(checks(text).errors[0]).toBe(`${place}.${expected}`);
   });
 
-  test("all that is wrong with one is reported", () => {
+  test("all problems of a check are reported", () => {
     expect(checks("{type: MatchString}").errors).toEqual([
       `${place}.matchString: Required`,
       `${place}.fieldPath: Required`,
     ]);
   });
 
-  test("a condition that is not given is accepted, as by Crossplane, with a warning", () => {
+  test("a missing condition is accepted, as in Crossplane, with a warning", () => {
     expect(checks("{type: MatchCondition}")).toMatchObject({
       errors: [],
       warnings: [`${place}.matchCondition: Required`],
@@ -206,7 +206,7 @@ describe("connection details", () => {
     "{name: b, fromFieldPath: status.x}",
     "{name: b, value: '5432'}",
     "{name: b, type: FromFieldPath, fromFieldPath: status.x}",
-  ])("%s is fine", (text) => {
+  ])("%s is valid", (text) => {
     expect(details(text)).toMatchObject({ errors: [], warnings: [] });
   });
 
@@ -216,11 +216,11 @@ describe("connection details", () => {
     ["{value: '5432'}", "name: Required"],
     ["{name: b, type: FromValue, fromFieldPath: status.x}", "value: Required"],
     ["{name: b, fromFieldPath: status..x}", "fromFieldPath: Invalid"],
-  ])("%s publishes nothing: a warning", (text, expected) => {
+  ])("%s publishes nothing, which is a warning", (text, expected) => {
     expect(details(text)).toMatchObject({ errors: [], warnings: [`${place}.${expected}`] });
   });
 
-  test("of a type that does not exist are refused", () => {
+  test("of an unknown type are rejected", () => {
     expect(details("{name: b, type: FromMoon, value: x}").errors).toEqual([`${place}.type: Invalid`]);
     expect(details("{name: b, value: 5432}").errors).toEqual([`${place}.value: Invalid`]);
   });

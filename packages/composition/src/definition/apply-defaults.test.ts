@@ -31,17 +31,17 @@ const thing = (rest: JsonObject): JsonObject & { apiVersion: string; kind: strin
   ...rest,
 });
 
-test("fills in the defaults of the XR's version and leaves the XR given as it is", () => {
+test("fills in the defaults of the XR's version, and does not change the XR", () => {
   const given = thing({ spec: { size: 5 } });
   expect(applyDefaults(DEFINITION, given)["spec"]).toEqual({ size: 5, region: "eu" });
   expect(given["spec"]).toEqual({ size: 5 });
 });
 
-test("keeps a default for the whole spec, which Crossplane drops", () => {
+test("applies a default of the whole spec, which Crossplane drops", () => {
   expect(applyDefaults(DEFINITION, thing({}))["spec"]).toEqual({ size: 2, region: "eu" });
 });
 
-test("defaults what the definition itself brings along", () => {
+test("fills in the defaults of injected fields", () => {
   const { spec } = applyDefaults(DEFINITION, thing({ spec: { publishConnectionDetailsTo: { name: "a" } } }));
   expect(spec).toMatchObject({ publishConnectionDetailsTo: { name: "a", configRef: { name: "default" } } });
 });
@@ -56,7 +56,7 @@ test.each([
   );
 });
 
-test("a definition without a usable schema is named with the field", () => {
+test("a definition without a valid schema is reported with the field", () => {
   expect(() => applyDefaults(xrd({ type: 5 }), thing({}))).toThrow(
     expect.objectContaining({
       code: "Invalid",

@@ -24,7 +24,7 @@ function partOf(crd: JsonObject, part: "spec" | "status"): JsonObject {
   return (schemaOf(crd)["properties"] as JsonObject)[part] as JsonObject;
 }
 
-test("a composite resource is cluster-scoped, a claim namespaced; both are owned by the definition", () => {
+test("composite resources are cluster-scoped, claims namespaced, and the definition owns both CRDs", () => {
   const composite = compositeCrd(xrd({}));
   const claim = claimCrd(xrd({}));
   expect(composite).toMatchObject({
@@ -39,7 +39,7 @@ test("a composite resource is cluster-scoped, a claim namespaced; both are owned
   });
 });
 
-test("the machinery's fields win over the author's, and claims have others than composite resources", () => {
+test("injected fields win over the author's, and differ for claims and composite resources", () => {
   const schema = {
     properties: {
       spec: {
@@ -61,7 +61,7 @@ test("the machinery's fields win over the author's, and claims have others than 
   });
 });
 
-test("what an author says at the root of spec and status is kept, though Crossplane drops it", () => {
+test("keywords at the root of spec and status are retained, unlike in Crossplane", () => {
   const kept: JsonObject = {
     default: { a: "x" },
     oneOf: [{ required: ["a"] }],
@@ -78,7 +78,7 @@ test("what an author says at the root of spec and status is kept, though Crosspl
   expect(KEPT_KEYWORDS).toEqual(expect.arrayContaining(Object.keys(kept)));
 });
 
-test("what a schema with properties cannot have is left out", () => {
+test("keywords that a schema with properties cannot have are dropped", () => {
   const spec = {
     type: "array",
     items: { type: "string" },
@@ -90,7 +90,7 @@ test("what a schema with properties cannot have is left out", () => {
   expect(part["type"]).toBe("object");
 });
 
-test("schemas come out in an API server's form: nothing unknown, nothing empty, null as absent", () => {
+test("schemas have an API server's form: nothing unknown, nothing empty, no null", () => {
   const field = {
     type: "string",
     description: "",
@@ -113,7 +113,7 @@ test("schemas come out in an API server's form: nothing unknown, nothing empty, 
   expect((part["properties"] as JsonObject)["empty"]).toEqual({});
 });
 
-test("as an API server does, a bound beyond 2^53 is rounded, and a column's priority 0 left out", () => {
+test("as in an API server, a bound beyond 2^53 is rounded, and a column's priority 0 omitted", () => {
   const field = { type: "integer", maximum: 2n ** 53n + 1n } as unknown as JsonObject;
   const column = { name: "A", type: "string", jsonPath: ".a" };
   const schema = { openAPIV3Schema: { properties: { spec: { properties: { field } } } } };
@@ -145,7 +145,7 @@ test("properties named like parts of objects are data", () => {
   expect(Object.hasOwn(Object.prototype, "type")).toBe(false);
 });
 
-describe("unusable definitions", () => {
+describe("invalid definitions", () => {
   test.each([
     ["no schema", undefined, "spec.versions[0].schema.openAPIV3Schema"],
     ["a schema that is a list", [], "spec.versions[0].schema.openAPIV3Schema"],
@@ -164,7 +164,7 @@ describe("unusable definitions", () => {
       { properties: { a: { maxLength: 1.5 } } },
       "spec.versions[0].schema.openAPIV3Schema.properties.a.maxLength",
     ],
-  ])("%s is named with its field", (_, schema, path) => {
+  ])("%s is reported with its field", (_, schema, path) => {
     expect(() => compositeCrd(xrd(schema as JsonValue))).toThrow(
       expect.objectContaining({
         name: "DefinitionError",
@@ -181,7 +181,7 @@ describe("unusable definitions", () => {
     );
   });
 
-  test("a claim that is not offered, or that has the names of the composite resource", () => {
+  test("rejects a missing claim, and a claim with the names of the composite resource", () => {
     expect(() => claimCrd(xrd({}, { claimNames: null }))).toThrow(expect.objectContaining({ code: "NotOffered" }));
     expect(() => claimCrd(xrd({}, { claimNames: { kind: "XThing", plural: "xthings" } }))).toThrow(
       expect.objectContaining({ code: "Invalid", issues: [expect.anything(), expect.anything()] }),
@@ -189,7 +189,7 @@ describe("unusable definitions", () => {
     expect(() => compositeCrd(xrd({}, { claimNames: { kind: "XThing", plural: "xthings" } }))).not.toThrow();
   });
 
-  test("a schema without end is refused, not followed", () => {
+  test("an endless schema is rejected", () => {
     let schema: JsonObject = {};
     for (let depth = 0; depth < 100_000; depth++) schema = { properties: { a: schema } };
     expect(() => compositeCrd(xrd(schema))).toThrow(expect.objectContaining({ code: "Invalid" }));

@@ -44,7 +44,7 @@ const changed = (from: string, to: string): string => {
   return GOOD.replace(from, to);
 };
 
-test("a definition is typed, with the API's defaults", () => {
+test("a definition has the API's defaults", () => {
   const [document] = readDocuments(GOOD);
   if (document === undefined) throw new Error("no document");
   const warnings: unknown[] = [];
@@ -65,7 +65,7 @@ test("a definition is typed, with the API's defaults", () => {
   expect(warnings).toEqual([]);
 });
 
-test("all errors come at once, in the order of the file", () => {
+test("all errors are reported, in the order of the file", () => {
   const text = GOOD.replace("group: example.org", "group: Example")
     .replace("plural: things", "plural: xthings")
     .replace("served: true", "served: yes please")
@@ -150,7 +150,7 @@ test.each([
   expect(check(changed(from, to)).filter((line) => line.startsWith("error"))).toEqual([expect.stringMatching(message)]);
 });
 
-describe("what is dropped without an error elsewhere is a warning", () => {
+describe("parts that Crossplane drops silently are warnings", () => {
   test.each([
     ["a misspelt field", ["group:", "grupo: a\n  group:"], /spec\.grupo .*did you mean group/],
     [
@@ -194,7 +194,7 @@ test.each([
   ["another kind", "apiVersion: v1\nkind: ConfigMap\n", /expected CompositeResourceDefinition/],
   ["no object", "- 1\n", /found a list/],
   ["another version", "apiVersion: apiextensions.crossplane.io/v9\nkind: CompositeResourceDefinition\n", /apiVersion/],
-])("%s is refused", (_, text, message) => {
+])("%s is rejected", (_, text, message) => {
   const [document] = readDocuments(text, { source: "f.yaml" });
   if (document === undefined) throw new Error("no document");
   expect(() => parseDefinition(document)).toThrow(

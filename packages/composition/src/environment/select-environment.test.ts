@@ -65,7 +65,7 @@ const selector = (more: Partial<EnvironmentSelector>): EnvironmentConfiguration 
 });
 
 describe("selectEnvironment", () => {
-  test("gives none if the Composition has no environment, and an empty one if it selects nothing", () => {
+  test("returns none if the Composition has no environment, and an empty one if it selects nothing", () => {
     expect(selectEnvironment(composition(), composite, [config("a", { x: 1 })])).toBeUndefined();
     expect(selectEnvironment(composition({}), composite, [config("a", { x: 1 })])).toEqual({
       apiVersion: "internal.crossplane.io/v1alpha1",
@@ -73,7 +73,7 @@ describe("selectEnvironment", () => {
     });
   });
 
-  test("merges what is referred to, deeply, later over earlier over defaults", () => {
+  test("merges EnvironmentConfigs deeply: later ones win, then earlier ones, then defaults", () => {
     const a = config("a", { net: { vpc: "1", mtu: 9000 }, list: [1, 2], who: "a" });
     const b = config("b", { net: { vpc: "2" }, list: [3], who: { deep: true } });
     const defaultData = { who: "default", net: { zone: "z" } };
@@ -84,7 +84,7 @@ describe("selectEnvironment", () => {
     });
   });
 
-  test("what is merged is a copy", () => {
+  test("merges copies", () => {
     const a = config("a", { net: { vpc: "1" } });
     const environment = select(refs("a"), [a]);
     (environment["net"] as JsonObject)["vpc"] = "changed";
@@ -98,7 +98,7 @@ describe("selectEnvironment", () => {
     });
   });
 
-  test("an XR keeps to the EnvironmentConfigs that it names, unless resolve is Always", () => {
+  test("an XR's own EnvironmentConfigs win, unless resolve is Always", () => {
     const xr = { ...composite, spec: { environmentConfigRefs: [{ name: "mine" }] } };
     const configs = [config("mine", { from: "mine" }), config("a", { from: "a" })];
     expect(select(refs("a"), configs, xr)).toEqual({ from: "mine" });
@@ -125,12 +125,12 @@ describe("selectors", () => {
     expect(select(number, [config("n", { x: 3 }, { n: "3" })])).toEqual({ x: 3 });
   });
 
-  test("of mode Single want one; none is fine", () => {
+  test("of mode Single accept one match or none", () => {
     expect(select(selector({}), [])).toEqual({});
     expect(code(() => select(selector({}), [config("a", {}, prod), config("b", {}, prod)]))).toBe("Ambiguous");
   });
 
-  test("of mode Multiple take all in order of their names, or of another field, up to maxMatch", () => {
+  test("of mode Multiple sort matches by name or another field, up to maxMatch", () => {
     const configs = ["c", "a", "b"].map((name, index) =>
       config(name, { last: name, [name]: index, order: index }, prod),
     );
@@ -140,11 +140,11 @@ describe("selectors", () => {
     expect(select(selector({ mode: "Multiple", maxMatch: 9 }), configs)).toMatchObject({ last: "c" });
   });
 
-  test("that match too few are an error", () => {
+  test("fail below minMatch", () => {
     expect(code(() => select(selector({ mode: "Multiple", minMatch: 1 }), []))).toBe("TooFew");
   });
 
-  test("cannot sort by what is missing, of several types, or no text or number", () => {
+  test("cannot sort by a field that is missing, has several types, or is no text or number", () => {
     const sorted = (...values: (JsonObject | string | number)[]): (() => unknown) => {
       const configs = values.map((value, index) => config(`c${index}`, { v: value }, prod));
       return () => select(selector({ mode: "Multiple", sortByFieldPath: "data.v" }), configs);
@@ -156,7 +156,7 @@ describe("selectors", () => {
     ).toBe("CannotSort");
   });
 
-  test("need the XR's field, unless it is optional; then the label is not asked for", () => {
+  test("need the XR's field, unless it is optional: then the label is ignored", () => {
     const label = { key: "stage", valueFromFieldPath: "spec.nope" } as const;
     expect(code(() => select(selector({ matchLabels: [label] }), []))).toBe("NotFound");
     const optional = { ...label, fromFieldPathPolicy: "Optional" } as const;

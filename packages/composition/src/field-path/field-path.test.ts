@@ -44,17 +44,17 @@ describe("parseFieldPath", () => {
   });
 
   test.each(["a..b", "a.", ".", ".a", "]", "a]", "a[0", "a[", "a[0]]", "a[[0]]", "a[]", "a.[0]", "a[x[0]"])(
-    "refuses %j",
+    "rejects %j",
     (text) => {
       expect(() => parseFieldPath(text)).toThrow(expect.objectContaining({ code: "Syntax" }));
     },
   );
 
-  test("refuses an endless path", () => {
+  test("rejects an endless path", () => {
     expect(() => parseFieldPath("a.".repeat(100_000))).toThrow(expect.objectContaining({ code: "Syntax" }));
   });
 
-  test("reading any text gives segments or a Syntax error", () => {
+  test("parsing any text yields segments or a Syntax error", () => {
     const unit = fc.constantFrom(..."ab.[]*'\"0159 é-/");
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 20 }), (text) => {
@@ -66,7 +66,7 @@ describe("parseFieldPath", () => {
     );
   });
 
-  test("what was printed reads back the same", () => {
+  test("a printed path parses to the same path", () => {
     // As in Go, an empty field, quotes at an end, and digits in brackets cannot be told apart once printed.
     const field = fc.stringMatching(/^[a-zé*]([a-z0-9 '"./*-]{0,8}[a-z0-9])?$/);
     fc.assert(
@@ -94,7 +94,7 @@ describe("getFieldPath", () => {
     spec: { n: 3, nil: null, items: [{ sku: "a" }, { sku: "b" }], "": "empty key" },
   };
 
-  test("follows fields and indices to the value", () => {
+  test("follows fields and indexes to the value", () => {
     expect(getFieldPath(object, "spec.items[1].sku")).toBe("b");
     expect(getFieldPath(object, "metadata.annotations['shop.example/note']")).toBe("hi");
     expect(getFieldPath(object, "spec['']")).toBe("empty key");
@@ -102,7 +102,7 @@ describe("getFieldPath", () => {
     expect(getFieldPath(object, "")).toBeNull();
   });
 
-  test("tells what is not there yet from what can never be there", () => {
+  test("distinguishes a missing field from a wrong type", () => {
     expect(outcome(() => getFieldPath(object, "spec.missing.deep"))).toMatchObject({ code: "NotFound" });
     expect(outcome(() => getFieldPath(object, "spec.items[2]"))).toMatchObject({ code: "NotFound" });
     expect(outcome(() => getFieldPath(object, "spec.nil.deep"))).toMatchObject({ code: "WrongType" });
@@ -112,7 +112,7 @@ describe("getFieldPath", () => {
     expect(outcome(() => getFieldPath(object, "kind[0]"))).toMatchObject({ code: "WrongType" });
   });
 
-  test("index-bomb: an index beyond 1024 is refused, whatever it would have found", () => {
+  test("index-bomb: an index beyond 1024 is rejected, even if it exists", () => {
     expect(() => getFieldPath({ a: [] }, "a[99999999]")).toThrow(expect.objectContaining({ code: "IndexTooLarge" }));
     expect(() => getFieldPath({ a: [] }, "a[1025]")).toThrow(expect.objectContaining({ code: "IndexTooLarge" }));
     expect(() => getFieldPath({ a: [] }, "a[1024]")).toThrow(expect.objectContaining({ code: "NotFound" }));
@@ -133,7 +133,7 @@ describe("getFieldPath", () => {
     );
   });
 
-  test("findFieldPath says undefined where there is nothing, and still throws for what can never be", () => {
+  test("findFieldPath returns undefined for a missing field, and throws for a wrong type", () => {
     const find = (path: string): unknown => findFieldPath(object, parseFieldPath(path));
     expect(find("spec.items[1].sku")).toBe("b");
     expect(find("spec.nil")).toBeNull();

@@ -15,7 +15,7 @@ function merge(there: string | undefined, value: GoValue, options: MergeOptions 
 }
 
 describe("mergeFieldPath", () => {
-  test("without options the value replaces what is there", () => {
+  test("without options the value replaces the existing one", () => {
     expect(merge('{"x":1}', { y: 2 }, undefined)).toBe('{"y":2}');
     expect(merge("[1]", [2], undefined)).toBe("[2]");
   });
@@ -55,7 +55,7 @@ describe("mergeFieldPath", () => {
     expect(merge(there, value, options)).toBe(merged);
   });
 
-  test("a list is not appended to something else; the object stays as it was", () => {
+  test("a list is appended to lists only; on error the object is unchanged", () => {
     for (const there of ['{"l":{"x":1}}', '{"l":"s"}', '{"l":""}']) {
       const object: JsonObject = { a: JSON.parse(there) as JsonObject };
       expect(() => mergeFieldPath(object, ["a"], { new: 1, l: [1] }, append)).toThrow(
@@ -65,11 +65,11 @@ describe("mergeFieldPath", () => {
     }
   });
 
-  test("an int64 and a float64 are not the same element, although both are written as 1", () => {
+  test("an int64 and a float64 are different items, although both print as 1", () => {
     expect(merge("[1]", [new Float64(1)] as unknown as JsonValue, append)).toBe("[1,1]");
   });
 
-  test("with options, a path through a scalar is an error; without, as setting it", () => {
+  test("a path through a scalar is an error, with and without options", () => {
     for (const options of [{}, undefined]) {
       expect(() => mergeFieldPath({ s: "x" }, parseFieldPath("s.y"), 1, options)).toThrow(
         expect.objectContaining({ code: "WrongType" }),
@@ -77,7 +77,7 @@ describe("mergeFieldPath", () => {
     }
   });
 
-  test("merging shares nothing with the value, and leaves it as it was", () => {
+  test("merging shares nothing with the value, and does not change it", () => {
     const value = { m: { list: [1] } };
     const object: JsonObject = { a: { m: { list: [0], x: 1 } } };
     mergeFieldPath(object, ["a"], value, append);

@@ -47,7 +47,7 @@ describe("setFieldPath", () => {
     ['{"a":[]}', "a[*]"],
     ['{"a":{}}', "a[0]"],
     ["{}", "[0]"],
-  ])("%s has no place for %s: an error that changes nothing", (object, path) => {
+  ])("%s cannot have %s: an error that changes nothing", (object, path) => {
     const target = json(object);
     expect(() => setFieldPath(target, parseFieldPath(path), 1)).toThrow(
       expect.objectContaining({ code: "WrongType", retryable: false }),
@@ -55,7 +55,7 @@ describe("setFieldPath", () => {
     expect(JSON.stringify(target)).toBe(object);
   });
 
-  test("index-bomb: an index beyond 1024 is refused wherever it stands, and nothing is made before it", () => {
+  test("index-bomb: an index beyond 1024 is rejected at any position, and nothing is created before", () => {
     for (const path of ["a[1025]", "b[0]", "new.a[99999999].c", "new[4294967295]", "l[99999999]"]) {
       const target: JsonObject = { l: [] };
       const segments = parseFieldPath(path === "b[0]" ? "b[0][1025]" : path);
@@ -95,7 +95,7 @@ describe("setFieldPath", () => {
     expect("polluted" in Object).toBe(false);
   });
 
-  test("what is made has no prototype", () => {
+  test("created objects have no prototype", () => {
     const object: JsonObject = {};
     setFieldPath(object, ["a", 0, "b"], {});
     for (const path of [
@@ -133,7 +133,7 @@ describe("deleteFieldPath", () => {
     expect(del(object, path)).toBe(after);
   });
 
-  test.each(["a.b", "n.b", "l.b", "o[0]", "n[0]", "[0]"])("%s asks for what can never be: an error", (path) => {
+  test.each(["a.b", "n.b", "l.b", "o[0]", "n[0]", "[0]"])("%s has a wrong type: an error", (path) => {
     const object = '{"a":1,"n":null,"l":[],"o":{}}';
     expect(() => del(object, path)).toThrow(expect.objectContaining({ code: "WrongType" }));
   });
@@ -174,7 +174,7 @@ describe("any object and path", () => {
     }
   }
 
-  test("what was set is found; if it could not be set, nothing has changed", () => {
+  test("a value that was set is found; on error nothing changes", () => {
     fc.assert(
       fc.property(root, path, object, (target, where, value) => {
         const before = JSON.stringify(target);
@@ -211,7 +211,7 @@ describe("any object and path", () => {
     return Array.isArray(parent) ? parent : undefined;
   }
 
-  test("text that was set by its printed path is found by it", () => {
+  test("a value can be set and found by its printed path", () => {
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[a-z]([a-z0-9./-]{0,6}[a-z0-9])?$/), { minLength: 1, maxLength: 5 }),

@@ -17,7 +17,7 @@ const object = {
   fields: { a: 1 },
 } as unknown as JsonObject;
 
-test("each getter gives the value of its type", () => {
+test("each getter returns the value of its type", () => {
   expect(getString(object, "s")).toBe("secret");
   expect(getString(object, ["list", 1])).toBe("b");
   expect(getBool(object, "ok")).toBe(true);
@@ -41,7 +41,7 @@ test.each<[typeof getString | typeof getStringArray | typeof getInteger, string[
   [getBool as unknown as typeof getInteger, ["s", "n", "nothing"]],
   [getStringArray, ["mixed", "s", "labels", "nothing"]],
   [getStringObject as unknown as typeof getString, ["fields", "list", "s", "nothing"]],
-])("%o refuses values of other types, without quoting them", (get, paths) => {
+])("%o rejects values of other types, without quoting them", (get, paths) => {
   for (const path of paths) {
     expect(() => get(object, path)).toThrow(
       expect.objectContaining({ code: "WrongType", message: expect.not.stringContaining("secret") }),

@@ -24,7 +24,7 @@ describe("documentValue", () => {
     expect(documentValue([value as JsonValue])).toEqual([written]);
   });
 
-  test("objects are copies to the last level, without prototypes, and keys are data", () => {
+  test("objects are copied deeply, without prototypes, and keys are data", () => {
     const value = JSON.parse('{"a":[{"b":1}],"__proto__":{"polluted":true},"k\\udc80":2}') as JsonObject;
     const copy = documentValue(value) as JsonObject;
     expect(Object.getPrototypeOf(copy)).toBeNull();
@@ -49,13 +49,13 @@ describe("documentValue", () => {
     expect(() => documentValue(deep)).toThrow(expect.objectContaining({ code: "InvalidValue" }));
   });
 
-  test("size: a value of many shared parts is not copied without end", () => {
+  test("size: copying a value of many shared parts is bounded", () => {
     let value: JsonValue = ["x"];
     for (let level = 0; level < 30; level++) value = [value, value];
     expect(() => documentValue(value)).toThrow(expect.objectContaining({ code: "InvalidValue" }));
   });
 
-  test("a copy is equal to what JSON makes of the value", () => {
+  test("a copy equals the value after JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(printGoJson(documentValue(value as JsonValue))).toBe(printGoJson(value as JsonValue));

@@ -24,7 +24,7 @@ describe("expandWildcards", () => {
     ["map[*]", ["map.a", "map.b", "map[k.v]"]],
     ["list[1].name", ["list[1].name"]],
     ["", [""]],
-  ])("%s stands for %j", (path, paths) => {
+  ])("%s expands to %j", (path, paths) => {
     expect(expand(path)).toEqual(paths);
   });
 
@@ -43,7 +43,7 @@ describe("expandWildcards", () => {
     "map[*][0]",
     "[0][*]",
     "scalar.missing[*]",
-  ])("%s is an error: something on the way has no such fields", (path) => {
+  ])("%s is an error: a value on the way has no fields", (path) => {
     expect(() => expand(path)).toThrow(expect.objectContaining({ code: "WrongType" }));
   });
 
@@ -64,7 +64,7 @@ describe("expandWildcards", () => {
     expect(expandWildcards({ m: {} }, ["m", "*", "toString"])).toEqual([]);
   });
 
-  test("wildcards that multiply beyond reason are an error", () => {
+  test("wildcards that multiply without bound are an error", () => {
     let shared: JsonValue = Array.from({ length: 100 }, () => 1);
     for (let level = 0; level < 3; level++) shared = Array.from({ length: 100 }, () => shared);
     expect(() => expandWildcards({ a: shared }, parseFieldPath("a[*][*][*][*]"))).toThrow(
@@ -79,7 +79,7 @@ describe("expandWildcards", () => {
     expect(paths).toHaveLength(1);
   });
 
-  test("every path that comes out leads to something and has no wildcard that was not a key", () => {
+  test("every expanded path exists, and has no wildcard that was not a key", () => {
     const keys = fc.constantFrom("a", "b", "c");
     const value = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(

@@ -22,7 +22,7 @@ describe("extractConnectionDetails", () => {
     expect(extract({ type: "FromConnectionSecretKey", fromConnectionSecretKey: "blank" })).toEqual({ blank: "" });
   });
 
-  test("reads fields; what is not a string is Go's JSON", () => {
+  test("reads fields, and prints values other than strings as Go's JSON", () => {
     expect(extract({ name: "n", fromFieldPath: "spec.host" })).toEqual({ n: "db.example.org" });
     expect(extract({ name: "n", fromFieldPath: "spec.port" })).toEqual({ n: "5432" });
     expect(extract({ name: "n", fromFieldPath: "spec.empty" })).toEqual({ n: "" });
@@ -31,7 +31,7 @@ describe("extractConnectionDetails", () => {
     expect(extract({ name: "n", fromFieldPath: "spec.config" })).toEqual({ n: '{"a":"\\u003c\\u0026\\u003e","z":1}' });
   });
 
-  test("takes values as they are, and prefers them when the type must be inferred", () => {
+  test("uses values unchanged, and infers FromValue first", () => {
     expect(extract({ name: "n", value: "v" })).toEqual({ n: "v" });
     expect(extract({ name: "n", value: "v", fromConnectionSecretKey: "username" })).toEqual({ n: "v" });
     expect(extract({ name: "n", fromFieldPath: "spec.host", fromConnectionSecretKey: "username" })).toEqual({
@@ -39,7 +39,7 @@ describe("extractConnectionDetails", () => {
     });
   });
 
-  test("leaves out what is not there yet", () => {
+  test("skips missing keys and fields", () => {
     expect(extract({ fromConnectionSecretKey: "missing" })).toEqual({});
     expect(extract({ name: "n", fromFieldPath: "status.endpoint" })).toEqual({});
     expect(extract({ name: "n", fromFieldPath: "spec..x" })).toEqual({});
@@ -49,7 +49,7 @@ describe("extractConnectionDetails", () => {
     expect(extractConnectionDetails({ details, resource: undefined, secret }).size).toBe(0);
   });
 
-  test("null is not set, as an API server may give it", () => {
+  test("null counts as not set", () => {
     const detail = { name: null, type: null, value: null, fromConnectionSecretKey: "username" };
     expect(extract(detail as unknown as ConnectionDetail)).toEqual({ username: "admin" });
   });
@@ -79,7 +79,7 @@ describe("ConnectionDetails", () => {
     ["host", "db"],
   ]);
 
-  test("gives values by name and by iteration, sorted", () => {
+  test("returns values by name and by iteration, sorted", () => {
     expect(details.get("password")).toBe("hunter2");
     expect(details.names).toEqual(["host", "password"]);
     expect([...details]).toEqual([

@@ -67,7 +67,7 @@ describe("isReady", () => {
     expect(isReady(bucket, [big(9007199254740992n)])).toBe(false);
   });
 
-  test("all checks must hold, and those after the first that does not are not looked at", () => {
+  test("all checks must pass, and evaluation stops at the first that fails", () => {
     const broken: ReadinessCheck = { type: "MatchString", fieldPath: "status..", matchString: "x" };
     expect(isReady(bucket, [{ type: "None" }, { type: "MatchTrue", fieldPath: "status.no" }, broken])).toBe(false);
     expect(() => isReady(bucket, [{ type: "None" }, broken])).toThrow(expect.objectContaining({ index: 1 }));
@@ -90,7 +90,7 @@ describe("isReady", () => {
     expect(() => isReady(bucket, [check])).toThrow(expect.objectContaining({ code, index: 0, retryable: false }));
   });
 
-  test("what a template leaves empty is not set; a function can match it", () => {
+  test("an empty field of a template is not set; a function can match it", () => {
     const checks: ReadinessCheck[] = [
       { type: "MatchString", fieldPath: "status.empty", matchString: "" },
       { type: "MatchInteger", fieldPath: "status.zero", matchInteger: 0 },
@@ -121,13 +121,13 @@ describe("isReady", () => {
   });
 });
 
-test("a resource that does not exist yet is ready only where nothing is checked", () => {
+test("a resource that does not exist yet is ready only without checks", () => {
   expect(isReadyUnobserved()).toBe(false);
   expect(isReadyUnobserved([{ type: "None" }])).toBe(true);
   expect(isReadyUnobserved([{ type: "None" }, { type: "NonEmpty", fieldPath: "spec" }])).toBe(false);
 });
 
-test("a condition of a status that cannot be read matches nothing", () => {
+test("an invalid status matches no condition", () => {
   expect(conditionStatus({}, "Ready")).toBeUndefined();
   expect(conditionStatus({ status: { conditions: "Ready=True" } }, "Ready")).toBeUndefined();
   expect(
@@ -137,14 +137,14 @@ test("a condition of a status that cannot be read matches nothing", () => {
   expect(isReady({}, [{ type: "MatchCondition", matchCondition: { type: "Ready", status: "Unknown" } }])).toBe(false);
 });
 
-test("a condition that is not there is Unknown; one without a status is neither", () => {
+test("a missing condition is Unknown; a condition without a status matches nothing", () => {
   expect(conditionStatus({ status: {} }, "Ready")).toBe("Unknown");
   expect(conditionStatus({ status: null }, "Ready")).toBe("Unknown");
   expect(conditionStatus({ status: { conditions: [null, { type: "Synced" }] } }, "Ready")).toBe("Unknown");
   expect(conditionStatus({ status: { conditions: [{ type: "Ready" }] } }, "Ready")).toBe("");
 });
 
-test("of two conditions of a type, the first counts", () => {
+test("of two conditions with one type, the first counts", () => {
   const conditions = [
     { type: "Ready", status: "True" },
     { type: "Ready", status: "False" },

@@ -10,7 +10,7 @@ function issues(schema: JsonObject, value: JsonValue): string[] {
   return compileSchema(root).validate({ f: value }).map(describeSchemaIssue);
 }
 
-describe("validation, in Kubernetes' words", () => {
+describe("validation with Kubernetes' messages", () => {
   test.each<[JsonObject, JsonValue, string]>([
     [{ type: "integer" }, "x", 'f: Invalid value: "string": f in body must be of type integer: "string"'],
     [{ type: "integer" }, 1.5, 'f: Invalid value: "number": f in body must be of type integer: "number"'],
@@ -91,7 +91,7 @@ describe("validation, in Kubernetes' words", () => {
       { kind: "K" },
       "f.apiVersion: Required value: must not be empty",
     ],
-  ])("%o refuses %o", (schema, value, line) => {
+  ])("%o rejects %o", (schema, value, line) => {
     expect(issues(schema, value)).toEqual([line]);
   });
 
@@ -110,7 +110,7 @@ describe("validation, in Kubernetes' words", () => {
     expect(issues(schema, value)).toEqual([]);
   });
 
-  test("the alternative that comes closest is explained", () => {
+  test("the closest alternative is reported", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "integer" }, b: { type: "integer" } },
@@ -122,7 +122,7 @@ describe("validation, in Kubernetes' words", () => {
     ]);
   });
 
-  test("messages name no value of the document", () => {
+  test("messages contain no value of the document", () => {
     const schema: JsonObject = {
       type: "object",
       properties: { s: { type: "string", format: "ipv4", maxLength: 1, enum: ["a"] } },
@@ -175,7 +175,7 @@ describe("defaults", () => {
     },
   });
 
-  test("fill in what is absent, inside of what they brought along too", () => {
+  test("fill in absent fields, even within other defaults", () => {
     expect(schema.default({})).toEqual({ a: 1, o: { b: "x" }, keep: "d" });
     expect(schema.default({ a: 5, o: { b: "y" }, m: { k: {} } })).toMatchObject({
       a: 5,
@@ -184,7 +184,7 @@ describe("defaults", () => {
     });
   });
 
-  test("take the place of nulls that are not allowed, which are dropped without one", () => {
+  test("replace nulls that are not allowed; without a default such a null is dropped", () => {
     expect(schema.default({ a: null, keep: null, drop: null, l: [null, 1], other: null })).toEqual({
       a: 1,
       o: { b: "x" },
@@ -194,7 +194,7 @@ describe("defaults", () => {
     });
   });
 
-  test("leave the value and the schema as they are", () => {
+  test("change neither the value nor the schema", () => {
     const value = { m: { k: {} } };
     const first = schema.default(value) as { o: JsonObject };
     first.o["b"] = "changed";
@@ -229,7 +229,7 @@ describe("pruning", () => {
     },
   });
 
-  test("drops what the schema does not name, and says where", () => {
+  test("drops undeclared fields, and returns their paths", () => {
     const value = {
       kind: "K",
       metadata: { labels: { a: "b" } },
@@ -260,11 +260,11 @@ describe("pruning", () => {
 });
 
 describe("hostile schemas and values", () => {
-  test("a pattern that backtracks elsewhere takes linear time", () => {
+  test("a pattern with much backtracking takes linear time", () => {
     expect(issues({ type: "string", pattern: "(a+)+$" }, `${"a".repeat(100_000)}b`)).toHaveLength(1);
   });
 
-  test("a schema that is wrong is refused with all that is wrong about it", () => {
+  test("a wrong schema is rejected with all of its problems", () => {
     const schema = { type: "object", properties: { a: { type: 5 }, b: { required: "x" } } };
     expect(() => compileSchema(schema)).toThrow(
       expect.objectContaining({ name: "SchemaError", issues: [expect.anything(), expect.anything()] }),
@@ -274,7 +274,7 @@ describe("hostile schemas and values", () => {
     );
   });
 
-  test("values deeper than documents can be are an issue, not a crash", () => {
+  test("a value deeper than any document is an issue, not a crash", () => {
     const schema: JsonObject = { type: "array" };
     let nested: JsonObject = schema;
     for (let depth = 0; depth < 480; depth++) nested = nested["items"] = { type: "array" };
@@ -303,7 +303,7 @@ describe("hostile schemas and values", () => {
     expect(issues({ type: "array", items: { type: "integer" } }, value)).toHaveLength(100);
   });
 
-  test("a schema with too many alternatives for a value is given up on", () => {
+  test("validation stops at too many alternatives", () => {
     const anyOf = Array.from({ length: 2000 }, (_, index) => ({ minimum: index + 1000 }));
     const value = Array.from({ length: 2000 }, () => 1);
     expect(issues({ type: "array", items: { type: "integer", anyOf } }, value)).toEqual([

@@ -32,7 +32,7 @@ function readCases(): readonly Case[] {
   return document.value["cases"] as unknown as readonly Case[];
 }
 
-test("values come out of schemas and rules as they do of a Kubernetes API server", () => {
+test("schemas and rules treat values like a Kubernetes API server", () => {
   const cases = readCases();
   expect(cases.length).toBeGreaterThan(500);
   for (const { schema, value, old, prune, complete, issues } of cases) {

@@ -125,7 +125,7 @@ const nonsense: fc.Arbitrary<JsonObject> = fc
   )
   .map(object);
 
-test("defaulting and pruning reach their end in one step, and change nothing that they are given", () => {
+test("defaulting and pruning are idempotent, and do not change their arguments", () => {
   fc.assert(
     fc.property(schema, json, (keywords, value) => {
       const compiled = compileSchema(keywords);
@@ -141,7 +141,7 @@ test("defaulting and pruning reach their end in one step, and change nothing tha
   );
 });
 
-test("what is valid stays valid without the fields that the schema does not name", () => {
+test("a valid value stays valid when it is pruned", () => {
   fc.assert(
     fc.property(schema, json, (keywords, value) => {
       const compiled = compileSchema(keywords);
@@ -151,7 +151,7 @@ test("what is valid stays valid without the fields that the schema does not name
   );
 });
 
-test("no schema and no value brings the walker down, or touches prototypes", () => {
+test("no schema or value crashes the validator or changes prototypes", () => {
   fc.assert(
     fc.property(nonsense, json, (keywords, value) => {
       try {

@@ -87,7 +87,7 @@ const to = (fromFieldPath: string, toFieldPath: string, more: Partial<Patch> = {
 });
 
 describe("a base", () => {
-  test("becomes a resource with the labels, the annotation and the owner that make it the composite's", () => {
+  test("becomes a resource with the composite's labels, annotation and owner", () => {
     expect(patched([])).toEqual({
       ...base,
       metadata: {
@@ -108,7 +108,7 @@ describe("a base", () => {
     });
   });
 
-  test("does not decide its name: the object that exists does", () => {
+  test("does not set its name: the existing object does", () => {
     const named = { ...base, metadata: { name: "fixed", namespace: "mine", generateName: "gen-", labels: { a: "1" } } };
     const resources = [{ name: "db", base: named }];
     const created = render({ resources }).resources[0]?.resource?.metadata;
@@ -122,7 +122,7 @@ describe("a base", () => {
     expect(kept?.["spec"]).toEqual(base["spec"]);
   });
 
-  test("patches may name it; labels, annotation and owner they cannot change", () => {
+  test("patches can set its name, but not its labels, annotation and owner", () => {
     const { metadata } = patched([
       from("spec.size", "metadata.name"),
       from("spec.size", "metadata.labels[crossplane.io/composite]"),
@@ -134,11 +134,11 @@ describe("a base", () => {
     expect(metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "db", mine: "large" });
   });
 
-  test("metadata that a patch made no object of is left so, for whoever applies the resource to refuse", () => {
+  test("metadata that a patch made no object is left unchanged, so that applying the resource fails", () => {
     expect(patched([from("spec.size", "metadata")])).toEqual({ ...base, metadata: "large" });
   });
 
-  test("keeps other owners, and is refused with another controller", () => {
+  test("keeps other owners, and rejects another controller", () => {
     const owners = (owner: JsonObject): ResourceTemplate => ({
       name: "db",
       base: {
@@ -156,7 +156,7 @@ describe("a base", () => {
     ["no kind", { apiVersion: "v1" }, "InvalidBase"],
     ["an apiVersion that is none", { apiVersion: "a/b/c", kind: "K" }, "InvalidBase"],
     ["metadata that is no object", { kind: "K", metadata: "x" }, "InvalidBase"],
-  ])("with %s is an error of that resource only", (_, broken, code) => {
+  ])("with %s fails that resource only", (_, broken, code) => {
     const { resources } = render({ resources: [{ name: "a", base: broken }, template([])] });
     expect(resources[0]?.error?.code).toBe(code);
     expect(resources[0]?.error?.message).toContain("spec.resources[0].base");
@@ -182,7 +182,7 @@ describe("a base", () => {
 });
 
 describe("FromCompositeFieldPath", () => {
-  test("copies a field, to the same place unless another is given", () => {
+  test("copies a field, by default to the same path", () => {
     expect(spec(patched([from("spec.size")]))["size"]).toBe("large");
     expect(spec(patched([from("spec.tags", "spec.copied.deep[1].here")]))["copied"]).toEqual({
       deep: [null, { here: { env: "prod" } }],
@@ -205,7 +205,7 @@ describe("FromCompositeFieldPath", () => {
     expect(failure({ resources: [template([from("spec.size.deep", "spec.x")])] })?.code).toBe("PatchFailed");
   });
 
-  test("transforms run in order, and one that fails names its place", () => {
+  test("transforms run in order, and an error names its transform", () => {
     const fmt = { type: "string", string: { type: "Format", fmt: "%s!" } } as const;
     const map = { type: "map", map: { large: "db.large" } } as const;
     expect(spec(patched([from("spec.size", "spec.class", { transforms: [map, fmt] })]))["class"]).toBe("db.large!");
@@ -215,13 +215,13 @@ describe("FromCompositeFieldPath", () => {
     expect(error?.message).not.toContain("large!");
   });
 
-  test("a path that cannot be read is an error once the patch gets to it", () => {
+  test("an invalid path fails when the patch runs", () => {
     expect(failure({ resources: [template([from("spec..x", "spec.x")])] })?.code).toBe("PatchFailed");
     expect(failure({ resources: [template([from("spec.size", "spec..x")])] })?.code).toBe("PatchFailed");
     expect(failure({ resources: [template([from("spec.missing", "spec..x")])] })).toBeUndefined();
   });
 
-  test("without fromFieldPath it fails; without a type, or of an unknown one, it is passed over", () => {
+  test("fails without fromFieldPath, and is ignored with a missing or unknown type", () => {
     expect(failure({ resources: [template([{ type: "FromCompositeFieldPath", toFieldPath: "spec.x" }])] })?.code).toBe(
       "InvalidPatch",
     );
@@ -229,7 +229,7 @@ describe("FromCompositeFieldPath", () => {
     expect(patched([unknown, { fromFieldPath: "spec.size", toFieldPath: "spec.x" }])).toEqual(patched([]));
   });
 
-  test("what it copies is a copy: later patches into it change neither the composite nor another resource", () => {
+  test("copies values: later patches into them change neither the composite nor another resource", () => {
     const resources = ["a", "b"].map((name) => ({
       name,
       base,
@@ -263,7 +263,7 @@ describe("merge options", () => {
     expect(merged({ keepMapValues: true })).toEqual({ env: "dev", keep: "me" });
   });
 
-  test("appendSlice adds what is not there yet", () => {
+  test("appendSlice adds new items", () => {
     const patch = from("spec.cidrs", "spec.cidrs", { policy: { mergeOptions: { appendSlice: true } } });
     const resources = [template([patch, patch], { base: { ...base, spec: { cidrs: ["192.168.0.0/16"] } } })];
     expect(spec(render({ resources }).resources[0]?.resource as JsonObject)["cidrs"]).toEqual([
@@ -274,7 +274,7 @@ describe("merge options", () => {
 });
 
 describe("wildcards", () => {
-  test("in toFieldPath stand for every element that has the field", () => {
+  test("in toFieldPath match every item with the field", () => {
     expect(spec(patched([from("spec.size", "spec.subnets[*].name")]))["subnets"]).toEqual([
       { name: "large" },
       { name: "large" },
@@ -282,12 +282,12 @@ describe("wildcards", () => {
     expect(spec(patched([from("spec.size", "spec.tags[*]")]))["tags"]).toEqual({ env: "large", keep: "large" });
   });
 
-  test("that match nothing are an error, also of an optional patch", () => {
+  test("without a match fail even an optional patch", () => {
     expect(failure({ resources: [template([from("spec.size", "spec.subnets[*].fresh")])] })?.code).toBe("PatchFailed");
     expect(failure({ resources: [template([from("spec.missing", "spec.subnets[*].fresh")])] })).toBeUndefined();
   });
 
-  test("in fromFieldPath, and of a combine, are a field of that name", () => {
+  test("in fromFieldPath and in a combine are fields of that name", () => {
     expect(failure({ resources: [template([from("spec.cidrs[*]", "spec.x")])] })?.code).toBe("PatchFailed");
     const variables = [{ fromFieldPath: "spec.size" }];
     const combine: Combine = { strategy: "string", variables, string: { fmt: "%s" } };
@@ -299,7 +299,7 @@ describe("wildcards", () => {
 describe("ToCompositeFieldPath", () => {
   const observed = new Map([["db", existing]]);
 
-  test("copies from the object that exists, before the resource's own patches are applied", () => {
+  test("copies from the existing object, before the template's own patches", () => {
     const rendered = render(
       { resources: [template([from("status.arn", "spec.arn"), to("status.arn", "status.arn")])] },
       { observed },
@@ -308,7 +308,7 @@ describe("ToCompositeFieldPath", () => {
     expect(spec(rendered.resources[0]?.resource as JsonObject)["arn"]).toBe("arn:9");
   });
 
-  test("does nothing while the object does not exist", () => {
+  test("does nothing until the object exists", () => {
     const rendered = render({
       resources: [template([to("status.arn", "status.arn", { policy: { fromFieldPath: "Required" } })])],
     });
@@ -316,7 +316,7 @@ describe("ToCompositeFieldPath", () => {
     expect(rendered.desiredComposite).toBeUndefined();
   });
 
-  test("what it wrote is seen by later templates, not by earlier ones", () => {
+  test("is visible to later templates, not to earlier ones", () => {
     const reader = (name: string): ResourceTemplate => ({ name, base, patches: [from("status.arn", "spec.arn")] });
     const rendered = render(
       { resources: [reader("first"), template([to("status.arn", "status.arn")]), reader("last")] },
@@ -329,7 +329,7 @@ describe("ToCompositeFieldPath", () => {
     ]);
   });
 
-  test("its failure fails everything: half of a composite must not be desired", () => {
+  test("fails the whole render, because half of a composite must not be desired", () => {
     const required = to("status.nope", "status.x", { policy: { fromFieldPath: "Required" } });
     const error = thrown(() =>
       render(
@@ -341,7 +341,7 @@ describe("ToCompositeFieldPath", () => {
     expect(error.source).toBe("spec.resources[1].patches[0]");
   });
 
-  test("desiredComposite has what was set and nothing else; lists as a whole", () => {
+  test("desiredComposite has only the fields that were set, and whole lists", () => {
     const rendered = render(
       {
         resources: [
@@ -362,7 +362,7 @@ describe("ToCompositeFieldPath", () => {
     });
   });
 
-  test("desiredComposite has of a merged map what the patch brought, and the last of several writes", () => {
+  test("desiredComposite has a patch's part of a merged map, and the last of several writes", () => {
     const tags = { ...existing, tags: { env: "new", more: "1" } };
     const merge = (mergeOptions: object): Patch => to("tags", "spec.tags", { policy: { mergeOptions } });
     const desired = (...patches: Patch[]): JsonValue | undefined =>
@@ -381,7 +381,7 @@ describe("combine", () => {
     string: { fmt: "%v-%v" },
   });
 
-  test("makes one text of several fields, which transforms go on with", () => {
+  test("makes one text of several fields, which transforms continue with", () => {
     const transforms = [{ type: "string", string: { type: "Convert", convert: "ToUpper" } }] as const;
     const patch: Patch = {
       type: "CombineFromComposite",
@@ -392,7 +392,7 @@ describe("combine", () => {
     expect(spec(patched([patch]))["id"]).toBe("LARGE-3");
   });
 
-  test("with a field missing does nothing, or fails if it is required", () => {
+  test("without a field does nothing, or fails if it is required", () => {
     const patch: Patch = {
       type: "CombineFromComposite",
       combine: combine("spec.size", "spec.nope"),
@@ -404,7 +404,7 @@ describe("combine", () => {
     );
   });
 
-  test("to the composite reads the object that exists", () => {
+  test("to the composite reads the existing object", () => {
     const patch: Patch = {
       type: "CombineToComposite",
       combine: combine("status.arn", "status.port"),
@@ -429,7 +429,7 @@ describe("environment", () => {
   const environment = { region: "ap-9", net: { vpc: "vpc-1" } };
   const required = { fromFieldPath: "Required" } as const;
 
-  test("is patched to and from before the templates, which see the result", () => {
+  test("is patched before the templates, which read the result", () => {
     const rendered = render(
       {
         environment: {
@@ -449,7 +449,7 @@ describe("environment", () => {
     expect(spec(rendered.resources[0]?.resource as JsonObject)).toMatchObject({ size: "large", region: "ap-9" });
   });
 
-  test("takes values from the resource that is rendered, for the templates that follow", () => {
+  test("takes values from the rendered resource, for later templates", () => {
     const rendered = render(
       {
         resources: [
@@ -467,7 +467,7 @@ describe("environment", () => {
     expect(spec(rendered.resources[1]?.resource as JsonObject)["x"]).toBe("eu-1");
   });
 
-  test("that is not there is no error, even for required patches", () => {
+  test("that is missing is no error, even for required patches", () => {
     const patch: Patch = {
       type: "FromEnvironmentFieldPath",
       fromFieldPath: "nope",
@@ -483,7 +483,7 @@ describe("environment", () => {
     expect(failure({ resources: [template([patch])] }, { environment })?.code).toBe("PatchFailed");
   });
 
-  test("a patch of it that fails, fails everything", () => {
+  test("fails the whole render if a patch fails", () => {
     const patches = [from("spec.nope", "x", { policy: required })];
     const error = thrown(() => render({ environment: { patches }, resources: [template([])] }, { environment }));
     expect(error.source).toBe("spec.environment.patches[0]");
@@ -493,7 +493,7 @@ describe("environment", () => {
 describe("patch sets", () => {
   const patchSet = (name: string): Patch => ({ type: "PatchSet", patchSetName: name });
 
-  test("stand for their patches, in place", () => {
+  test("are replaced by their patches", () => {
     const patchSets = [
       { name: "common", patches: [from("spec.size", "spec.region"), from("spec.count", "spec.count")] },
     ];
@@ -504,7 +504,7 @@ describe("patch sets", () => {
     });
   });
 
-  test("of one name: the last counts", () => {
+  test("with one name: the last wins", () => {
     const patchSets = ["one", "two"].map((field) => ({ name: "same", patches: [from("spec.size", `spec.${field}`)] }));
     const { resource } = render({ patchSets, resources: [template([patchSet("same")])] }).resources[0] ?? {};
     expect(spec(resource as JsonObject)).toHaveProperty("two");
@@ -515,7 +515,7 @@ describe("patch sets", () => {
     ["a patch set that does not exist", [], [patchSet("nope")]],
     ["a patch set without a name", [], [{ type: "PatchSet" } as Patch]],
     ["a patch set within a patch set, even unused", [{ name: "a", patches: [patchSet("a")] }], []],
-  ])("%s fails everything", (_, patchSets, patches) => {
+  ])("%s fails the whole render", (_, patchSets, patches) => {
     expect(thrown(() => render({ patchSets, resources: [template(patches)] })).code).toBe("InvalidPatch");
   });
 });
@@ -529,18 +529,18 @@ describe("templates as a whole", () => {
     ]);
   });
 
-  test("one without a name is refused", () => {
+  test("a template without a name is rejected", () => {
     expect(thrown(() => render({ resources: [{ base }] })).code).toBe("Unnamed");
   });
 
-  test("two of one name make one resource, the second's", () => {
+  test("two templates with one name make one resource, the second's", () => {
     const second = template([], { base: { ...base, spec: { second: true } } });
     const { resources } = render({ resources: [template([]), second] });
     expect(resources).toHaveLength(1);
     expect(resources[0]?.resource?.["spec"]).toEqual({ second: true });
   });
 
-  test("of two of one name, the second works on what the first left, and what failed stays failed", () => {
+  test("of two templates with one name, the second continues with the result of the first, and an error remains", () => {
     const failing = template([
       from("spec.size", "spec.region"),
       from("spec.missing", "spec.x", { policy: { fromFieldPath: "Required" } }),
@@ -551,11 +551,11 @@ describe("templates as a whole", () => {
     expect(resources).toEqual([{ name: "db", template: 1, error: expect.any(TemplateError) }]);
   });
 
-  test("nothing comes of nothing", () => {
+  test("an empty spec renders nothing", () => {
     expect(render({})).toEqual({ composite: xr, resources: [] });
   });
 
-  test("what one run made, another does not see", () => {
+  test("runs are independent", () => {
     const compiled = compileTemplates({ resources: [template([from("spec.size", "spec.tags.size")])] });
     const first = compiled.render({ composite: xr, observed: new Map() });
     spec(first.resources[0]?.resource as JsonObject)["tags"] = "changed by the caller";
@@ -565,7 +565,7 @@ describe("templates as a whole", () => {
 });
 
 describe("onWrite", () => {
-  test("tells each write: where, by which patch as its author wrote it, and from what", () => {
+  test("reports each write with its path, patch and source", () => {
     const writes: TemplateWrite[] = [];
     render(
       {

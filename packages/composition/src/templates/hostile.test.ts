@@ -39,7 +39,7 @@ const copy = (fromFieldPath: string, toFieldPath: string): Patch => ({
 });
 
 describe("prototype", () => {
-  test("__proto__ and constructor are fields like any other, in paths, bases and templates' names", () => {
+  test("__proto__ and constructor are ordinary fields in paths, bases and names of templates", () => {
     const text = '{"apiVersion":"v1","kind":"K","metadata":{"labels":{"__proto__":"l"}},"__proto__":{"x":1},"spec":{}}';
     const hostile = JSON.parse(text) as JsonObject;
     const patches = [copy("spec.a", "__proto__.polluted"), copy("spec.a", "constructor.prototype.polluted")];
@@ -51,7 +51,7 @@ describe("prototype", () => {
     expect(resource?.metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "__proto__" });
   });
 
-  test("a field that only a prototype has is not there", () => {
+  test("a field of the prototype does not exist", () => {
     const patch: Patch = { ...copy("metadata.toString", "spec.x"), policy: { fromFieldPath: "Required" } };
     expect(outcome(() => render(template([patch])))).toBe("PatchFailed");
     expect(outcome(() => render(template([{ ...copy("spec.a", "x"), type: "toString" as "PatchSet" }])))).toBe(
@@ -59,7 +59,7 @@ describe("prototype", () => {
     );
   });
 
-  test("patches of the composite into __proto__ show in desiredComposite as a field", () => {
+  test("a patch to __proto__ of the composite is a field of desiredComposite", () => {
     const patch: Patch = { type: "ToCompositeFieldPath", fromFieldPath: "spec.s", toFieldPath: "__proto__.polluted" };
     expect(JSON.stringify(render(template([patch])).desiredComposite)).toContain('"__proto__":{"polluted":"v"}');
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
@@ -73,18 +73,18 @@ describe("depth and size", () => {
     return value as JsonObject;
   };
 
-  test("a base that is nested too deeply is an error", () => {
+  test("a base nested too deep is an error", () => {
     expect(outcome(() => render(template([], { base: { ...base, spec: nested(100_000) } })))).toBe("TooLarge");
   });
 
-  test("a composite that is nested too deeply is an error once it is copied", () => {
+  test("a composite nested too deep fails when it is copied", () => {
     const deep = { ...composite, spec: nested(100_000) };
     const patch: Patch = { type: "ToCompositeFieldPath", fromFieldPath: "spec.s", toFieldPath: "status.s" };
     expect(outcome(() => render(template([patch]), deep))).toBe("PatchFailed");
     expect(outcome(() => render(template([copy("spec", "spec.x")]), deep))).toBe("PatchFailed");
   });
 
-  test("patches that copy an object into itself over and over end in an error, not in a full memory", () => {
+  test("patches that repeatedly copy an object into itself fail before they exhaust the memory", () => {
     const patches = Array.from({ length: 64 }, (_, index): Patch[] => [
       { type: "FromCompositeFieldPath", fromFieldPath: "spec", toFieldPath: "copy" },
       { type: "ToCompositeFieldPath", fromFieldPath: "copy", toFieldPath: `spec.copy${index}` },
@@ -92,13 +92,13 @@ describe("depth and size", () => {
     expect(outcome(() => render({ environment: { patches } }))).toMatch(/TooLarge|PatchFailed/);
   });
 
-  test("many patches that each copy much end in an error", () => {
+  test("many patches that each copy much fail", () => {
     const list = Array.from({ length: 100_000 }, () => 1);
     const patches = Array.from({ length: 200 }, (_, index) => copy("spec.list", `spec.f${index}`));
     expect(outcome(() => render(template(patches), { ...composite, spec: { list } }))).toBe("TooLarge");
   });
 
-  test("texts that double with each patch end in an error", () => {
+  test("texts that double with each patch fail", () => {
     const patches = Array.from({ length: 64 }, (): Patch[] => [
       {
         type: "CombineFromComposite",
@@ -114,12 +114,12 @@ describe("depth and size", () => {
     expect(outcome(() => render({ environment: { patches } }))).toMatch(/TooLarge|PatchFailed/);
   });
 
-  test("an index that would make a huge list is an error", () => {
+  test("an index of a huge list is an error", () => {
     expect(outcome(() => render(template([copy("spec.a", "spec.list[4000000000].x")])))).toBe("PatchFailed");
   });
 });
 
-test("a large patch set that is used over and over ends in an error, not in a full memory", () => {
+test("many references to a large patch set fail before they exhaust the memory", () => {
   const patches = Array.from({ length: 10_000 }, () => copy("spec.a", "spec.b"));
   const uses = Array.from({ length: 10_000 }, (): Patch => ({ type: "PatchSet", patchSetName: "p" }));
   expect(outcome(() => render({ ...template(uses), patchSets: [{ name: "p", patches }] }))).toBe("TooLarge");
@@ -152,7 +152,7 @@ describe("any JSON for a spec", () => {
 });
 
 describe("any patch", () => {
-  test("gives a resource or a TemplateError, and leaves its input as it was", () => {
+  test("yields a resource or a TemplateError, and does not change its input", () => {
     const path = fc.constantFrom(
       "spec",
       "spec.a",

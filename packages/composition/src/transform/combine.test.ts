@@ -20,7 +20,7 @@ test("formats its inputs in order", () => {
   expect(compiled([null])).toBe("%!s(<nil>)-%!d(MISSING)");
 });
 
-test("a format that is missing is empty, as in Go", () => {
+test("a missing format is empty, as in Go", () => {
   expect(combine({ strategy: "string", string: {} })([])).toBe("");
   expect(combine({ strategy: "string", string: {} })(["a"])).toBe("%!(EXTRA string=a)");
 });
@@ -31,7 +31,7 @@ test.each([
   [{ strategy: "sum", string: { fmt: "" } }],
   [{ strategy: "string" }],
   [{ strategy: "string", string: { fmt: 5 } }],
-])("%j is an error when it is run", (fields) => {
+])("%j fails when it runs", (fields) => {
   const compiled = combine(fields);
   expect(outcome(() => compiled(["a"]))).toMatchObject({ name: "TransformError", code: "Config", index: undefined });
 });

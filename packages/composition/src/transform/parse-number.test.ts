@@ -33,7 +33,7 @@ describe("parseInt64", () => {
     "-9223372036854775809",
     "\u0661",
     "1".repeat(5000),
-  ])("refuses %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(parseInt64(text)).toBeUndefined();
   });
 
@@ -56,7 +56,7 @@ describe("parseBool", () => {
     expect(parseBool(text)).toBe(false);
   });
 
-  test.each(["", "tRUE", "yes", " true", "2"])("refuses %j", (text) => {
+  test.each(["", "tRUE", "yes", " true", "2"])("rejects %j", (text) => {
     expect(parseBool(text)).toBeUndefined();
   });
 });
@@ -115,7 +115,7 @@ describe("parseFloat64", () => {
     "1 ",
     "1d",
     "1".repeat(5000),
-  ])("refuses %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(parseFloat64(text)).toBeUndefined();
   });
 

@@ -31,7 +31,7 @@ describe("printGoJson", () => {
     expect(printGoJson([9007199254740993n])).toBe("[9007199254740993]");
   });
 
-  test("keys are in the order of their UTF-8, which is not that of JavaScript's strings", () => {
+  test("keys are sorted by their UTF-8, unlike JavaScript's strings", () => {
     expect(printGoJson({ "😀": 1, "\uff5e": 2, b: 3, a: 4, "": 5 })).toBe('{"":5,"a":4,"b":3,"\uff5e":2,"😀":1}');
     expect(["😀", "\uff5e", "é", "ab", "a"].toSorted(compareUtf8)).toEqual(["a", "ab", "é", "\uff5e", "😀"]);
   });
@@ -42,7 +42,7 @@ describe("printGoJson", () => {
     );
   });
 
-  test("what JSON cannot hold is an error", () => {
+  test("a value that JSON cannot represent is an error", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => printGoJson([value])).toThrow(expect.objectContaining({ code: "NotFinite" }));
     }

@@ -21,7 +21,7 @@ test.each<[GoValue, GoKind]>([
 });
 
 describe("float64", () => {
-  test("boxes only what would be taken for an int64", () => {
+  test("boxes only values that would count as an int64", () => {
     expect(float64(2)).toEqual(new Float64(2));
     expect(float64(2.5)).toBe(2.5);
     expect(float64(1e300)).toBe(1e300);
@@ -33,18 +33,18 @@ describe("float64", () => {
   });
 });
 
-test("int64 gives each integer one form", () => {
+test("int64 has one form for each integer", () => {
   expect(int64(5n)).toBe(5);
   expect(int64(-9007199254740991n)).toBe(-9007199254740991);
   expect(int64(9007199254740992n)).toBe(9007199254740992n);
 });
 
-test("isInt64 knows the ends of the range", () => {
+test("isInt64 includes the ends of the range", () => {
   expect([-(2n ** 63n), 2n ** 63n - 1n].every(isInt64)).toBe(true);
   expect([-(2n ** 63n) - 1n, 2n ** 63n].some(isInt64)).toBe(false);
 });
 
-test("numbers of all forms read as bigint and as double", () => {
+test("all forms of numbers convert to bigint and to double", () => {
   expect([asInt64(7), asInt64(9007199254740993n)]).toEqual([7n, 9007199254740993n]);
   expect([asDouble(7), asDouble(2.5), asDouble(new Float64(3)), asDouble(9007199254740993n)]).toEqual([
     7, 2.5, 3, 9007199254740992,

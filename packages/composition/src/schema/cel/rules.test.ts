@@ -128,7 +128,7 @@ test("no failure quotes a value of the object", () => {
   }
 });
 
-test("message, messageExpression, reason and fieldPath are as the author says", () => {
+test("message, messageExpression, reason and fieldPath are used", () => {
   expect(validate({ rule: "false", message: " no good " })).toMatchObject([{ message: "no good" }]);
   expect(validate({ rule: "false", messageExpression: "'a is ' + string(self.a)" })).toMatchObject([
     { message: "a is 5" },
@@ -141,26 +141,26 @@ test("message, messageExpression, reason and fieldPath are as the author says", 
   expect(describeSchemaIssue(issue as SchemaIssue)).toBe("spec.m.a.b: Forbidden: m");
 });
 
-describe("rules that compare with the object before the update", () => {
+describe("rules with oldSelf", () => {
   const rule = "self.a >= oldSelf.a";
 
-  test("are skipped where there is none", () => {
+  test("are skipped without an old object", () => {
     expect(validate({ rule }, { a: 1 })).toEqual([]);
   });
 
-  test("hold or fail against the old one", () => {
+  test("compare with the old object", () => {
     expect(validate({ rule }, { a: 2 }, { a: 1 })).toEqual([]);
     expect(validate({ rule }, { a: 1 }, { a: 2 })).toHaveLength(1);
   });
 
-  test("optionalOldSelf lets a rule see that there is none", () => {
+  test("with optionalOldSelf run without an old object", () => {
     const optional = { rule: "oldSelf.hasValue() ? self.a >= oldSelf.value().a : self.a == 1", optionalOldSelf: true };
     expect(validate(optional, { a: 1 })).toEqual([]);
     expect(validate(optional, { a: 2 })).toHaveLength(1);
     expect(validate(optional, { a: 2 }, { a: 1 })).toEqual([]);
   });
 
-  test("compare items of a map list by their keys, and items of other lists with nothing", () => {
+  test("find the old item of a map list by its keys, and of other lists not at all", () => {
     const list = (extra: JsonObject): JsonObject => ({
       type: "object",
       properties: {
@@ -194,7 +194,7 @@ describe("rules that compare with the object before the update", () => {
   });
 });
 
-test("a rule at the root sees names, but no other metadata", () => {
+test("a rule at the root can read names, but no other metadata", () => {
   const schema: JsonObject = {
     type: "object",
     properties: { metadata: { type: "object" }, spec: { type: "object" } },
@@ -204,7 +204,7 @@ test("a rule at the root sees names, but no other metadata", () => {
   expect(compileSchema(schema).validate(value)).toEqual([]);
 });
 
-test("rules of parts run with the part as self, and not where the value is null or of a wrong type", () => {
+test("rules of parts run with the part as self, unless it is null or has a wrong type", () => {
   const schema: JsonObject = {
     type: "object",
     properties: {
@@ -236,7 +236,7 @@ test.each([
   [`${"(".repeat(500)}true${")".repeat(500)}`, /is not valid CEL/],
   [Array(3000).fill("self.a == 1").join(" || "), /is not valid CEL|longer than/],
   [`${"!".repeat(5000)}true`, /is not valid CEL|too deeply/],
-])("the rule %.40s is refused with its place", (rule, message) => {
+])("the rule %.40s is rejected with its path", (rule, message) => {
   expect(() => validate({ rule })).toThrow(SchemaError);
   expect(() => validate({ rule })).toThrow(
     expect.objectContaining({
@@ -267,14 +267,14 @@ describe("hostile rules end", () => {
     expect(validate({ rule: "self.s.matches('^(a+)+$') || true" }, { s: `${"a".repeat(100_000)}!` })).toEqual([]);
   });
 
-  test("texts made of many references to one are bounded", () => {
+  test("joining many references to one text is bounded", () => {
     const rule = "self.l.map(a, self.s).join().size() > 0 && self.s.replace('x', self.s).size() > 0";
     expect(validate({ rule }, { l: many["l"] ?? [], s: "x".repeat(12_000) })).toMatchObject([
       { message: expect.stringMatching(/characters evaluating rule|cost budget/) },
     ]);
   });
 
-  test("after a rule that cost too much no other runs", () => {
+  test("after a rule that exceeds its budget, no other runs", () => {
     const schema: JsonObject = {
       type: "object",
       properties: { l: PROPERTIES["l"] as JsonObject },

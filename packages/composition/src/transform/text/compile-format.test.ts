@@ -90,7 +90,7 @@ describe("compileFormat", () => {
     expect(outcome(() => sprintf(format, ...args))).toMatchObject({ name: "TransformError", code: "Limit" });
   });
 
-  test("nesting without end is an error, not the end of the stack", () => {
+  test("endless nesting is an error, not a stack overflow", () => {
     let value: GoValue = [];
     for (let i = 0; i < 100_000; i++) value = [value] as GoValue;
     expect(outcome(() => sprintf("%v", value))).toMatchObject({ code: "Limit" });
@@ -125,7 +125,7 @@ const anyFormat: fc.Arbitrary<string> = fc
   .map((parts) => parts.join(""));
 
 describe("compileFormat, properties", () => {
-  test("any format and arguments give a text, or a TransformError", () => {
+  test("any format and arguments yield a text or a TransformError", () => {
     fc.assert(
       fc.property(anyFormat, fc.array(anyValue, { maxLength: 3 }), (format, args) => {
         const result = outcome(() => sprintf(format, ...args));

@@ -5,7 +5,7 @@ import { bytesOf, firstRunes, joined, runeCount, sortedKeys, textOfBytes } from 
 const numRuns = Number(process.env["XFN_FUZZ_RUNS"] ?? 200);
 
 describe("Go strings", () => {
-  test("any bytes survive the way through a string", () => {
+  test("any bytes survive conversion to a string and back", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect([...bytesOf(textOfBytes(bytes))]).toEqual([...bytes]);
@@ -27,22 +27,22 @@ describe("Go strings", () => {
     expect(textOfBytes(Uint8Array.from(bytes))).toBe(text);
   });
 
-  test("a lone surrogate that stands for no byte is U+FFFD", () => {
+  test("a lone surrogate that encodes no byte becomes U+FFFD", () => {
     expect([...bytesOf("a\ud800\udfffb\udc00")]).toEqual([...Buffer.from("a\ud800\udfffb\ufffd")]);
   });
 
-  test("runes: a character or an invalid byte each", () => {
+  test("a rune is a character or an invalid byte", () => {
     expect(runeCount("a\u{1f600}\udc80\udcff")).toBe(4);
     expect(firstRunes("a\u{1f600}\udc80\udcff", 2)).toBe("a\u{1f600}");
     expect(firstRunes("a\u{1f600}", 0)).toBe("");
     expect(firstRunes("a", 9)).toBe("a");
   });
 
-  test("parts that are UTF-8 only together become characters", () => {
+  test("adjacent bytes that form valid UTF-8 become characters", () => {
     expect(joined("\udce2\udc82\udcac\udce2")).toBe("\u20ac\udce2");
   });
 
-  test("keys are ordered by their UTF-8", () => {
+  test("keys are sorted by their UTF-8", () => {
     expect(sortedKeys({ "\u{1f600}": 1, "\uffff": 2, b: 3, a: 4, "\u{1f600}a": 5 })).toEqual([
       "a",
       "b",

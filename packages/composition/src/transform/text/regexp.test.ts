@@ -37,7 +37,7 @@ describe("regexps", () => {
     "((a{30}){30}){30}",
     "\\C\\8",
     "(?<name>a)",
-  ])("%s is refused", (pattern) => {
+  ])("%s is rejected", (pattern) => {
     expect(outcome(() => regexp(pattern))).toMatchObject({ name: "TransformError", code: "Config", retryable: false });
   });
 
