@@ -97,6 +97,12 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
     }
   });
 
+  test("in a layout has the tag of -t, by which skopeo finds it", async () => {
+    await build("mood", "-t", "mood:v7", "-o", "oci:tagged", "--base", "oci:base:v1");
+    const from = `oci:${workspace.path("tagged")}:v7`;
+    expect(execFileSync("skopeo", ["inspect", from], { encoding: "utf8" })).toContain('"Digest"');
+  });
+
   test("has the same digest when it is built again", async () => {
     const args = ["mood", "-t", "mood:v1", "--base", "oci:base:v1", "--platform", "linux/amd64,linux/arm64"];
     expect(await build(...args)).toBe(await build(...args));

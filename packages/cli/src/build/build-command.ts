@@ -1,6 +1,6 @@
 import { buildFunction, type FunctionTarget } from "@xfn/function-build";
 import { ImageError } from "@xfn/oci-rootfs";
-import { layoutPath, parseReference } from "@xfn/oci-rootfs/image-name";
+import { formatLayoutName, layoutPath, parseLayoutName, parseReference, type Reference } from "@xfn/oci-rootfs/image-name";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
@@ -30,7 +30,7 @@ export interface BuildFlags extends RegistryFlags {
 
 /** `xfn build`: builds an image from a folder. Prints `NAME@DIGEST`. */
 export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
-  checkNames(flags);
+  const name = imageName(flags);
   const registries = registryOptions(flags);
   const platforms = platformList(flags.platform);
   const labels = keyValues("--label", flags.label);
@@ -53,7 +53,7 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
     }
     const built = await buildFunction({
       path,
-      name: flags.output ?? flags.tag,
+      name,
       store,
       signal,
       targets,
@@ -69,16 +69,26 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
   });
 }
 
-// Before the build, which may take a minute.
-function checkNames({ tag, output }: BuildFlags): void {
+/**
+ * Where the image goes. In a layout it is found by the tag of `--tag` unless `--output` names one: skopeo and umoci
+ * find images by tags. Checked before the build, which may take a minute.
+ */
+function imageName({ tag, output }: BuildFlags): string {
   if (tag.includes("@"))
     throw usageError(`-t requires a name without a digest, which the build computes, not ${JSON.stringify(tag)}`);
+  const reference = referenceOf(tag);
+  if (output === undefined) return tag;
+  if (layoutPath(output) === undefined)
+    throw usageError(`-o requires oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
+  const layout = parseLayoutName(output);
+  return layout.tag === undefined ? formatLayoutName(layout.dir, reference.tag) : output;
+}
+
+function referenceOf(tag: string): Reference {
   try {
-    parseReference(tag);
+    return parseReference(tag);
   } catch (error) {
     if (error instanceof ImageError) throw usageError(`-t: ${error.message}`);
     throw error;
   }
-  if (output !== undefined && layoutPath(output) === undefined)
-    throw usageError(`-o requires oci:DIR or oci:DIR:TAG, not ${JSON.stringify(output)}`);
 }
