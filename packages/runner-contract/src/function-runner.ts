@@ -1,6 +1,6 @@
 /**
- * Runs functions: crun containers in this process (@xfn/runner), a gRPC client (@xfn/runner-grpc), or plain functions in a
- * test (@xfn/pipeline/in-process).
+ * Runs functions: crun containers in this process (@xfn/runner), a gRPC client (@xfn/runner-grpc), or plain functions
+ * in a test (@xfn/pipeline/in-process).
  */
 export interface FunctionRunner {
   /**
@@ -22,8 +22,8 @@ export interface RunOptions {
   /** Name of the pipeline step, for messages. */
   step?: string;
   /**
-   * Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts when the
-   * input is delivered.
+   * Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts
+   * when the input is delivered.
    */
   timeoutMs?: number;
   /** `Isolated` (default): a new network namespace without interfaces. `Accessible`: the runner's network. */
@@ -33,8 +33,9 @@ export interface RunOptions {
   /** CPU limit in cores, such as 0.25. Fails with `LimitUnavailable` where the host cannot enforce it. */
   cpus?: number;
   /**
-   * Limit of processes and threads; the OCI runtime's own few count too. Fails with `LimitUnavailable` where the host cannot
-   * enforce it. The gRPC messages have no field for it: a gRPC client rejects it, and xfn-runner has `--max-pids`.
+   * Limit of processes and threads; the OCI runtime's own few count too. Fails with `LimitUnavailable` where the host
+   * cannot enforce it. The gRPC messages have no field for it: a gRPC client rejects it, and xfn-runner has
+   * `--max-pids`.
    */
   pids?: number;
   /** When to ask the registry; default `IfNotPresent`. */

@@ -3,14 +3,14 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 
 /**
- * Where xfn and xfn-runner keep images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private folder in the
- * temporary directory (a uid without a passwd entry has no home).
+ * The directory of images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private directory in
+ * the temporary directory (a uid without a passwd entry has no home).
  *
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */
 export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   const xdg = env["XDG_CACHE_HOME"];
-  // The specification says to ignore relative paths: they would mean another place in every folder.
+  // The specification ignores relative paths, which would depend on the working directory.
   if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, "xfn");
   const home = homeOf(env);
   if (home !== undefined) {
@@ -21,7 +21,7 @@ export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return privateTemporaryFolder();
 }
 
-/** Where compiled code is kept, below {@link cacheDir}; undefined where that is not there and cannot be made. */
+/** The directory of compiled code below {@link cacheDir}; undefined if it cannot be made. */
 export function compiledCodeDir(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const dir = cacheDir(env);
   return canCreate(dirname(dir)) && canCreate(dir) ? join(dir, "compiled") : undefined;
@@ -29,7 +29,7 @@ export function compiledCodeDir(env: NodeJS.ProcessEnv = process.env): string | 
 
 function canCreate(dir: string): boolean {
   try {
-    // Not `recursive`: with it Node never returns where the kernel answers ENOENT to every mkdir, as in /proc.
+    // Not `recursive`: with it Node never returns if the kernel answers ENOENT to every mkdir, as in /proc.
     mkdirSync(dir);
     return true;
   } catch {
@@ -57,7 +57,7 @@ function homeOf(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-// The name can be guessed, so another user may have made it first to have us run what they put there.
+// The name is predictable, so another user may have made the directory first to inject code.
 function privateTemporaryFolder(): string {
   const uid = process.getuid?.() ?? 0;
   const dir = join(tmpdir(), `xfn-${uid}`);
@@ -67,7 +67,7 @@ function privateTemporaryFolder(): string {
     const stat = lstatSync(dir, { throwIfNoEntry: false });
     if (stat === undefined) throw error;
     if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0) {
-      throw new Error(`${dir} is not a private folder of this user: set XDG_CACHE_HOME to a folder of your own`, {
+      throw new Error(`${dir} is not a private directory of this user: set XDG_CACHE_HOME to a private directory`, {
         cause: error,
       });
     }

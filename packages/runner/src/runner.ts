@@ -19,8 +19,8 @@ import { WarmPool } from "./warm-pool/warm-pool.ts";
 /** Options of {@link createRunner}; only `store` is required. */
 export interface RunnerOptions {
   /**
-   * The image store. Open it with `owner: sandboxOwner()`, and for this runner only: the runner releases images that it no longer
-   * uses.
+   * The image store. Open it with `owner: sandboxOwner()`, and for this runner only: the runner releases images that
+   * it no longer uses.
    */
   store: Store;
   /** Name or absolute path of the OCI runtime; default `crun`. */
@@ -28,13 +28,13 @@ export interface RunnerOptions {
   /** `auto` (default): an overlay on the image's layers, or a copy of them if the host refuses overlays. */
   rootfs?: "auto" | "overlay" | "copy";
   /**
-   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, if functions write nowhere else.
-   * Default false.
+   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, if functions write
+   * nowhere else. Default false.
    */
   readOnlyRoot?: boolean;
   /**
-   * Starts functions before they are called; each still serves one call. Default `off`, for programs that make few calls. Use
-   * `adaptive` in servers.
+   * Starts functions before they are called; each still serves one call. Default `off`, for programs that make few
+   * calls. Use `adaptive` in servers.
    */
   warmPool?: WarmPoolPolicy;
   /** Bounds of the warm pool, over all images. */
@@ -44,8 +44,8 @@ export interface RunnerOptions {
   /** Passed to `Store.image` for every call. */
   images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal">;
   /**
-   * Releases an image for pruning after so many milliseconds without a call or a waiting sandbox. Default ten minutes, which is
-   * also the minimum with `readOnlyRoot`, whose mounts stay for five.
+   * Releases an image for pruning after so many milliseconds without a call or a waiting sandbox. Default ten
+   * minutes, which is also the minimum with `readOnlyRoot`, whose mounts stay for five.
    */
   imageIdleMs?: number;
   /** Called once for each warning that ends no call. `about` is set if `xfn doctor` reports the same. */
@@ -55,8 +55,8 @@ export interface RunnerOptions {
 }
 
 /**
- * Runs functions, each call in one fresh container. `run` rejects with a `RunnerError`. When it settles, every process of the
- * container is gone; its files and mounts follow at once.
+ * Runs functions, each call in one fresh container. `run` rejects with a `RunnerError`. When it settles, every
+ * process of the container is gone; its files and mounts follow at once.
  */
 export interface Runner extends FunctionRunner {
   /** Starts the sandbox host ahead of the first call. */
@@ -292,9 +292,10 @@ class CrunRunner implements Runner {
   }
 }
 
-// Making, joining and removing a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds processes without a
-// cgroup, but only a cgroup records that the bound was hit: worth its cost if the bound is low. For an ordinary user RLIMIT_NPROC
-// bounds the processes of all functions together, so a limit of one call needs a cgroup.
+// Making, joining and removing a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds
+// processes without a cgroup, but only a cgroup records that the bound was hit: worth its cost if the bound is low.
+// For an ordinary user RLIMIT_NPROC bounds the processes of all functions together, so a limit of one call needs a
+// cgroup.
 function needsCgroup({ memoryBytes, cpus, pids }: ResourceLimits): boolean {
   if (memoryBytes !== undefined || cpus !== undefined) return true;
   return pids !== undefined && (pids < MAX_PROCESSES || process.geteuid?.() !== 0);

@@ -29,9 +29,9 @@ const MAX_RECONNECT_BACKOFF_MS = 2_000;
 // Other implementations treat pings more often than every five minutes as an attack.
 const KEEPALIVE_MS = 6 * 60_000;
 
-// With HTTP/2's initial window of 64 KiB, a large answer waits for a network round trip every 64 KiB. Only one end may have a large
-// window: Node reads nothing from a connection while its own write waits for the other end. Two ends with large windows could
-// therefore wait for each other for ever.
+// With HTTP/2's initial window of 64 KiB, a large answer waits for a network round trip every 64 KiB. Only one end
+// may have a large window: Node reads nothing from a connection while its own write waits for the other end. Two ends
+// with large windows could therefore wait for each other for ever.
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 /** A gRPC client for an endpoint. It connects on the first call. @throws RunnerSetupError */

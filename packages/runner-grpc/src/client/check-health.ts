@@ -12,7 +12,8 @@ const STATES: readonly HealthState[] = ["UNKNOWN", "SERVING", "NOT_SERVING", "SE
 /**
  * Queries a runner's health service once. Needs no token.
  *
- * @throws RunnerGrpcError `Unavailable` if no server answers in time, `Unimplemented` if the server has no health service
+ * @throws RunnerGrpcError `Unavailable` if no server answers in time, `Unimplemented` if the server has no health
+ *   service
  * @throws RunnerSetupError
  */
 export async function checkHealth(options: RunnerClientOptions, timeoutMs: number): Promise<HealthState> {

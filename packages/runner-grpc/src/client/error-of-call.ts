@@ -3,23 +3,23 @@ import { RunnerGrpcError, type RunnerGrpcErrorDetails, type StatusName } from ".
 import { codeOf, statusName } from "../wire/status-codes.ts";
 import { decodeStatusDetails, STATUS_DETAILS_KEY } from "../wire/status-details.ts";
 
-/** Which call failed. */
+/** The failed call. */
 export interface CallContext {
   readonly image: string;
   readonly step: string | undefined;
   readonly endpoint: string;
-  /** Whether it had ended, or was about to end, by its deadline. */
+  /** Whether the call ended at its deadline. */
   readonly deadlinePassed: boolean;
 }
 
-/** A failed call as the caller sees it: from the server's details where it sent some, else from the status. */
+/** Converts a failed call to an error: by the server's details if there are any, otherwise by the status. */
 export function errorOfCall(failure: ServiceError, context: CallContext): RunnerGrpcError {
   const status = statusName(failure.code);
   const known: RunnerGrpcErrorDetails = { status, image: context.image, cause: failure };
   if (context.step !== undefined) known.step = context.step;
   const sent = failure.metadata.get(STATUS_DETAILS_KEY)[0];
   const details = Buffer.isBuffer(sent) ? decodeStatusDetails(sent) : undefined;
-  // What the caller knows wins over what comes back of it: the image may have been shortened on the way.
+  // The caller's own values win: the server may have shortened the image.
   if (details !== undefined) {
     return new RunnerGrpcError(details.code, details.message, { ...details.details, ...known });
   }
@@ -33,19 +33,19 @@ function withoutDetails(
   { image, endpoint, deadlinePassed }: CallContext,
 ): RunnerGrpcError {
   const { code, retryable } = codeOf(status);
-  // A socket of another user: gRPC calls every failure to connect UNAVAILABLE, and no retry mends this one.
+  // The socket of another user. gRPC reports every connection failure as UNAVAILABLE, but no retry fixes this one.
   if (status === "UNAVAILABLE" && /\b(?:EACCES|EPERM)\b/.test(text)) {
-    const message = `the runner's socket ${endpoint} is not this user's: ${text}`;
+    const message = `this user may not open the runner's socket ${endpoint}: ${text}`;
     return new RunnerGrpcError("PermissionDenied", message, { ...known, status: "PERMISSION_DENIED" });
   }
-  // Said by grpc-js of this process, when it sees the length of an answer.
+  // grpc-js in this process reports this when it reads the length of an answer.
   if (status === "RESOURCE_EXHAUSTED" && text.startsWith("Received message larger than max")) {
     return new RunnerGrpcError("OutputTooLarge", `${image}: the answer is too large: ${text}`, {
       ...known,
       phase: "output",
     });
   }
-  // grpc-go's servers reset a call at its deadline as if they had been asked to.
+  // grpc-go's servers reset a call at its deadline with CANCELLED.
   if (status === "CANCELLED" && deadlinePassed) {
     return new RunnerGrpcError("Timeout", `${image}, by the runner at ${endpoint}: its deadline has passed`, {
       ...known,

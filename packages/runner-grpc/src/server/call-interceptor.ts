@@ -36,8 +36,8 @@ const ANSWERED = "the call is over";
 export interface Admitted {
   readonly ticket: Ticket;
   /**
-   * Aborted when the caller cancels, when its deadline passes, when its connection is lost, and when the call is over. The
-   * handler's own `cancelled` event is not emitted if that happens before the handler is called.
+   * Aborted when the caller cancels, when its deadline passes, when its connection is lost, and when the call is
+   * over. The handler's own `cancelled` event is not emitted if that happens before the handler is called.
    */
   readonly aborter: AbortController;
 }

@@ -79,7 +79,8 @@ test("20 MB come back byte for byte", async () => {
   expect(Buffer.compare(input, output)).toBe(0);
 });
 
-// Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait for ever.
+// Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait
+// for ever.
 test.each(["a path socket", "TCP"])(
   "large messages both ways at once on one connection over %s do not wait for each other",
   async (transport) => {

@@ -24,8 +24,8 @@ export interface RunnerServer {
   /** Running and waiting calls. */
   counts(): AdmissionCounts;
   /**
-   * Rejects new calls, waits for running ones, and ends those that are left after `graceMs` (`Closed`). Resolves once `run` has
-   * settled for all of them, or a few seconds after its signal was aborted.
+   * Rejects new calls, waits for running ones, and ends those that are left after `graceMs` (`Closed`). Resolves once
+   * `run` has settled for all of them, or a few seconds after its signal was aborted.
    */
   stop(graceMs: number): Promise<void>;
   /** Ends the grace period of `stop`, even if `stop` is called later. */
@@ -96,8 +96,8 @@ class GrpcRunnerServer implements RunnerServer {
     this.#health?.set(false);
     const stopping = "this runner is stopping; use another one, or try again";
     this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000 }));
-    // Sends GOAWAY on every connection and stops listening. It may never settle, because a stream that watches the health keeps
-    // its connection open: the end of all calls is observed through #idle.
+    // Sends GOAWAY on every connection and stops listening. It may never settle, because a stream that watches the
+    // health keeps its connection open: the end of all calls is observed through #idle.
     const closed = Promise.all(this.#servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));
     await within(graceMs, Promise.race([this.#idle(), this.#graceEnded.promise]));
     const reason = new RunnerGrpcError("Closed", "this runner was stopped while the function ran");

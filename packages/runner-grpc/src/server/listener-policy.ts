@@ -1,7 +1,10 @@
 import type { Endpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 
-/** How a listener authenticates callers: by permission to open the socket's file, by a token, by a certificate, or not at all. */
+/**
+ * How a listener authenticates callers: by permission to open the socket's file, by a token, by a certificate, or not
+ * at all.
+ */
 export type Authentication = "socket" | "token" | "mtls" | "none";
 
 /** The operator's options for authentication. */
@@ -15,8 +18,8 @@ export interface AuthenticationOptions {
 }
 
 /**
- * Decides how a listener authenticates its callers. A function in the runner's network can reach every abstract and TCP socket of
- * the runner, so these require a secret that the function does not have.
+ * Decides how a listener authenticates its callers. A function in the runner's network can reach every abstract and
+ * TCP socket of the runner, so these require a secret that the function does not have.
  *
  * @throws RunnerSetupError `AuthenticationRequired`, `PlaintextRefused`
  */

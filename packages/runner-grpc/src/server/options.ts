@@ -26,8 +26,8 @@ export interface RunnerServerOptions {
   /** How long a caller may take to send its message, and to receive its answer, in milliseconds. Default 60,000. */
   messageTimeoutMs?: number;
   /**
-   * Closes connections without a call after so many milliseconds, so that no client occupies one by silence. Clients connect
-   * again on demand. Default 600,000.
+   * Closes connections without a call after so many milliseconds, so that no client occupies one by silence. Clients
+   * connect again on demand. Default 600,000.
    */
   idleTimeoutMs?: number;
   /** gRPC's health service, and its initial state. None by default. */
@@ -49,7 +49,8 @@ export const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 
 const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 
-// Streams of one connection beyond the admissible ones. Their calls are rejected with a retry hint instead of waiting at the caller.
+// Streams of one connection beyond the admissible ones. Their calls are rejected with a retry hint instead of waiting
+// at the caller.
 const SPARE_STREAMS = 128;
 
 /** The options of the underlying gRPC server. */

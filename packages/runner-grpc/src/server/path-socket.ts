@@ -11,8 +11,9 @@ export interface SocketFile {
 }
 
 /**
- * Listens on a socket that only its owner can open (mode 0600), from its first moment. The socket is bound in a private directory,
- * gets its mode there, and is then moved to its path. Replaces the file of a process that was killed.
+ * Listens on a socket that only its owner can open (mode 0600), from its first moment. The socket is bound in a
+ * private directory, gets its mode there, and is then moved to its path. Replaces the file of a process that was
+ * killed.
  *
  * @param listen binds a gRPC target
  * @throws RunnerSetupError `AddressInUse`, `ListenFailed`

@@ -24,9 +24,9 @@ type CaListener = experimental.CaCertificateUpdateListener;
 type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
- * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. While the files do not match, such as a new
- * certificate beside the old key, the last good set stays in use. Each such problem is reported once: the set in use may expire,
- * or come from an authority that must no longer be trusted.
+ * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. While the files do not match,
+ * such as a new certificate beside the old key, the last good set stays in use. Each such problem is reported once:
+ * the set in use may expire, or come from an authority that must no longer be trusted.
  *
  * @throws RunnerSetupError `CertificateUnusable` if the files are not usable at the start
  */

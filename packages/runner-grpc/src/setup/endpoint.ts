@@ -5,7 +5,10 @@ import { RunnerSetupError } from "./setup-error.ts";
 /** The abstract socket on which Crossplane v1.11 to v1.13 expects a runner. */
 export const DEFAULT_ENDPOINT = "unix:///@crossplane/fn/default.sock";
 
-/** An address to dial or to listen on. `text` is the original spelling, `target` the one that @grpc/grpc-js understands. */
+/**
+ * An address to dial or to listen on. `text` is the original spelling, `target` the one that @grpc/grpc-js
+ * understands.
+ */
 export type Endpoint =
   | { readonly kind: "path"; readonly text: string; readonly target: string; readonly path: string }
   | { readonly kind: "abstract"; readonly text: string; readonly target: string; readonly socket: string }

@@ -16,8 +16,8 @@ export interface TokenFile {
   /** The first token, which a client sends. @throws RunnerSetupError `TokenUnusable` */
   current(): string;
   /**
-   * Whether the file contains a token, compared in constant time. A server accepts any of them. To rotate a token, put the new
-   * one above the old one, and remove the old one when all clients have the new one.
+   * Whether the file contains a token, compared in constant time. A server accepts any of them. To rotate a token,
+   * put the new one above the old one, and remove the old one when all clients have the new one.
    *
    * @throws RunnerSetupError `TokenUnusable`
    */

@@ -10,7 +10,7 @@ const PHASES_KEY = "xfn-phases";
 const STDERR_KEY = "xfn-stderr-bin";
 const PHASES: readonly RunPhase[] = ["pull", "start", "run"];
 
-/** What is reported of a call beside its output. */
+/** What a call reports besides its output. */
 export interface CallReport {
   readonly phases: Map<RunPhase, number>;
   stderr: string;
@@ -23,7 +23,7 @@ export function writeReport(report: CallReport, trailers: Metadata): void {
   if (report.stderr !== "") trailers.set(STDERR_KEY, Buffer.from(lastBytes(report.stderr, MAX_STDERR_TRAILER_BYTES)));
 }
 
-/** Tells the caller what a call's trailers report; a server that reports nothing, or nonsense, is no error. */
+/** Passes the report in a call's trailers to the caller. Missing or malformed trailers are not an error. */
 export function readReport(trailers: Metadata, options: Pick<RunOptions, "onPhase" | "onStderr">): void {
   const text = trailers.get(PHASES_KEY)[0];
   if (typeof text === "string" && options.onPhase !== undefined) {

@@ -25,8 +25,8 @@ test.each<RunOptions>([
   expect(Buffer.from(request.input).toString()).toBe("input");
 });
 
-// Bytes written by hand from the field numbers of the contract that Crossplane shipped: a renumbered field would not be seen by a
-// round trip.
+// Bytes written by hand from the field numbers of the contract that Crossplane shipped: a renumbered field would not
+// be seen by a round trip.
 test("the wire has the field numbers and enum values of the shipped contract", () => {
   const options: RunOptions = {
     timeoutMs: 1_500,

@@ -14,7 +14,7 @@ import { encodeLarge } from "./large-message.ts";
 import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
-/** What a request asks for. */
+/** A decoded request. */
 export interface RequestedRun {
   readonly image: string;
   readonly input: Uint8Array;
@@ -22,7 +22,7 @@ export interface RequestedRun {
 }
 
 /**
- * A call as a message.
+ * Encodes a call.
  *
  * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
  */
@@ -58,13 +58,13 @@ const INPUT_FIELD = 2;
 const OUTPUT_FIELD = 1;
 const NOTHING: Uint8Array = new Uint8Array();
 
-/** What a function wrote, as a message. */
+/** Encodes the output of a function. */
 export function encodeResponse(output: Uint8Array): Buffer {
   return encodeLarge(NOTHING, OUTPUT_FIELD, output, NOTHING);
 }
 
 /**
- * A message as a call, checked: everything that a caller controls is within bounds, or refused by name.
+ * Decodes and checks a call. Every value that a caller controls is bounded.
  *
  * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
  */
@@ -155,7 +155,8 @@ function readLimits(limits: ResourceLimits, options: RunOptions): void {
 }
 
 function duration(ms: number): Duration {
-  if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) throw invalid(`timeoutMs is to be more than 0 and at most ${MAX_TIMEOUT_MS}`);
+  if (!(ms > 0 && ms <= MAX_TIMEOUT_MS))
+    throw invalid(`timeoutMs must be greater than 0 and at most ${MAX_TIMEOUT_MS}`);
   const whole = Math.ceil(ms);
   return { seconds: BigInt(Math.floor(whole / 1000)), nanos: (whole % 1000) * 1_000_000 };
 }
@@ -163,26 +164,26 @@ function duration(ms: number): Duration {
 function milliseconds({ seconds, nanos }: Duration): number {
   const ms = Math.ceil(Number(seconds) * 1000 + nanos / 1_000_000);
   if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) {
-    throw invalid(`run_function_config.timeout is to be more than 0 s and at most ${MAX_TIMEOUT_MS / 1000} s`);
+    throw invalid(`run_function_config.timeout must be greater than 0 s and at most ${MAX_TIMEOUT_MS / 1000} s`);
   }
   return ms;
 }
 
 function positive(name: string, value: number): number {
-  if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) throw invalid(`${name} is to be a positive number`);
+  if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) throw invalid(`${name} must be a positive number`);
   return value;
 }
 
 function checkImage(image: string): void {
-  if (image === "") throw invalid("image is empty: it is to name an OCI image");
+  if (image === "") throw invalid("image is empty: it must name an OCI image");
   if (image.length > MAX_IMAGE_LENGTH) throw invalid(`image has more than ${MAX_IMAGE_LENGTH} characters`);
-  // It goes into messages and logs, where a line break would forge a line. U+FFFD: the bytes were no UTF-8.
-  if (/[\p{Cc}\p{Zl}\p{Zp}\uFFFD]/u.test(image)) throw invalid("image has control characters, or is not UTF-8");
+  // The name appears in messages and logs, where a line break would forge a line. U+FFFD: the bytes were not UTF-8.
+  if (/[\p{Cc}\p{Zl}\p{Zp}\uFFFD]/u.test(image)) throw invalid("image contains control characters, or is not UTF-8");
 }
 
 function checkInput(length: number, image: string, step?: string): void {
   if (length <= MAX_PAYLOAD_BYTES) return;
-  const message = `the input of ${image} has ${length} bytes, and a function may have ${MAX_PAYLOAD_BYTES}`;
+  const message = `the input of ${image} has ${length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
   throw new RunnerGrpcError("InputTooLarge", message, { image, ...(step === undefined ? {} : { step }) });
 }
 

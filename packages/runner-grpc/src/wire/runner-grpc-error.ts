@@ -29,11 +29,11 @@ export type StatusName =
 export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
   /** The status of the call; default: by the code (see `statusOf`). */
   status?: StatusName;
-  /** A retry before so many milliseconds have passed is not worth it. */
+  /** When to retry, in milliseconds. An earlier retry fails again. */
   retryAfterMs?: number;
 }
 
-// Chosen by what a caller that knows only gRPC should do: retry after UNAVAILABLE, fix something first after FAILED_PRECONDITION.
+// Tells callers that know only gRPC what to do: retry after UNAVAILABLE, fix something first after FAILED_PRECONDITION.
 const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>> = {
   InvalidRequest: "INVALID_ARGUMENT",
   InputTooLarge: "RESOURCE_EXHAUSTED",
@@ -65,17 +65,17 @@ const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>>
 };
 const STATUS_BY_CODE: ReadonlyMap<string, StatusName> = new Map(Object.entries(STATUSES));
 
-/** The status that an error with this code travels as; undefined for a code that has no meaning in the contract. */
+/** The status of an error code; undefined for a code that is not in the contract. */
 export function statusOf(code: string, retryable?: boolean): StatusName | undefined {
   if (code === "PullFailed" && retryable === false) return "FAILED_PRECONDITION";
   return STATUS_BY_CODE.get(code);
 }
 
 /**
- * A call that gave no output. The client rejects with it; a `run` that a server serves may throw one, which then travels as it is.
+ * A call without output. The client rejects with it, and a served `run` may throw it, which keeps all its details.
  *
- * `code` is a string for programs: a runner's own (`PullFailed`, `Timeout`, `NonZeroExit`, ...), or, where the server sends no
- * details, one made of the status. The README of this package has all of them.
+ * `code` is for programs: the runner's (`PullFailed`, `Timeout`, `NonZeroExit`, ...) or, if the server sends no
+ * details, one derived from the status. The README of this package lists all of them.
  */
 export class RunnerGrpcError extends Error {
   override readonly name = "RunnerGrpcError";

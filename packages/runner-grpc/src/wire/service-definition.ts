@@ -4,7 +4,7 @@ import { ContainerizedFunctionRunnerServiceDefinition as Definition } from "../g
 /** The name of the contract's service, for health checks. */
 export const SERVICE_NAME: string = Definition.fullName;
 
-/** The contract's only method. Messages stay bytes here: who decodes them answers for what is wrong with them. */
+/** The contract's only method. Messages stay bytes here, so that the decoder can report its own errors. */
 export const RUN_FUNCTION: MethodDefinition<Uint8Array, Uint8Array> = {
   path: `/${Definition.fullName}/${Definition.methods.runFunction.name}`,
   requestStream: false,

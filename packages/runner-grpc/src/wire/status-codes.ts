@@ -6,16 +6,16 @@ export function statusNumber(name: StatusName): status {
   return status[name];
 }
 
-/** The name of a status; `UNKNOWN` for a number that gRPC does not have. */
+/** The name of a status; `UNKNOWN` for an unassigned number. */
 export function statusName(code: number): StatusName {
   const name = status[code];
   return name === undefined || name === "OK" ? "UNKNOWN" : (name as StatusName);
 }
 
 /**
- * What a status means that came without details: from the Go runner, a proxy, or gRPC itself.
+ * The meaning of a status without details: from the Go runner, a proxy, or gRPC itself.
  *
- * The Go runner ends every failed call with UNKNOWN, a failed pull too, so that a retry of it may help.
+ * The Go runner ends every failed call with UNKNOWN, including failed pulls, so a retry may help.
  */
 export function codeOf(name: StatusName): { code: string; retryable: boolean } {
   switch (name) {

@@ -15,16 +15,16 @@ import { statusNumber } from "./status-codes.ts";
 /** The trailer with a google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model). */
 export const STATUS_DETAILS_KEY = "grpc-status-details-bin";
 
-/** Who gives the reasons: reasons of others are not ours to read. */
+/** The domain of the reasons. Reasons of other domains are ignored. */
 export const ERROR_DOMAIN = "runner.xfn";
 
 const TYPE_PREFIX = "type.googleapis.com/google.rpc.";
 
-/** A failed call as a program on the other side reads it. Bounded, so that it fits into trailers. */
+/** Encodes a failed call for the other side. Bounded, so that it fits into trailers. */
 export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
   const metadata = new Map<string, string>([["retryable", String(error.retryable)]]);
   if (error.phase !== undefined) metadata.set("phase", error.phase);
-  // Half of what a reference may have is plenty for all that exist, and the message names it as well.
+  // Half the maximum is enough for real references, and the message contains the image too.
   if (error.image !== undefined) metadata.set("image", firstBytes(error.image, MAX_IMAGE_LENGTH / 2));
   if (error.step !== undefined) metadata.set("step", firstBytes(error.step, MAX_STEP_BYTES));
   if (error.exitCode !== undefined) metadata.set("exitCode", String(error.exitCode));
@@ -46,20 +46,20 @@ export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
   return Buffer.from(Status.encode({ code: statusNumber(error.status), message, details }).finish());
 }
 
-/** What a server said about a failed call. */
+/** A server's details of a failed call. */
 export interface StatusDetails {
   readonly code: string;
   readonly message: string;
   readonly details: RunnerGrpcErrorDetails;
 }
 
-/** Reads what {@link encodeStatusDetails} writes; undefined for what others write, or what is broken. */
+/** Decodes the result of {@link encodeStatusDetails}; undefined for other or broken details. */
 export function decodeStatusDetails(bytes: Uint8Array): StatusDetails | undefined {
   if (bytes.length > MAX_STATUS_DETAIL_BYTES) return undefined;
   try {
     return read(Status.decode(bytes));
   } catch {
-    // The status code stands for itself: what comes beside it helps, and must not hide it.
+    // Broken details must not hide the status code.
     return undefined;
   }
 }
@@ -96,7 +96,7 @@ function readMetadata(metadata: ReadonlyMap<string, string>, details: RunnerGrpc
   details.retryable = metadata.get("retryable") === "true";
 }
 
-// ErrorInfo's reasons are written in capitals: PullFailed is PULL_FAILED there.
+// ErrorInfo's reasons are upper snake case: PullFailed becomes PULL_FAILED.
 function reasonOf(code: string): string {
   return code.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toUpperCase();
 }

@@ -6,15 +6,15 @@ import type { LimitCgroup } from "./limit-cgroup.ts";
 import { MAX_PROCESSES, RUNTIME_TASKS } from "./process-rlimit.ts";
 import { processTree } from "./process-tree.ts";
 
-/** Where the kernel shows cgroups. */
+/** The mount point of cgroups. */
 export const CGROUP_ROOT = "/sys/fs/cgroup";
 
 /**
- * Makes the cgroups of one call, for the limits that it asks for and, where that costs next to nothing, to count its
- * processes. The sandbox host must be ready: before that its processes cannot be told from others of our group.
+ * Makes the cgroups of one call for its limits and, where that is cheap, to count its processes. The sandbox host
+ * must be ready: before that its processes cannot be distinguished from others in this process's group.
  *
- * @returns undefined where the call needs none
- * @throws RunnerError `LimitUnavailable`, unless limits may be left out (`allowUnlimited`), of which `onWarning` is told
+ * @returns undefined if the call needs none
+ * @throws RunnerError `LimitUnavailable`; with `allowUnlimited` calls `onWarning` instead
  */
 export function limitCall(
   options: ResourceLimits,
@@ -25,7 +25,7 @@ export function limitCall(
   try {
     return createLimitCgroup(
       nextGroupName(),
-      // RLIMIT_NPROC holds each of root's functions to its own number, and an ordinary user's all together to one.
+      // RLIMIT_NPROC limits each of root's functions separately, but all functions of an ordinary user together.
       { memoryBytes, cpus, pids: pids + RUNTIME_TASKS, mustCount: options.pids !== undefined && !isRoot },
       {
         root: CGROUP_ROOT,
@@ -37,12 +37,12 @@ export function limitCall(
   } catch (error) {
     if (!(error instanceof LimitUnavailableError)) throw error;
     if (allowUnlimited) {
-      onWarning(`${error.message}; running without it, as asked`);
+      onWarning(`${error.message}; the call runs without it (--allow-unlimited)`);
       return undefined;
     }
     throw new RunnerError(
       "LimitUnavailable",
-      `${error.message}. Either ${error.remedy}; or run without the limit (--allow-unlimited); \`xfn doctor\` says which limits hold here`,
+      `${error.message}. Either ${error.remedy}; or run without the limit (--allow-unlimited); \`xfn doctor\` reports which limits work here`,
       { phase: "start", retryable: false, cause: error },
     );
   }

@@ -1,21 +1,19 @@
 import { existsSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 
-/** This host cannot enforce a limit; the message says why, and `remedy` what would help. */
+/** This host cannot enforce a limit. The message has the reason, and `remedy` the way out. */
 export class LimitUnavailableError extends Error {
   override readonly name = "LimitUnavailableError";
-  readonly remedy: string;
-  constructor(message: string, remedy: string = process.geteuid?.() === 0 ? REMEDY_ROOT : REMEDY) {
-    super(message);
-    this.remedy = remedy;
-  }
+  readonly code = "LimitUnavailable";
+  readonly retryable = false;
+  readonly remedy: string = process.geteuid?.() === 0 ? REMEDY_ROOT : REMEDY;
 }
 
 const REMEDY =
-  "run as root, or on a cgroup v2 host in a delegated scope of your own: systemd-run --user --scope -p Delegate=yes COMMAND";
+  "run as root, or on a cgroup v2 host in a delegated scope: systemd-run --user --scope -p Delegate=yes COMMAND";
 const REMEDY_ROOT =
-  "run in a scope of its own (systemd-run --scope -p Delegate=yes COMMAND), in a container with a private and writable cgroup mount";
+  "run in a separate scope (systemd-run --scope -p Delegate=yes COMMAND), in a container with a private and writable cgroup mount";
 
-/** The error for a limit that this host cannot enforce: what, such as `memory`, and why. */
+/** The error for a limit, such as `memory`, that this host cannot enforce. */
 export function unavailable(what: string, why: string): LimitUnavailableError {
   return new LimitUnavailableError(`a ${what} limit cannot be enforced: ${why}`);
 }
@@ -25,7 +23,9 @@ export function write(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch (error) {
-    throw new LimitUnavailableError(`a limit cannot be enforced: writing ${path} failed (${messageOf(error)})`);
+    throw new LimitUnavailableError(`a limit cannot be enforced: writing ${path} failed (${messageOf(error)})`, {
+      cause: error,
+    });
   }
 }
 
@@ -34,7 +34,7 @@ export function writeWherePresent(path: string, text: string): void {
   if (existsSync(path)) write(path, text);
 }
 
-/** The words of a file; none where it cannot be read. */
+/** The words of a file; none if it cannot be read. */
 export function words(path: string): string[] {
   try {
     return readFileSync(path, "utf8").trim().split(/\s+/).filter(Boolean);
@@ -43,7 +43,7 @@ export function words(path: string): string[] {
   }
 }
 
-/** The value of one line of a `name value` file such as memory.events; 0 where it is absent. */
+/** The value of one line of a `name value` file such as memory.events; 0 if it is absent. */
 export function counter(path: string, name: string): number {
   try {
     return Number(readFileSync(path, "utf8").match(new RegExp(`^${name} (\\d+)$`, "m"))?.[1] ?? 0);
@@ -52,7 +52,7 @@ export function counter(path: string, name: string): number {
   }
 }
 
-/** Takes a group away. @returns false where it has processes or groups still (EBUSY) */
+/** Removes a group. @returns false if it still has processes or groups (EBUSY) */
 export function removeGroup(path: string): boolean {
   try {
     rmdirSync(path);

@@ -7,8 +7,8 @@ export interface Limits {
   /** Processes and threads, those of the OCI runtime included. */
   pids?: number | undefined;
   /**
-   * Whether to fail if no cgroup can count processes. Otherwise RLIMIT_NPROC is enough (process-rlimit.ts), and a cgroup counts
-   * them only where that costs little.
+   * Whether to fail if no cgroup can count processes. Otherwise RLIMIT_NPROC is enough (process-rlimit.ts), and a
+   * cgroup counts them only where that costs little.
    */
   mustCount?: boolean;
 }
@@ -45,6 +45,9 @@ export interface CgroupHost {
   self: string;
   /** Whether this process is root. Root may also make groups at the top of a version 2 hierarchy. */
   isRoot: boolean;
-  /** Processes that may be moved into a leaf so that controllers can be enabled above it: this one and its descendants. */
+  /**
+   * Processes that may be moved into a leaf so that controllers can be enabled above it: this one and its
+   * descendants.
+   */
   ownProcesses: () => number[];
 }

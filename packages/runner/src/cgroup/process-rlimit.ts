@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * What of the OCI runtime is in a container's cgroup too: crun is at most three processes while it starts a container and
- * one afterwards; runc, a Go program, has about a dozen threads.
+ * Tasks of the OCI runtime in a container's cgroup: crun has at most three processes while it starts a container, and
+ * one afterwards. runc, a Go program, has about a dozen threads.
  */
 export const RUNTIME_TASKS = 16;
 
@@ -12,20 +12,20 @@ export const MAX_PROCESSES = 1024;
 /** More processes than any Linux can have (PID_MAX_LIMIT). */
 const NO_BOUND = 2 ** 22;
 
-/** Who runs functions: whether root, and the most that it may allow, which is its own hard limit. */
+/** The user that runs functions, and its hard limit of processes. */
 export interface RlimitUser {
   isRoot: boolean;
   hardLimit: number;
 }
 
 /**
- * RLIMIT_NPROC for a function that may have so many processes and threads.
+ * RLIMIT_NPROC for a function with a limit of processes and threads.
  *
- * Where a cgroup counts them the limit only stands behind that, out of its way: only the cgroup can tell that it was
- * reached. Where none does it is the bound, counted per user namespace (Linux 5.14). For root that is the function's own. For
- * an ordinary user it is the one around it too, as crun sets its limits before it makes the function's
- * (create_user_ns in kernel/user_namespace.c keeps the limit that was in force): there it bounds all functions of a runner
- * together, and so leaves room for others beside this one.
+ * If a cgroup counts them, RLIMIT_NPROC must be higher, because only the cgroup records that its limit was hit.
+ * Otherwise RLIMIT_NPROC is the limit, counted per user namespace (Linux 5.14). For root that is the function's
+ * namespace. For an ordinary user the surrounding namespace counts too: crun sets limits before it makes the
+ * function's namespace, and create_user_ns in kernel/user_namespace.c keeps the limit in force. There it bounds all
+ * functions of a runner together, so it leaves room for others.
  */
 export function processRlimit(
   pids: number,
@@ -38,7 +38,7 @@ export function processRlimit(
     : counted
       ? NO_BOUND
       : pids + RUNTIME_TASKS + MAX_PROCESSES;
-  // Nobody but a true root may raise it, and a container whose limits cannot be set does not start.
+  // Only root of the initial user namespace may raise it, and a container whose limits cannot be set does not start.
   return Math.min(wanted, user.hardLimit);
 }
 
@@ -52,7 +52,7 @@ function currentUser(): RlimitUser {
   return known;
 }
 
-/** The hard limit of processes in the text of /proc/PID/limits; no bound where it is `unlimited`. */
+/** The hard limit of processes in the text of /proc/PID/limits; no bound if it is `unlimited`. */
 export function hardLimitOf(limits: string): number {
   return Number(/^Max processes\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? NO_BOUND);
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process and all below it. */
+/** A process and its descendants. */
 export function processTree(pid: number): number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -8,7 +8,7 @@ export function processTree(pid: number): number[] {
     );
     return [pid, ...children.flatMap((child) => processTree(Number(child)))];
   } catch {
-    // It ended while we looked.
+    // It has ended.
     return [];
   }
 }

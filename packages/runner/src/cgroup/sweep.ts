@@ -8,10 +8,10 @@ import { baseV1 } from "./v1.ts";
 import { ownBaseV2 } from "./v2.ts";
 
 /**
- * Takes away the groups of calls whose runner is gone (killed, crashed), and kills what is still in them. It looks where
- * this process makes groups itself, and touches none whose runner lives or may live: see {@link isGone}.
+ * Removes the groups of calls whose runner was killed or crashed, and kills their processes. It searches where this
+ * process makes groups, and skips groups whose runner may be alive: see {@link isGone}.
  *
- * @returns how many there were
+ * @returns the number of groups
  */
 export function sweepCgroups(host: { root: string; self: string } = { root: CGROUP_ROOT, self: ownCgroups() }): number {
   const left = [...basesOf(host)].flatMap((base) =>
@@ -20,7 +20,7 @@ export function sweepCgroups(host: { root: string; self: string } = { root: CGRO
       return owner !== undefined && isGone(owner) ? [join(base, name)] : [];
     }),
   );
-  // Killed first: they go a moment later, without anyone waiting for it.
+  // Does not wait for the removal.
   removeGroups(left);
   return left.length;
 }

@@ -7,7 +7,7 @@ import { removeGroups } from "./removal.ts";
 
 // Version 1: one hierarchy per controller; only root may make groups in it.
 
-/** Makes a call's groups, one per controller. @throws LimitUnavailableError, having left nothing behind */
+/** Makes a call's groups, one per controller. @throws LimitUnavailableError, after removing what it made */
 export function createV1(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   const made: string[] = [];
   const make = (controller: string): string => {
@@ -51,7 +51,7 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
         outOfMemory: memory !== undefined && counter(join(memory, "memory.oom_control"), "oom_kill") > 0,
         tooManyProcesses: pids !== undefined && counter(join(pids, "pids.events"), "max") > 0,
       }),
-      // The container's pid namespace goes with its first process; version 1 has nothing of its own.
+      // Version 1 has no group kill. The end of its first process kills the container's pid namespace.
       kill: () => undefined,
       remove: () => removeGroups(made),
     };
@@ -61,7 +61,7 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
   }
 }
 
-/** Where the groups of calls are made: below our own group, so that a limit on the runner bounds its functions too. */
+/** Where calls' groups are made: below this process's group, so that a limit on the runner bounds its functions too. */
 export function baseV1(controller: string, host: Pick<CgroupHost, "root" | "self">): string | undefined {
   const mounted = join(host.root, controller);
   if (!existsSync(mounted)) return undefined;

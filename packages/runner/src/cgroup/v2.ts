@@ -5,13 +5,14 @@ import { codeOf, counter, messageOf, removeGroup, unavailable, words, write, wri
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { killGroup, removeGroups } from "./removal.ts";
 
-// Version 2: one hierarchy; ours to use where it was delegated to us.
+// Version 2: one hierarchy, of which a delegated part is usable.
 
 /**
- * Makes a call's group. Joining one costs a grace period of the kernel (18 ms where nobody did so just before), unless the
- * hierarchy is mounted with `favordynmods`: nothing is made for the processes alone, unless they must be counted.
+ * Makes a call's group. Joining it costs a grace period of the kernel (18 ms if no process joined one just before),
+ * unless the hierarchy is mounted with `favordynmods`. A limit of processes alone therefore makes no group, unless it
+ * must be counted.
  *
- * @throws LimitUnavailableError, having left nothing behind
+ * @throws LimitUnavailableError, after removing what it made
  */
 export function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   const needed = [
@@ -29,13 +30,13 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
   }
   let countsProcesses = false;
   try {
-    // Below a group that has processes and hands out `cpu`, the kernel makes groups that nothing can join.
+    // Below a group that has processes and delegates `cpu`, the kernel makes groups that no process can join.
     const type = words(join(directory, "cgroup.type")).join(" ");
     if (type !== "" && type !== "domain") throw unavailable(needed.join(" and "), `${directory} is "${type}"`);
     if (limits.memoryBytes !== undefined) {
       write(join(directory, "memory.max"), String(limits.memoryBytes));
       writeWherePresent(join(directory, "memory.swap.max"), "0");
-      // One process of a function killed is a function broken: kill it whole.
+      // A function with one killed process is broken, so kill all of it.
       writeWherePresent(join(directory, "memory.oom.group"), "1");
     }
     if (limits.cpus !== undefined) write(join(directory, "cpu.max"), `${cpuQuota(limits.cpus)} ${CPU_PERIOD}`);
@@ -57,7 +58,7 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
   };
 }
 
-// By now the base has no processes of its own. A host that did not hand us this controller has RLIMIT_NPROC.
+// By now the base has no processes. Where this controller is not delegated, RLIMIT_NPROC limits processes.
 function limitProcesses(base: string, directory: string, pids: number): boolean {
   try {
     if (!words(join(base, "cgroup.subtree_control")).includes("pids"))
@@ -69,10 +70,10 @@ function limitProcesses(base: string, directory: string, pids: number): boolean 
   }
 }
 
-/** The name of the group into which the runner moves itself: a group with processes cannot hand out controllers. */
+/** The group into which the runner moves itself: a group with processes cannot delegate controllers. */
 const SUPERVISOR = "xfn-supervisor";
 
-/** A group whose controllers can be handed to groups of calls: our own one, so that its limits hold for functions too. */
+/** The group that delegates controllers to calls' groups: this process's, so that its limits bound functions too. */
 function delegatedBase(controllers: string[], host: CgroupHost): string {
   const base = ownBaseV2(host);
   try {
@@ -81,12 +82,12 @@ function delegatedBase(controllers: string[], host: CgroupHost): string {
   } catch (error) {
     if (!host.isRoot || base === join(host.root, "/")) throw error;
   }
-  // Root in a login session shares its group with a shell; the group at the top may hold processes and groups at once.
+  // Root in a login session shares its group with a shell. Only the root group may have processes and delegate.
   delegate(host.root, controllers, host);
   return host.root;
 }
 
-/** Our own group, or the one above where we stepped aside. */
+/** This process's group, or its parent once this process has moved into the supervisor group. */
 export function ownBaseV2(host: Pick<CgroupHost, "root" | "self">): string {
   const own = join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
   return own.endsWith(`/${SUPERVISOR}`) ? own.slice(0, -SUPERVISOR.length - 1) : own;
@@ -112,7 +113,7 @@ function delegate(base: string, controllers: string[], host: CgroupHost): void {
     enable();
     return;
   }
-  // A group with processes of its own cannot hand out controllers (cgroups(7), "no internal processes"): step aside.
+  // A group with processes cannot delegate controllers (cgroups(7), "no internal processes"), so move them into a leaf.
   const supervisor = join(base, SUPERVISOR);
   try {
     mkdirSync(supervisor, { recursive: true });
@@ -124,12 +125,12 @@ function delegate(base: string, controllers: string[], host: CgroupHost): void {
     removeGroup(supervisor);
     throw unavailable(
       missing.join(" and "),
-      `the cgroup ${base} holds other processes than xfn's, so its controllers cannot be handed to functions (${messageOf(error)})`,
+      `the cgroup ${base} contains other processes than xfn's, so its controllers cannot be delegated to functions (${messageOf(error)})`,
     );
   }
 }
 
-/** Whether a group has processes that forbid it to hand out controllers; the one at the very top may have both. */
+/** Whether a group has processes that forbid delegation; the root group may have both. */
 function isOccupied(group: string): boolean {
   return existsSync(join(group, "cgroup.type")) && words(join(group, "cgroup.procs")).length > 0;
 }
@@ -139,7 +140,7 @@ function moveProcesses(directory: string, processes: number[]): void {
     try {
       writeFileSync(join(directory, "cgroup.procs"), String(pid));
     } catch {
-      // It ended meanwhile. One that stays behind for another reason makes the next step fail, which says so.
+      // It ended meanwhile. A process that stays for another reason makes the next step fail with a message.
     }
   }
 }

@@ -13,7 +13,10 @@ import { runtimeError } from "./runtime-log.ts";
 import { reap } from "./syscalls.ts";
 import { usageOf } from "./usage.ts";
 
-/** crun exits within milliseconds of its container. A hanging one is killed, so that a call ends soon after its deadline. */
+/**
+ * crun exits within milliseconds of its container. A hanging one is killed, so that a call ends soon after its
+ * deadline.
+ */
 const RUNTIME_GRACE_MS = 1_000;
 
 /** By then the answer is on its way. */

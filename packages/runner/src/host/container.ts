@@ -115,21 +115,26 @@ export class Container {
     }
   }
 
-  /** Kills the first process, which takes its pid namespace along; kills the runtime if there is no first process yet. */
+  /**
+   * Kills the first process, which takes its pid namespace along; kills the runtime if there is no first process yet.
+   */
   kill(): void {
     const init = this.#findInit();
     if (init === undefined) this.killRuntime();
     else killQuietly(init);
   }
 
-  /** Kills a runtime that does not exit although its container ended. {@link killStrays} kills what the runtime leaves. */
+  /**
+   * Kills a runtime that does not exit although its container ended. {@link killStrays} kills what the runtime
+   * leaves.
+   */
   killRuntime(): void {
     if (this.#runtime !== undefined) killQuietly(-this.#runtime);
   }
 
   /**
-   * Kills what a runtime that was killed half-way leaves: parts of itself, and its container. Repeat until it finds nothing, as
-   * a process may just have started another.
+   * Kills what a runtime that was killed half-way leaves: parts of itself, and its container. Repeat until it finds
+   * nothing, as a process may just have started another.
    *
    * @returns the number of processes found; 1 if processes cannot be listed
    */
@@ -207,8 +212,8 @@ export class Container {
   }
 
   /**
-   * Keeps the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys its mounts before it reports
-   * the function's end, and its network and queues at the same time, on processors that the answer needs.
+   * Keeps the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys its mounts before
+   * it reports the function's end, and its network and queues at the same time, on processors that the answer needs.
    */
   #retainNamespaces(init: number): void {
     // A call only takes a little longer without them, such as when descriptors run out.

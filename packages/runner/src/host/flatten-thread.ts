@@ -5,8 +5,8 @@ import type { FlattenJob } from "./flatten-worker.ts";
 const MAX_HEAP_MB = 1024;
 
 /**
- * `flatten` of @xfn/oci-rootfs on a thread of its own: a large image takes seconds, in which calls end and are to be told, and an
- * image that needs more memory than there is takes no other call along.
+ * Runs `flatten` of @xfn/oci-rootfs on another thread. A large image takes seconds, during which this process must
+ * report the ends of calls. If an image needs too much memory, only its own call fails.
  */
 export async function flattenOnThread(layers: readonly string[], destination: string): Promise<void> {
   const name = import.meta.url.endsWith(".ts") ? "flatten-worker.ts" : "flatten-worker.js";

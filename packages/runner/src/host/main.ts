@@ -1,6 +1,6 @@
-// The sandbox host: a small process, the first one of a user (for ordinary users), mount and pid namespace. It makes root
-// filesystems there and starts crun. When it ends for any reason, kill -9 included, the kernel kills every container and removes
-// every mount.
+// The sandbox host: a small process, the first one of a user (for ordinary users), mount and pid namespace. It makes
+// root filesystems there and starts crun. When it ends for any reason, kill -9 included, the kernel kills every
+// container and removes every mount.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { ContainerHost } from "./container-host.ts";
 import type { HostRequest, HostResponse, InitRequest, PrepareRequest } from "./protocol.ts";
@@ -65,8 +65,8 @@ function initialise({ scratch }: InitRequest): void {
   }
 }
 
-// crun 1.8 stops on hosts that mount both cgroup versions; it needs none of them here. runc wants a group in each version 1
-// hierarchy, and does without those that it finds read-only.
+// crun 1.8 stops on hosts that mount both cgroup versions; it needs none of them here. runc wants a group in each
+// version 1 hierarchy, and does without those that it finds read-only.
 function hideCgroups(): void {
   const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec;
   mount("tmpfs", CGROUPS, "tmpfs", flags, "mode=755,size=4k");

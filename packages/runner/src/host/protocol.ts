@@ -9,7 +9,10 @@ export interface InitRequest {
   scratch: string;
 }
 
-/** The config.json of later containers. It is sent once for many containers: it is larger than all other messages together. */
+/**
+ * The config.json of later containers. It is sent once for many containers: it is larger than all other messages
+ * together.
+ */
 export interface ConfigRequest {
   type: "config";
   /** Replaces an earlier text with this number. */
@@ -39,8 +42,9 @@ export interface PrepareRequest {
 }
 
 /**
- * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists yet. Starting
- * a process and loading its libraries takes a sixth of a small function's call. The runner has opened its ends of the pipes before.
+ * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists
+ * yet. Starting a process and loading its libraries takes a sixth of a small function's call. The runner has opened
+ * its ends of the pipes before.
  */
 export interface LoadRequest {
   type: "load";
@@ -51,8 +55,8 @@ export interface LoadRequest {
 }
 
 /**
- * Starts a prepared container, whether its runtime is loaded or not. The runner has opened its ends of the pipes before, and the
- * sandbox host closes its copies.
+ * Starts a prepared container, whether its runtime is loaded or not. The runner has opened its ends of the pipes
+ * before, and the sandbox host closes its copies.
  */
 export interface StartRequest {
   type: "start";
@@ -63,15 +67,18 @@ export interface StartRequest {
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: string[];
   /**
-   * Whether the runtime must exit as soon as the function runs, so that no call waits for both to end. A loaded runtime ignores
-   * this.
+   * Whether the runtime must exit as soon as the function runs, so that no call waits for both to end. A loaded
+   * runtime ignores this.
    */
   detach: boolean;
   /** Enlarges the stdio pipes to an ordinary user's maximum, for large inputs. */
   largePipes: boolean;
 }
 
-/** Kills a container and everything in it; `exited` follows. A container that is only prepared is removed without a response. */
+/**
+ * Kills a container and everything in it; `exited` follows. A container that is only prepared is removed without a
+ * response.
+ */
 export interface KillRequest {
   type: "kill";
   id: string;

@@ -5,40 +5,40 @@ import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
 import { MountFlag, mount, SystemCallError, unmount, unmountTree } from "./syscalls.ts";
 
-// A copied image counts against the tmpfs that holds it. Its size is known only once it is there: then the bound becomes
-// what it takes and the writable part.
+// Bound of a tmpfs while an image is copied to it. Once the size of the image is known, the bound becomes that size
+// and the writable part.
 const COPY_BYTES = 4 * 1024 * 1024 * 1024;
 const COPY_FILES = 4_000_000;
 
-/** Files that a function may make: each takes about a kilobyte of the kernel's memory, which no size of a tmpfs bounds. */
+/** Maximum number of files: each takes about a kilobyte of kernel memory, which the size of a tmpfs does not bound. */
 const MAX_FILES = 65_536;
 
 /**
- * By these a kernel says that it makes no overlays here: not for this user, not on this file system, or none at all. Anything else,
- * as a lack of memory or a layer that is gone, says nothing about the next one.
+ * Errors of a kernel that refuses overlays: for this user, on this file system, or at all. Other errors, such as a
+ * lack of memory or a missing layer, do not affect the next overlay.
  */
 const OVERLAY_REFUSALS: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENODEV", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** With less than this left, a write of more than a few pages fails. */
+/** With less space left, a write of more than a few pages fails. */
 const FULL_BYTES = 64 * 1024;
 
 const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
 const scratchSize = (bytes: number, files: number): string => `mode=755,size=${bytes},nr_inodes=${files}`;
 
-/** What a directory is made with: the process has the umask 022. */
+/** Mode of new directories under umask 022. */
 const DIRECTORY_MODE = 0o755;
 
-/** Makes the root filesystems of calls inside one scratch directory, and takes them away. */
+/** Makes and removes the root filesystems of calls inside one scratch directory. */
 export class RootFilesystems {
   readonly #scratch: string;
   readonly #links = new Map<string, string>();
   readonly #shared: SharedRoots;
-  /** Set when the first overlay was refused: the host will not allow the next one either. */
+  /** Set when the kernel refused the first overlay: it will refuse the next one too. */
   #overlayRefused: string | undefined;
-  /** Whether there was one: what is refused after that is the image's own matter, as more layers than an overlay can have. */
+  /** Whether an overlay was made. A later refusal concerns the image, such as too many layers. */
   #overlayMade = false;
 
-  /** @param scratch - a tmpfs of ours; the process's working directory becomes its `l` directory */
+  /** @param scratch a private tmpfs; the process's working directory becomes its `l` directory */
   constructor(scratch: string) {
     this.#scratch = scratch;
     for (const name of ["calls", "shared", "l"]) mkdirSync(`${scratch}/${name}`);
@@ -46,7 +46,7 @@ export class RootFilesystems {
     this.#shared = new SharedRoots(scratch, (request, directory) => this.#fill(request, directory));
   }
 
-  /** Makes the call's directory with a root filesystem in it, its own or one that is shared. {@link remove} also after a failure. */
+  /** Makes the call's directory with a private or shared root filesystem. Call {@link remove} even after a failure. */
   async prepare(request: PrepareRequest): Promise<PreparedRoot> {
     const paths = sandboxPaths(this.#scratch, request.id);
     mkdirSync(paths.call);
@@ -57,7 +57,7 @@ export class RootFilesystems {
     return prepared;
   }
 
-  /** Whether the writable part of a call's root filesystem has no room left, in bytes or in files. */
+  /** Whether the writable part of a call's root filesystem is full, in bytes or in files. */
   isFull(id: string): boolean {
     try {
       const { bavail, bsize, ffree } = statfsSync(sandboxPaths(this.#scratch, id).call);
@@ -67,7 +67,7 @@ export class RootFilesystems {
     }
   }
 
-  /** What was written to it so far, in bytes. */
+  /** Bytes written to it so far. */
   used(id: string): number {
     try {
       const { blocks, bfree, bsize } = statfsSync(sandboxPaths(this.#scratch, id).call);
@@ -77,7 +77,7 @@ export class RootFilesystems {
     }
   }
 
-  /** Takes the call's directory away with all that is mounted there. What cannot be taken away goes with this process. */
+  /** Removes the call's directory and its mounts. What remains disappears with this process. */
   remove(id: string): void {
     const paths = sandboxPaths(this.#scratch, id);
     unmountTree(paths.call, () => {
@@ -125,17 +125,17 @@ export class RootFilesystems {
     }
   }
 
-  /** @returns why the kernel makes no overlays here, where that is so. @throws what keeps it from making this one */
+  /** @returns the kernel's error if it refuses overlays here. @throws other errors */
   #tryOverlay(request: PrepareRequest, directory: string): SystemCallError | undefined {
     const [rootfs, upper, work] = [`${directory}/rootfs`, `${directory}/upper`, `${directory}/work`];
     mkdirSync(rootfs);
-    // The overlay's root directory is the upper one: the function owns it as it owns the layers. crun needs the mount points
-    // in it, and making them through an overlay is slower.
+    // The upper directory becomes the overlay's root directory, so it gets the owner of the layers. crun needs mount
+    // points in it, and making them through an overlay is slower.
     makeDirectory(upper, request.owner, 0o755);
     makeMountPoints(upper, request);
     mkdirSync(work);
-    // mount(2) takes one page of options: short links, relative to the working directory, hold hundreds of layers, and
-    // no layer path needs quoting.
+    // mount(2) takes one page of options. Short links relative to the working directory fit hundreds of layers into
+    // it, and need no quoting.
     const lower = request.layers.map((layer) => this.#link(layer)).reverse();
     const options = `lowerdir=${lower.join(":")},upperdir=${upper},workdir=${work},userxattr`;
     try {
@@ -159,34 +159,34 @@ export class RootFilesystems {
   }
 }
 
-/** No container can lift this, whatever its runtime does: it was set outside of its user namespace. */
+/** No container can lift this, because it is set outside of the container's user namespace. */
 function makeReadOnly(rootfs: string): void {
   mount("none", rootfs, null, MountFlag.remount | MountFlag.bind | MountFlag.readonly, null);
 }
 
-/** What crun mounts on, where the image may lack it. */
+/** Makes the mount points of crun that the image may lack. */
 function makeMountPoints(root: string, request: PrepareRequest): void {
   const shared = request.shared !== null;
   for (const name of shared ? ["proc", "dev", "tmp"] : ["proc", "dev"]) makeDirectory(`${root}/${name}`, request.owner);
-  // In one that can be written to, crun makes these itself.
+  // In a writable root filesystem crun makes these itself.
   if (!shared || !request.networkFiles) return;
   makeDirectory(`${root}/etc`, request.owner);
-  // An image's own link may lead anywhere.
+  // A link in the image may lead anywhere.
   if (!lstatSync(`${root}/etc`).isDirectory()) return;
   for (const name of ["resolv.conf", "hosts"]) {
-    unlessThere(() => writeFileSync(`${root}/etc/${name}`, "", { flag: "wx", mode: 0o644 }));
+    unlessExists(() => writeFileSync(`${root}/etc/${name}`, "", { flag: "wx", mode: 0o644 }));
   }
 }
 
 function makeDirectory(path: string, owner: PrepareRequest["owner"], mode = DIRECTORY_MODE): void {
-  unlessThere(() => {
+  unlessExists(() => {
     mkdirSync(path);
     if (mode !== DIRECTORY_MODE) chmodSync(path, mode);
     if (owner !== null) chownSync(path, owner.uid, owner.gid);
   });
 }
 
-function unlessThere(make: () => void): void {
+function unlessExists(make: () => void): void {
   try {
     make();
   } catch (error) {
@@ -194,10 +194,10 @@ function unlessThere(make: () => void): void {
   }
 }
 
-function quietly(work: () => void): void {
+function quietly(action: () => void): void {
   try {
-    work();
+    action();
   } catch {
-    // Each caller says why this may be.
+    // Each caller says why this may fail.
   }
 }

@@ -3,10 +3,10 @@ import { sandboxPaths } from "./protocol.ts";
 import { runtimeCopy } from "./runtime-copy.ts";
 import type { RuntimeFamily } from "./runtime-family.ts";
 
-/** What of a request the command line says. */
+/** The part of a request that the command line needs. */
 export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "detach">;
 
-/** What starts a container: arguments for spawn. */
+/** Arguments of spawn that start a container. */
 export interface RuntimeCommand {
   path: string;
   argv: string[];
@@ -15,15 +15,15 @@ export interface RuntimeCommand {
 
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Limits are set on cgroups of ours (see runtime-gate.ts). crun 1.8 refuses hybrid hosts and ignores what it cannot do; runc as
-// root fails where it cannot make groups of its own, unless it is told that it may not.
+// The runner sets limits itself (see start-barrier.ts). crun 1.8 rejects hybrid hosts and ignores limits that it
+// cannot set. runc as root fails if it cannot make cgroups, unless it runs as rootless.
 const familyOptions: Record<RuntimeFamily, string[]> = {
   crun: ["--cgroup-manager=disabled"],
   runc: ["--rootless=true"],
   other: [],
 };
 
-/** The command that runs the container of a call in its bundle, once its config.json is there. */
+/** The command that runs a container in its bundle, which must contain config.json. */
 export function runtimeCommand(scratch: string, request: RuntimeRequest): RuntimeCommand {
   const paths = sandboxPaths(scratch, request.id);
   const runtime = runtimeCopy(request.runtime);
@@ -38,7 +38,7 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest): Runtim
     `--pid-file=${paths.pidFile}`,
     request.id,
   ];
-  // crun keeps temporary files where _LIBCONTAINER_STATEDIR says: on our scratch none outlives us.
+  // crun's temporary files go to _LIBCONTAINER_STATEDIR. On the scratch tmpfs they disappear with this process.
   const env = [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`];
   return { path: runtime, argv: [request.runtime, ...options], env };
 }

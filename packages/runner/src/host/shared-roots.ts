@@ -2,7 +2,7 @@ import { mkdirSync, rmdirSync } from "node:fs";
 import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { unmount } from "./syscalls.ts";
 
-/** One that nobody has used for so long is taken away: a copied one takes memory, and every one keeps a layer in use. */
+/** Idle root filesystems are removed after this time: a copy takes memory, and every one keeps a layer in use. */
 const IDLE_MS = 5 * 60_000;
 
 interface SharedRoot {
@@ -18,17 +18,20 @@ export class SharedRoots {
   readonly #roots = new Map<string, SharedRoot>();
   readonly #byUser = new Map<string, string>();
 
-  /** @param fill - mounts a directory and makes `rootfs` in it */
+  /** @param fill mounts a directory and makes `rootfs` in it */
   constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>) {
     this.#scratch = scratch;
     this.#fill = fill;
   }
 
-  /** The root filesystem of that name is there until `release(request.id)` and a while longer. */
+  /**
+   * Makes or reuses the root filesystem of that name, which stays mounted until some time after
+   * `release(request.id)`.
+   */
   async use(name: string, request: PrepareRequest): Promise<PreparedRoot> {
     let root = this.#roots.get(name);
     if (root === undefined) {
-      // Where this fails, nobody has been told of a root yet.
+      // If this fails, no root filesystem is registered yet.
       mkdirSync(this.#directory(name));
       root = { made: this.#make(name, request), users: new Set(), idle: undefined };
       this.#roots.set(name, root);
@@ -39,7 +42,7 @@ export class SharedRoots {
     try {
       return await root.made;
     } catch (error) {
-      // Its release could come when another root of that name is there, which it has not used.
+      // Its release could come when the name belongs to a newer root filesystem, which it has not used.
       this.#byUser.delete(request.id);
       throw error;
     }
@@ -75,7 +78,7 @@ export class SharedRoots {
       unmount(directory);
       rmdirSync(directory);
     } catch {
-      // It goes with this process; a later one of that name fails and says so.
+      // It disappears with this process. A later root filesystem of that name fails with a message.
     }
   }
 
@@ -84,7 +87,10 @@ export class SharedRoots {
   }
 }
 
-/** The error that was before is the one to be told: one of that name fails later, and says so, where this stays. */
+/**
+ * Ignores errors, because the caller reports an earlier one. A directory that stays makes the next use of its name
+ * fail.
+ */
 function removeDirectory(directory: string): void {
   try {
     rmdirSync(directory);

@@ -3,8 +3,9 @@ import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
 /**
- * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Its config.json is a pipe that stays empty
- * until then. A wrapper process that joins the cgroups and then executes the runtime would take longer than everything else.
+ * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Its config.json is a pipe that
+ * stays empty until then. A wrapper process that joins the cgroups and then executes the runtime would take longer
+ * than everything else.
  */
 export class StartBarrier {
   readonly #path: string;
@@ -29,7 +30,10 @@ export class StartBarrier {
     symlinkSync(`/proc/${process.pid}/fd/${read}`, this.#path);
   }
 
-  /** Moves the runtime into the cgroups, then lets it read. If this throws, the runtime still waits and must be killed. */
+  /**
+   * Moves the runtime into the cgroups, then lets it read. If this throws, the runtime still waits and must be
+   * killed.
+   */
   open(pid: number, procs: readonly string[]): void {
     for (const file of procs) writeFileSync(file, String(pid));
     // Serves runtimes that open the file only now, and runtimes that read it twice.

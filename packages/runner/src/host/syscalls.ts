@@ -100,8 +100,9 @@ export function unmount(target: string): void {
 }
 
 /**
- * umount2(2) with MNT_DETACH of a mount and everything mounted on it. It runs on another thread, because the kernel waits for a
- * grace period of all processors, which takes milliseconds on a busy machine. `done` is called even if the call fails.
+ * umount2(2) with MNT_DETACH of a mount and everything mounted on it. It runs on another thread, because the kernel
+ * waits for a grace period of all processors, which takes milliseconds on a busy machine. `done` is called even if
+ * the call fails.
  */
 export function unmountTree(target: string, done: () => void): void {
   umount2Fn.async(target, MNT_DETACH, () => done());
@@ -165,8 +166,8 @@ attributesInit(attributes);
 }
 
 /**
- * posix_spawn(3) shares memory with the parent until exec, so that its cost does not grow with this process. The child gets
- * exactly the three descriptors given, and a new process group.
+ * posix_spawn(3) shares memory with the parent until exec, so that its cost does not grow with this process. The
+ * child gets exactly the three descriptors given, and a new process group.
  */
 export function spawn(path: string, argv: string[], env: string[], stdio: [number, number, number]): number {
   // No other descriptor of this process or its libraries may leak into the child (CVE-2024-21626).

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What crun and all below it take. Cheap enough to be asked every few seconds, not for every call. */
+/** Memory and processor time of a process and its descendants. Too slow for every call, but cheap every few seconds. */
 export function usageOf(pid: number): { bytes: number; cpuMs: number } {
   let [bytes, cpuMs] = [0, 0];
   for (const process of [pid, ...descendants(pid)]) {
@@ -21,18 +21,18 @@ function descendants(pid: number): number[] {
   }
 }
 
-// Pages that several processes share count once: all containers of an image share its programs.
+// Shared pages count once: all containers of an image share its programs.
 function memory(pid: number): number {
   const proportional = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`));
   const resident = proportional ?? /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`));
   return Number(resident?.[1] ?? 0) * 1024;
 }
 
-// Always 100 a second in what the kernel tells programs (proc_pid_stat(5)).
+// The kernel reports 100 ticks a second to programs (proc_pid_stat(5)).
 const TICK_MS = 10;
 
 function processorTime(pid: number): number {
-  // The name in parentheses may hold anything; fields 14 and 15 are counted from behind it.
+  // The name in parentheses may contain anything, so fields 14 and 15 are counted from its end.
   const [, fields] = /\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
   const words = fields?.split(" ") ?? [];
   return (Number(words[11] ?? 0) + Number(words[12] ?? 0)) * TICK_MS;
@@ -42,7 +42,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // It ended while we looked.
+    // It has ended.
     return "";
   }
 }

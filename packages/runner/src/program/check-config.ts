@@ -4,10 +4,10 @@ import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
 import type { OperatorPolicy } from "./operator-policy.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 
-/** How a runner listens, and to whom. */
+/** How a runner listens and authenticates callers. */
 export type ListenOptions = Omit<RunnerServerOptions, "run" | "onCall" | "onRefused">;
 
-/** A configuration that can work, as far as can be told before it does. */
+/** A configuration without known problems. */
 export interface CheckedConfig {
   readonly listen: ListenOptions;
   readonly policy: OperatorPolicy;
@@ -15,7 +15,7 @@ export interface CheckedConfig {
   readonly insecureRegistries: readonly string[];
 }
 
-/** Holds settings against each other and against the files that they name. @returns also what is wrong, a line each */
+/** Checks settings against each other and against the files that they name. @returns also the problems, a line each */
 export function checkConfig(config: ServeConfig): { checked: CheckedConfig; problems: string[] } {
   const problems: string[] = [];
   const say = (problem: string): void => {
@@ -44,9 +44,9 @@ export function checkConfig(config: ServeConfig): { checked: CheckedConfig; prob
 function checkTogether(config: ServeConfig, say: (problem: string) => void): void {
   const { tlsCert, tlsKey, tlsClientCa, maxMemory, defaultMemory, maxCpu, defaultCpu } = config;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
-    say("--tls-cert and --tls-key go together: give both, or none");
+    say("--tls-cert and --tls-key belong together: set both, or neither");
   if (tlsClientCa !== undefined && tlsCert === undefined && tlsKey === undefined)
-    say("--tls-client-ca asks callers for certificates, which needs --tls-cert and --tls-key");
+    say("--tls-client-ca requires --tls-cert and --tls-key, because clients send certificates only over TLS");
   if (config.insecureNoAuth && config.allowNetwork)
     say(
       "--insecure-no-auth and --allow-network exclude each other: a function in the runner's network could call the runner",
@@ -55,9 +55,9 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
     say("--default-memory is more than --max-memory");
   if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
     say("--default-cpu is more than --max-cpu");
-  const early = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
-  if (config.warmPool === "off" && early !== undefined)
-    say("--warm-pool-count, -memory and -idle bound what --warm-pool=off does not do");
+  const bound = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
+  if (config.warmPool === "off" && bound !== undefined)
+    say("--warm-pool-count, --warm-pool-memory and --warm-pool-idle have no effect with --warm-pool=off: remove them");
 }
 
 function listenOptions(config: ServeConfig): ListenOptions {
@@ -76,7 +76,7 @@ function listenOptions(config: ServeConfig): ListenOptions {
   };
 }
 
-// A server that is made and not started has read its files and looked at its addresses.
+// Making a server reads its files and checks its addresses, without starting it.
 function checkAddress(listen: ListenOptions, address: string, say: (problem: string) => void): void {
   try {
     createRunnerServer({ ...listen, run: () => Promise.reject(new Error("not served")) });
@@ -86,20 +86,20 @@ function checkAddress(listen: ListenOptions, address: string, say: (problem: str
   }
 }
 
-// The library speaks of its options, which are not what was given here.
+// The library's message names its own options; translate them to flags.
 function inFlags(error: RunnerSetupError, address: string): string {
   switch (error.code) {
     case "InvalidEndpoint":
       return `--address: ${error.message}`;
     case "AuthenticationRequired":
       return (
-        `--address ${address}: every process in the runner's network can reach it, functions too: give --token-file, or for TCP ` +
-        "--tls-cert, --tls-key and --tls-client-ca; or listen on unix:/PATH; or say --insecure-no-auth"
+        `--address ${address}: every process in the runner's network can reach it, functions included: set --token-file, or for TCP ` +
+        "--tls-cert, --tls-key and --tls-client-ca; or listen on unix:/PATH; or set --insecure-no-auth"
       );
     case "PlaintextRefused":
       return (
-        `--address ${address}: tokens would cross a network in the clear: give --tls-cert and --tls-key, or say ` +
-        "--insecure-plaintext where the network itself encrypts"
+        `--address ${address}: tokens would cross a network in the clear: set --tls-cert and --tls-key, or ` +
+        "--insecure-plaintext if the network itself encrypts"
       );
     case "TokenUnusable":
       return `--token-file: ${error.message}`;
@@ -116,7 +116,7 @@ export function hostOf(flag: string, value: string, say: (problem: string) => vo
     return parseRegistry(value);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    say(`${flag}: ${JSON.stringify(value)}: it is to be a host such as localhost:5000 or registry.example.org`);
+    say(`${flag}: ${JSON.stringify(value)}: it must be a host such as localhost:5000 or registry.example.org`);
     return undefined;
   }
 }

@@ -3,7 +3,10 @@ import { collectAll } from "@xfn/program/v8-tuning";
 // Longer than the pauses of a controller that works through a list.
 const IDLE_MS = 5_000;
 
-/** Returns the memory of past calls to the system while the server is idle. V8 itself collects only when it needs space. */
+/**
+ * Returns the memory of past calls to the system while the server is idle. V8 itself collects only when it needs
+ * space.
+ */
 export class IdleMemory {
   readonly #idleMs: number;
   readonly #collect: () => void;

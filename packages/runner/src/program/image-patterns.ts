@@ -11,12 +11,12 @@ import {
 } from "@xfn/oci-rootfs/image-name";
 import { RunnerGrpcError } from "@xfn/runner-grpc";
 
-/** An image as its one name, and what patterns are held against. */
+/** The canonical name of an image, and the parts that patterns match. */
 export interface NormalImage {
-  /** Handed on in place of the caller's spelling, so that what was allowed is what is run. */
+  /** Replaces the caller's spelling, so that the allowed image is the one that runs. */
   readonly name: string;
   /** `registry/repository`, or `oci:` and an absolute path. */
-  readonly place: string;
+  readonly location: string;
   readonly tag: string | undefined;
   readonly digest: string | undefined;
 }
@@ -24,24 +24,28 @@ export interface NormalImage {
 /** Whether an image may be run. */
 export type ImagePattern = (image: NormalImage) => boolean;
 
-/** The one name of an image: `busybox` and `index.docker.io/library/busybox:latest` are the same. @throws RunnerGrpcError `InvalidRequest` */
+/**
+ * The canonical name of an image, such as `docker.io/library/busybox:latest` for `busybox`.
+ *
+ * @throws RunnerGrpcError `InvalidRequest`
+ */
 export function normalImage(image: string, defaultRegistry: string | undefined): NormalImage {
   if (isLayoutName(image)) {
-    // The caller's working directory is not ours.
+    // The runner has another working directory than the caller.
     if (layoutPath(image)?.startsWith("/") !== true)
-      throw invalid(image, `${image}: a runner takes oci: and an absolute path`);
-    const place = resolveImageName(image, "/");
-    return { name: place, place, tag: undefined, digest: undefined };
+      throw invalid(image, `${image}: a runner requires oci: with an absolute path`);
+    const location = resolveImageName(image, "/");
+    return { name: location, location, tag: undefined, digest: undefined };
   }
   const reference = readReference(image, defaultRegistry);
-  // A name without a registry stays one: it is looked up among the images that were built here first.
+  // A name without a registry is kept: the store looks it up among local images first.
   const name = reference.qualified ? reference.toString() : image;
-  const place = `${reference.registry}/${reference.repository}`;
-  return { name, place, tag: reference.tag, digest: reference.digest };
+  const location = `${reference.registry}/${reference.repository}`;
+  return { name, location, tag: reference.tag, digest: reference.digest };
 }
 
 /**
- * Reads a pattern of images:
+ * Parses a pattern of images:
  *
  * | pattern | allows |
  * |---|---|
@@ -52,35 +56,35 @@ export function normalImage(image: string, defaultRegistry: string | undefined):
  * | `busybox` | as in image names: `docker.io/library/busybox` |
  * | `oci:/srv/images` | layouts in that folder |
  *
- * @throws Error that says what is wrong with it
+ * @throws Error with the problem
  */
 export function parseImagePattern(text: string, defaultRegistry: string | undefined): ImagePattern {
   if (isLayoutName(text)) {
     if (layoutPath(text)?.startsWith("/") !== true)
       throw new Error("a pattern of layouts is oci: and an absolute path");
-    const matches = placePattern(resolveImageName(text, "/"));
-    return ({ place }) => matches(place);
+    const matches = locationPattern(resolveImageName(text, "/"));
+    return ({ location }) => matches(location);
   }
   const [rest = "", digest, ...more] = text.split("@");
   if (more.length > 0 || (digest !== undefined && !/^sha(256|512):[0-9a-f]{64,128}$/.test(digest)))
-    throw new Error("what follows the @ is to be a sha256 or sha512 digest");
+    throw new Error("the text after @ must be a sha256 or sha512 digest");
   const colon = rest.lastIndexOf(":");
   const tagged = colon > rest.lastIndexOf("/");
   const tag = tagged ? rest.slice(colon + 1) : undefined;
-  const place = tagged ? rest.slice(0, colon) : rest;
+  const location = tagged ? rest.slice(0, colon) : rest;
   if (
-    !/^[\w.*-]+(?::\d+)?(?:\/[\w.*-]+)*\/?$/.test(place) &&
-    !/^\[[0-9a-fA-F:.]+\](?::\d+)?(?:\/[\w.*-]+)*\/?$/.test(place)
+    !/^[\w.*-]+(?::\d+)?(?:\/[\w.*-]+)*\/?$/.test(location) &&
+    !/^\[[0-9a-fA-F:.]+\](?::\d+)?(?:\/[\w.*-]+)*\/?$/.test(location)
   )
-    throw new Error("it is to be [REGISTRY/]REPOSITORY[:TAG][@DIGEST], with * and ** for parts of it");
-  const named = normalPlace(place, defaultRegistry);
+    throw new Error("it must be [REGISTRY/]REPOSITORY[:TAG][@DIGEST], with * and ** as wildcards");
+  const named = normalLocation(location, defaultRegistry);
   // A tag or a digest belongs to one repository.
-  const matchesPlace = tag === undefined && digest === undefined ? placePattern(named) : globPattern(named);
+  const matchesLocation = tag === undefined && digest === undefined ? locationPattern(named) : globPattern(named);
   const matchesTag = tag === undefined ? undefined : globPattern(tag);
   return (image) => {
-    if (isLayoutName(image.place) || !matchesPlace(image.place)) return false;
+    if (isLayoutName(image.location) || !matchesLocation(image.location)) return false;
     if (digest !== undefined) return image.digest === digest;
-    // Beside a digest a tag is decoration.
+    // A digest overrides a tag.
     return matchesTag === undefined || (image.digest === undefined && matchesTag(image.tag ?? ""));
   };
 }
@@ -98,8 +102,8 @@ function invalid(image: string, message: string): RunnerGrpcError {
   return new RunnerGrpcError("InvalidRequest", message, { image });
 }
 
-function normalPlace(place: string, defaultRegistry = DEFAULT_REGISTRY): string {
-  const path = place.endsWith("/") ? place.slice(0, -1) : place;
+function normalLocation(location: string, defaultRegistry = DEFAULT_REGISTRY): string {
+  const path = location.endsWith("/") ? location.slice(0, -1) : location;
   if (/^\*+$/.test(path)) return "**";
   const [first = "", ...others] = path.split("/");
   const named = isRegistry(first) || /^\*+$/.test(first);
@@ -109,15 +113,15 @@ function normalPlace(place: string, defaultRegistry = DEFAULT_REGISTRY): string 
   return [registry, ...(official ? ["library"] : []), ...repository].join("/");
 }
 
-// Itself, and what is below it.
-function placePattern(pattern: string): (place: string) => boolean {
+// Matches the repository, and repositories below it.
+function locationPattern(pattern: string): (location: string) => boolean {
   const own = globPattern(pattern);
   const below = globPattern(`${pattern}/**`);
-  return (place) => own(place) || below(place);
+  return (location) => own(location) || below(location);
 }
 
-// Bounded by the pattern, which is the operator's, and the name, which has at most 1024 characters: no stars beside each other,
-// so that the backtracking is polynomial at most.
+// Backtracking is at most polynomial, because stars are never adjacent. The pattern is the operator's, and a name has
+// at most 1024 characters.
 function globPattern(pattern: string): (text: string) => boolean {
   const source = pattern
     .replace(/\*{3,}/g, "**")

@@ -1,24 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Image, OnProgress, Store } from "@xfn/oci-rootfs";
 
-/** What is learnt about an image while a call runs. */
+/** What a call observes about its image. */
 export interface ImageUse {
-  /** Of the platform's manifest, once the image is there. */
+  /** Digest of the platform's manifest, once the image is available. */
   digest?: string;
-  /** Bytes of layers that were fetched for it, packed. */
+  /** Compressed bytes of the layers that were pulled. */
   pulledBytes: number;
 }
 
-/** A store that tells what the calls that use it made of it. */
+/** A store that records what each call does with it. */
 export interface ObservedStore {
   readonly store: Store;
-  /** Runs `work`; what it asks of the store is told in `use`. */
+  /** Runs `work`, and records its use of the store in `use`. */
   during<T>(use: ImageUse, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Watches a store. A call is known by the asynchronous context that it runs in: what a sandbox that is started early asks of the
- * store is nobody's.
+ * Observes a store. The asynchronous context identifies the call; pre-started sandboxes belong to no call.
  */
 export function observeStore(
   store: Store,

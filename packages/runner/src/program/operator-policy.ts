@@ -4,14 +4,14 @@ import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { formatDuration } from "@xfn/units";
 import { type ImagePattern, normalImage } from "./image-patterns.ts";
 
-/** What an operator lets callers ask for (design section 4). */
+/** Bounds that the operator sets for calls. */
 export interface OperatorPolicy {
   readonly maxTimeoutMs: number;
   /** Bytes. */
   readonly maxMemory: number | undefined;
   /** Cores. */
   readonly maxCpu: number | undefined;
-  /** Of a call that asks for no limit; else the maximum. */
+  /** For calls without a limit; default: the maximum. */
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
   /** Undefined: the runner's own bound. */
@@ -23,14 +23,14 @@ export interface OperatorPolicy {
   readonly defaultRegistry: string | undefined;
 }
 
-/** A call as it is run. */
+/** A permitted call. */
 export interface PermittedRun {
   readonly image: string;
   readonly options: RunOptions;
 }
 
 /**
- * Holds a call against the policy: what it may not have is refused and named, what it leaves open is set.
+ * Checks a call against the policy, and fills in what it leaves open.
  *
  * @throws RunnerGrpcError `PermissionDenied`, `InvalidRequest`
  */
@@ -39,12 +39,12 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     new RunnerGrpcError("PermissionDenied", `${image}: ${why}`, { image });
   const normal = normalImage(image, policy.defaultRegistry);
   const { caller, ...asked } = options;
-  if (isLayoutName(normal.place) && caller.socket !== "path" && !policy.allowOciLayouts)
-    throw refuse("this runner takes oci: images from callers on a path socket only (--allow-oci-layouts)");
+  if (isLayoutName(normal.location) && caller.socket !== "path" && !policy.allowOciLayouts)
+    throw refuse("this runner accepts oci: images only from callers on a path socket (--allow-oci-layouts)");
   if (policy.allowImages.length > 0 && !policy.allowImages.some((allows) => allows(normal)))
-    throw refuse(`this runner's operator does not allow the image ${normal.place} (--allow-image)`);
+    throw refuse(`this runner's operator does not allow the image ${normal.location} (--allow-image)`);
   if (asked.network === "Accessible" && !policy.allowNetwork)
-    throw refuse("this runner gives no function its network (--allow-network)");
+    throw refuse("this runner shares its network with no function (--allow-network)");
   const { maxTimeoutMs, maxMemory, maxCpu } = policy;
   if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
     throw refuse(`a timeout may be at most ${formatDuration(maxTimeoutMs)} here (--max-timeout)`);
@@ -54,12 +54,12 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse(`the cpu limit may be at most ${maxCpu} cores here (--max-cpu)`);
   return {
     image: normal.name,
-    // What the caller asked for is put over the limits that it has otherwise.
+    // The call's own options override the defaults.
     options: { timeoutMs: Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs), ...usualLimits(policy), ...asked },
   };
 }
 
-/** The limits of a call that asks for none. */
+/** The limits of a call that sets none. */
 export function usualLimits(policy: OperatorPolicy): ResourceLimits {
   const { defaultMemory, maxMemory, defaultCpu, maxCpu, maxPids: pids } = policy;
   const memoryBytes = defaultMemory ?? maxMemory;

@@ -8,14 +8,14 @@ const PROGRAM = "xfn-runner";
 const VARIABLES = { program: PROGRAM, environment: process.env };
 
 const SERVE_HELP = `
-A flag counts more than its variable. Variables of repeatable flags have several values, separated by commas. Quantities are
-Kubernetes' (256Mi, 500m), durations Go's (30s, 1m30s).
+A flag overrides its variable. Variables of repeatable flags have values separated by commas. Quantities are Kubernetes' (256Mi,
+500m), durations Go's (30s, 1m30s).
 
-Logs go to stderr, a line for each call. On SIGTERM or SIGINT no more calls are taken; those that run may end for the time of
---shutdown-grace; a second signal ends them at once. Exit code 0; 1 when it cannot go on; 2 for wrong settings.
+Logs go to stderr, one line a call. On SIGTERM or SIGINT the runner rejects new calls and gives running ones --shutdown-grace to end.
+A second signal ends them at once. Exit code 0; 1 for a fatal error; 2 for wrong settings.
 
 Examples:
-  # for this user's own programs: whoever may open the socket's file may call
+  # for this user's own programs: permission to open the socket's file allows calls
   $ xfn-runner serve --address unix:$XDG_RUNTIME_DIR/xfn.sock
 
   # beside Crossplane's core, which dials the default address without a token
@@ -26,15 +26,15 @@ Examples:
       --allow-image registry.example.org/functions --max-memory 512Mi --max-cpu 1`;
 
 const RUN_HELP = `
-IMAGE is a name in the local store, a registry reference, or an oci:DIR layout. FILE, or stdin without it, is the function's input as
-it is; what it writes is written to stdout as it is. (\`xfn run\` checks that both are a FunctionIO.)
+IMAGE is a name in the local store, a registry reference, or an oci:DIR layout. The function reads FILE, or stdin without it, and
+writes to stdout, both unchanged. (\`xfn run\` checks that both are a FunctionIO.)
 Exit code 0; 1 for a failed run; 2 for wrong usage; 128 + the signal's number when interrupted.
 
 Example:
   $ xfn-runner run registry.example.org/functions/hello:v1 io.yaml --timeout 5s`;
 
 const HEALTH_HELP = `
-Needs no token. Exit code 0 if a container can be run, else 1.
+Needs no token. Exit code 0 if a container can run, else 1.
 
 Example:
   $ xfn-runner healthcheck --address unix:$XDG_RUNTIME_DIR/xfn.sock`;

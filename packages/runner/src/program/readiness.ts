@@ -44,7 +44,9 @@ export class Readiness {
     return this.#reason;
   }
 
-  /** Checks again soon, at most once per first pause: callers whose calls keep failing must not keep the runner busy. */
+  /**
+   * Checks again soon, at most once per first pause: callers whose calls keep failing must not keep the runner busy.
+   */
   recheck(): void {
     if (this.#stopped) return;
     if (this.#checking) this.#checkAgain = true;

@@ -40,7 +40,10 @@ export interface ServeConfig extends StoreSettings, ContainerSettings, Operation
   readonly maxMemory: number | undefined;
   /** Cores. */
   readonly maxCpu: number | undefined;
-  /** Undefined: the runner's own bound, as far as the host can enforce it. A number is enforced, or the call is refused. */
+  /**
+   * Undefined: the runner's own bound, as far as the host can enforce it. A number is enforced, or the call is
+   * refused.
+   */
   readonly maxPids: number | undefined;
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;

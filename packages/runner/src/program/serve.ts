@@ -32,12 +32,12 @@ const DOUBTS: ReadonlySet<string> = new Set([
   "Internal",
 ]);
 
-// Killing containers takes well under a second. If something hangs, the process exits after this time, and its containers end
-// with it.
+// Killing containers takes well under a second. If something hangs, the process exits after this time, and its
+// containers end with it.
 const KILL_MS = 10_000;
 
-// Logging and metrics run after the trailers are sent, which leave two turns after the message: a log line takes as long as a tenth
-// of a small function's call.
+// Logging and metrics run after the trailers are sent, which leave two turns after the message: a log line takes as
+// long as a tenth of a small function's call.
 const ANSWER_LEAVES_MS = 3;
 
 /**

@@ -7,29 +7,30 @@ import { bounded } from "@xfn/program";
 import type { CallOutcome } from "@xfn/runner-grpc";
 import type { ImageUse } from "./observed-store.ts";
 
-// Loaded only where tracing is on: its libraries take some 10 MB.
+// Loaded only if tracing is on: its libraries take some 10 MB.
 
 /** Spans of calls, sent to a collector by OTLP over HTTP. */
 export interface Tracing {
-  /** A call has ended: one span for it, below the caller's, and one for each phase. */
+  /** Records an ended call: one span below the caller's, and one for each phase. */
   call(outcome: CallOutcome, use: ImageUse | undefined): void;
   /** Sends what is left. */
   close(): Promise<void>;
 }
 
-// A collector that does not answer must not hold up the end of the runner.
+// A collector that does not answer must not delay the runner's exit.
 const CLOSE_TIMEOUT_MS = 3_000;
 
-// Phases of a call, in the order in which they take place.
+// Phases of a call, in order.
 const PHASES = ["pull", "start", "run"] as const;
 
 /**
- * @param endpoint the collector's base URL; without it, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`.
- *   The other `OTEL_` variables of the specification (headers, resource, service name) count too.
+ * @param endpoint the collector's base URL; without it, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or
+ *   `OTEL_EXPORTER_OTLP_ENDPOINT`. The other `OTEL_` variables of the specification (headers, resource, service name)
+ *   count too.
  */
 export function startTracing(endpoint: string | undefined, version: string): Tracing {
   const own = resourceFromAttributes({ "service.name": "xfn-runner", "service.version": version });
-  // What the operator's variables say counts more than our name.
+  // The operator's variables override this name.
   const resource = defaultResource()
     .merge(own)
     .merge(detectResources({ detectors: [envDetector] }));

@@ -101,9 +101,9 @@ function mebibytes(bytes: number): string {
   return `${bytes / 1024 / 1024} MiB`;
 }
 
-// Without a cgroup RLIMIT_NPROC is the limit, and the kernel does not record what it refused (EAGAIN). Programs print it: shells
-// ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new thread"), Go ("failed to create new OS
-// thread"), the JVM ("unable to create native thread").
+// Without a cgroup RLIMIT_NPROC is the limit, and the kernel does not record what it refused (EAGAIN). Programs print
+// it: shells ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new thread"), Go ("failed
+// to create new OS thread"), the JVM ("unable to create native thread").
 const refusals = [
   /\b(can'?t|cannot|could ?n[o']t|unable to|failed to) (fork|start new thread|create (a )?(new )?(\w+ )?(thread|process))\b/i,
   /\b(fork|spawn|clone|exec|thread|pthread_create|uv_thread_create)\b.*(resource temporarily unavailable|\bEAGAIN\b)/i,

@@ -4,7 +4,7 @@ import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { STDERR_TAIL_BYTES } from "./limits.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 
-/** What a container wrote. */
+/** The output of a container. */
 export interface ContainerOutput {
   stdout: Buffer;
   /** The end of stderr, at most `STDERR_TAIL_BYTES`. */
@@ -15,18 +15,18 @@ export interface ContainerOutput {
 export interface ContainerIo {
   /** Settles when both outputs have ended. */
   output: Promise<ContainerOutput>;
-  /** Closes everything at once; `output` then settles with what there was. */
+  /** Closes everything at once; `output` then settles with what was read so far. */
   abandon(): void;
 }
 
-/** Our ends of a container's pipes, as descriptors. */
+/** The runner's ends of a container's pipes, as descriptors. */
 export interface Stdio {
   stdin: number;
   stdout: number;
   stderr: number;
 }
 
-/** Opens our ends by their paths. Whoever has them closes them, or hands them to {@link openContainerIo}. */
+/** Opens the runner's ends by their paths. The caller must close them, or pass them to {@link openContainerIo}. */
 export function openStdio(paths: { stdin: string; stdout: string; stderr: string }): Stdio {
   const opened: number[] = [];
   // Non-blocking: a pipe whose other end is closed already must not block open(2).
@@ -52,10 +52,10 @@ export function closeStdio({ stdin, stdout, stderr }: Stdio): void {
 }
 
 /**
- * Writes the input of a container and reads both its outputs at the same time, so that a function that floods one of them,
- * or reads nothing, never blocks the others. Closes the descriptors in the end.
+ * Writes the input of a container and reads both outputs at the same time. A function that floods one of them, or
+ * reads nothing, never blocks the others. Closes the descriptors in the end.
  *
- * @param onTooLarge - called once when stdout passes `maxOutputBytes`; reading stops there
+ * @param onTooLarge called once when stdout exceeds `maxOutputBytes`; reading stops there
  */
 export function openContainerIo(
   stdio: Stdio,
@@ -63,7 +63,7 @@ export function openContainerIo(
   onTooLarge: () => void,
   maxOutputBytes: number = MAX_PAYLOAD_BYTES,
 ): ContainerIo {
-  // First, so that a function that waits for it can go on.
+  // Write the input first, so that a waiting function can continue.
   const stdin = writeInput(stdio.stdin, input);
   const answer = new OutputBuffer(maxOutputBytes);
   let tooLarge = false;
@@ -103,10 +103,10 @@ export function openContainerIo(
   };
 }
 
-/** What a pipe holds, at least, so that a write of it to an empty one does not wait (pipe(7)). */
+/** The minimum capacity of a pipe: a write of this size to an empty pipe does not block (pipe(7)). */
 const PIPE_BYTES = 64 * 1024;
 
-/** Writes the input and closes the pipe: at once where it fits, else as it is read. */
+/** Writes the input and closes the pipe: at once if it fits, otherwise as the function reads it. */
 function writeInput(fd: number, input: Uint8Array): Socket | undefined {
   let written = 0;
   if (input.length <= PIPE_BYTES) {
@@ -114,7 +114,7 @@ function writeInput(fd: number, input: Uint8Array): Socket | undefined {
       written = input.length === 0 ? 0 : writeSync(fd, input);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : "";
-      // EPIPE says that the function stopped reading, which it may. A user with too many pipes is given small ones.
+      // EPIPE: the function closed stdin, which it may. EAGAIN: a user with too many pipes gets small ones.
       if (code !== "EPIPE" && code !== "EAGAIN") throw error;
       if (code === "EPIPE") written = input.length;
     }

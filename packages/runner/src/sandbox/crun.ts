@@ -22,7 +22,7 @@ export function findRuntime(name: string = "crun", path: string = process.env["P
   }
   throw new RunnerError(
     "RuntimeMissing",
-    `${name} is not installed, and functions run in its containers: install it with your package manager (on Debian and Ubuntu, as root: apt-get install crun); \`xfn doctor\` tells more`,
+    `${name} is not installed, and functions run in its containers: install it with your package manager (on Debian and Ubuntu, as root: apt-get install crun); \`xfn doctor\` has more`,
     { phase: "start", retryable: false },
   );
 }
@@ -32,22 +32,22 @@ export interface OciRuntime {
   /** Absolute. */
   path: string;
   family: RuntimeFamily;
-  /** As it says itself, such as `1.8.1`; empty for one of another family. */
+  /** Its own version, such as `1.8.1`; empty for another family. */
   version: string;
 }
 
 /**
- * What a runtime is asked. Newer cruns want a directory for state, even for this: without one that is named, an ordinary user
- * without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). Nothing is written to it.
+ * Arguments that print a runtime's version. Newer cruns require a state directory even for this: without `--root` an
+ * ordinary user without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). The directory stays unchanged.
  */
 export const VERSION_ARGUMENTS: readonly string[] = ["--root=/", "--version"];
 
-/** It takes milliseconds. One that takes this long hangs. */
+/** A runtime answers within milliseconds. After this time it hangs. */
 const VERSION_TIMEOUT_MS = 10_000;
 /** A few lines. */
 const MAX_VERSION_BYTES = 64 * 1024;
 
-/** Asks a runtime what it is. @throws RunnerError `StartFailed` for a program that does not answer */
+/** Identifies a runtime by its --version. @throws RunnerError `StartFailed` if it does not answer */
 export async function identifyRuntime(path: string, timeoutMs: number = VERSION_TIMEOUT_MS): Promise<OciRuntime> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   execFile(
@@ -58,7 +58,7 @@ export async function identifyRuntime(path: string, timeoutMs: number = VERSION_
       if (error === null) return resolve(stdout);
       const reason =
         error.killed === true
-          ? `it did not answer to --version within ${timeoutMs / 1000} s`
+          ? `it did not answer --version within ${timeoutMs / 1000} s`
           : `--version failed: ${stderr.trim() || error.message}`;
       reject(
         new RunnerError("StartFailed", `the OCI runtime ${path} does not work: ${reason}`, {
@@ -80,7 +80,7 @@ function parseVersion(text: string): { family: RuntimeFamily; version: string } 
 /** The first crun without CVE-2025-24965: a krun image could write outside its root through .krun_config.json. */
 const FIRST_FIXED_CRUN = [1, 20] as const;
 
-/** What is known against a runtime, as the end of a sentence about it; undefined for nothing. */
+/** A known defect of a runtime, as the end of a sentence about it; undefined if there is none. */
 export function knownDefect({ family, version }: Pick<OciRuntime, "family" | "version">): string | undefined {
   if (family !== "crun") return undefined;
   const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));

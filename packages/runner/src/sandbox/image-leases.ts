@@ -1,11 +1,14 @@
 import type { Image, Store } from "@xfn/oci-rootfs";
 
-/** Twice the time that an idle read-only root filesystem stays mounted (`SharedRoots`): a mount keeps its layers in use. */
+/**
+ * Twice the time that an idle read-only root filesystem stays mounted (`SharedRoots`): a mount keeps its layers in
+ * use.
+ */
 export const IMAGE_IDLE_MS: number = 10 * 60_000;
 
 /**
- * Releases images in the store once they have been idle for a while, so that they can be pruned while the runner lives. Calls
- * and sandboxes in the making acquire leases; the warm pool is asked through `forget`.
+ * Releases images in the store once they have been idle for a while, so that they can be pruned while the runner
+ * lives. Calls and sandboxes in the making acquire leases; the warm pool is asked through `forget`.
  */
 export class ImageLeases {
   readonly #store: Pick<Store, "release">;
@@ -65,8 +68,8 @@ export class ImageLeases {
       this.#store.release(digest);
       return true;
     } catch {
-      // A full disk or too many open files prevent the store's write. Retry later: an exception in a timer would end the
-      // runner with all its calls, and an image that stays longer does no harm.
+      // A full disk or too many open files prevent the store's write. Retry later: an exception in a timer would end
+      // the runner with all its calls, and an image that stays longer does no harm.
       return false;
     }
   }

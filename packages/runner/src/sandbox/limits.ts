@@ -1,4 +1,7 @@
-/** How much of the end of stderr is kept for messages. The rest is read and dropped, so that a chatty function never blocks. */
+/**
+ * How much of the end of stderr is kept for messages. The rest is read and dropped, so that a chatty function never
+ * blocks.
+ */
 export const STDERR_TAIL_BYTES: number = 16 * 1024;
 
 /** What a function may write to its own root filesystem. It lives in memory, so the bound protects the machine. */

@@ -1,24 +1,24 @@
-/** Nearly all answers fit, and take no more than they need. */
+/** Nearly all answers fit into this first buffer. */
 const FIRST_BYTES = 64 * 1024;
 
-/** By how much a large one grows: in its place, so that nothing of it is ever copied. */
+/** A large answer grows in place by this size, so that it is never copied. */
 const STEP_BYTES = 4 * 1024 * 1024;
 
-/** What a large pipe holds: one system call takes all of it. */
+/** The capacity of a large pipe, which one system call reads whole. */
 const READ_BYTES = 1024 * 1024;
 
-/** A read into less than this is not worth its system call. */
+/** A read into less space is not worth its system call. */
 const MIN_SPACE = 8 * 1024;
 
-/** Collects what is read in the memory that it was read into. */
+/** Collects output in the memory into which it is read, without copies. */
 export class OutputBuffer {
   readonly #maxBytes: number;
   #memory: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  /** Address space for all that there may be, of which only what is used takes memory. */
+  /** Address space for the maximum. Only the used part takes memory. */
   #growing: ArrayBuffer | undefined;
   #used = 0;
 
-  /** @param maxBytes - how much it holds at least */
+  /** @param maxBytes its minimum capacity */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes + STEP_BYTES;
   }
@@ -28,25 +28,25 @@ export class OutputBuffer {
     return this.#used;
   }
 
-  /** Where the next read may put what it reads. */
+  /** The buffer for the next read. */
   space(): Buffer {
     if (this.#memory.length - this.#used < MIN_SPACE) this.#grow();
     return this.#memory.subarray(this.#used, this.#used + READ_BYTES);
   }
 
-  /** So many bytes were put into {@link space}. */
+  /** Records the number of bytes read into {@link space}. */
   add(bytes: number): void {
     this.#used += bytes;
   }
 
-  /** Forgets everything. */
+  /** Frees everything. */
   clear(): void {
     this.#memory = Buffer.alloc(0);
     this.#growing = undefined;
     this.#used = 0;
   }
 
-  /** All that was collected. */
+  /** The collected bytes. */
   bytes(): Buffer {
     return this.#memory.subarray(0, this.#used);
   }

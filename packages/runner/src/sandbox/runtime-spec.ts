@@ -55,9 +55,10 @@ const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
  * The OCI runtime configuration of one call, as JSON text
  * (https://github.com/opencontainers/runtime-spec/blob/main/config.md).
  *
- * The sandbox has a new user namespace with exactly one id, that of the image's USER. Everything inside belongs to the
- * function, and nothing outside does. The function has no capabilities and cannot gain any. It may make only the system calls of
- * {@link seccompProfile}. It sees a fresh /proc, a minimal /dev, no /sys and, unless `Accessible`, no network.
+ * The sandbox has a new user namespace with exactly one id, that of the image's USER. Everything inside belongs to
+ * the function, and nothing outside does. The function has no capabilities and cannot gain any. It may make only the
+ * system calls of {@link seccompProfile}. It sees a fresh /proc, a minimal /dev, no /sys and, unless `Accessible`, no
+ * network.
  */
 export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
   const pids = options.pids ?? MAX_PROCESSES;

@@ -40,8 +40,8 @@ interface Pending {
 // Enough for the messages of a failing `unshare`.
 const MAX_STDERR_BYTES = 4096;
 
-// Keep this long-lived process small: V8 would fill a young generation of 16 MB with messages before its first collection, and
-// never returns the memory of the Maglev compiler.
+// Keep this long-lived process small: V8 would fill a young generation of 16 MB with messages before its first
+// collection, and never returns the memory of the Maglev compiler.
 const hostFlags = [
   "--max-old-space-size=128",
   "--max-semi-space-size=1",
@@ -63,10 +63,15 @@ export class SandboxHost {
   #stderr = "";
   #gone = false;
 
-  /** Starts the process; {@link ready} reports whether the namespaces could be made. @param cache the store's directory */
+  /**
+   * Starts the process; {@link ready} reports whether the namespaces could be made.
+   *
+   * @param cache the store's directory
+   */
   constructor(cache: string) {
     const rootless = process.geteuid?.() !== 0;
-    // Root's containers belong to an id that cannot traverse a private directory such as /root. Every id can traverse /run.
+    // Root's containers belong to an id that cannot traverse a private directory such as /root. Every id can traverse
+    // /run.
     this.scratch = rootless ? join(cache, "sandboxes") : "/run/xfn";
     mkdirSync(this.scratch, { recursive: true });
     const namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];

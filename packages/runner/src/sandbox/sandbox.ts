@@ -18,14 +18,14 @@ export type Outcome =
 const LARGE_INPUT_BYTES = 64 * 1024;
 
 /**
- * On a busy machine the sandbox host notices the end of a process late. A pre-started sandbox that is reported to have ended
- * within this time of its input may have ended before it.
+ * On a busy machine the sandbox host notices the end of a process late. A pre-started sandbox that is reported to
+ * have ended within this time of its input may have ended before it.
  */
 const UNCERTAIN_MS = 50;
 
 /**
- * One container, used for at most one call: prepared, then started, then given its input. Any time may pass between these
- * steps.
+ * One container, used for at most one call: prepared, then started, then given its input. Any time may pass between
+ * these steps.
  */
 export class Sandbox {
   readonly spec: SandboxSpec;
@@ -82,8 +82,8 @@ export class Sandbox {
   /**
    * Starts the function, which then waits for its input.
    *
-   * @param options `preStarted`: there is no call yet, so the runtime may take a millisecond longer to start but must exit once
-   *   the function runs; `inputBytes`: size of the input
+   * @param options `preStarted`: there is no call yet, so the runtime may take a millisecond longer to start but must
+   *   exit once the function runs; `inputBytes`: size of the input
    */
   start({ preStarted = false, inputBytes = 0 }: { preStarted?: boolean; inputBytes?: number } = {}): void {
     const { runtime } = this.spec;

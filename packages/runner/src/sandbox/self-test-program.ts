@@ -1,9 +1,9 @@
 /**
- * A program of a few hundred bytes that copies up to 64 bytes of its stdin to its stdout: enough to tell whether this
- * machine runs containers, without an image. A static ELF file (elf(5)) with one segment.
+ * A program of a few hundred bytes that copies up to 64 bytes from stdin to stdout, to test containers without an
+ * image. It is a static ELF file (elf(5)) with one segment.
  *
- * @param arch - as `process.arch` has it
- * @returns undefined for a processor whose instructions we do not know
+ * @param arch a value of `process.arch`
+ * @returns undefined for an unsupported processor
  */
 export function selfTestProgram(arch: string = process.arch): Buffer | undefined {
   const target = targets[arch];

@@ -4,7 +4,7 @@ import { allowedCalls, conditionalCalls, DENIED_CALL_ERRNO, deniedCalls, UNKNOWN
 import type { NumberedArchitecture } from "./system-calls.ts";
 import { callNumber } from "./system-calls.ts";
 
-/** One instruction of classic BPF (`struct sock_filter`): a jump goes `jt` or `jf` instructions past the next one. */
+/** One instruction of classic BPF (`struct sock_filter`): a jump skips `jt` or `jf` instructions. */
 export interface Instruction {
   code: number;
   jt: number;
@@ -25,7 +25,7 @@ const RET_KILL_PROCESS = 0x8000_0000;
 const OFFSET_NUMBER = 0;
 const OFFSET_ARCHITECTURE = 4;
 const OFFSET_ARGUMENTS = 16;
-/** How far a conditional jump reaches. */
+/** The maximum distance of a conditional jump. */
 const MAX_JUMP = 255;
 
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of <linux/audit.h>. */
@@ -36,10 +36,10 @@ const ret = (k: number): Instruction => ({ code: RETURN, jt: 0, jf: 0, k: k >>> 
 const load = (k: number): Instruction => ({ code: LOAD_WORD, jt: 0, jf: 0, k });
 
 /**
- * The profile as a filter program. It searches for the number of the call by halves: a call that depends on no argument
- * takes the kernel a few steps to decide when the filter is installed, and none later.
+ * Compiles the profile to a filter program with a binary search over call numbers. For calls without conditions on
+ * arguments, the kernel evaluates the filter once, when it is installed.
  *
- * Calls of other architectures (32-bit programs on a 64-bit machine) end the process: their numbers mean other things.
+ * Calls of other architectures (32-bit programs on a 64-bit machine) kill the process, because their numbers differ.
  */
 export function seccompProgram(architecture: NumberedArchitecture): Instruction[] {
   return [
@@ -51,7 +51,7 @@ export function seccompProgram(architecture: NumberedArchitecture): Instruction[
   ];
 }
 
-/** The program as the kernel takes it (an array of `struct sock_filter`), or undefined where this machine's numbers are not known here. */
+/** The program as an array of `struct sock_filter`; undefined on architectures without a table of call numbers. */
 export function seccompBytes(architecture: NodeJS.Architecture = process.arch): Buffer | undefined {
   if ((architecture !== "x64" && architecture !== "arm64") || endianness() !== "LE") return undefined;
   const program = seccompProgram(architecture);
@@ -65,7 +65,7 @@ export function seccompBytes(architecture: NodeJS.Architecture = process.arch): 
   return bytes;
 }
 
-/** What is done from this number on, up to the next range. */
+/** The action from this number up to the next range. */
 interface Range {
   from: number;
   verdict: Instruction[];
@@ -103,7 +103,7 @@ function search(among: readonly Range[]): Instruction[] {
 
 function conditions(cases: readonly (readonly Condition[])[], otherwise: number): Instruction[] {
   let program = [ret(errno(otherwise))];
-  // From the last to the first: what does not hold goes on to the next case.
+  // From the last case to the first: a condition that does not hold jumps to the next case.
   for (const all of cases.toReversed()) {
     let block = [ret(RET_ALLOW)];
     for (const condition of all.toReversed()) {

@@ -16,8 +16,8 @@ export interface ConditionalCall {
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * What a function may do. Names that only other architectures have are no error. `uretprobe` is called by the kernel's own
- * trampoline in a program that the host traces.
+ * Calls that a function may make. Names that only other architectures have are ignored. The kernel's own trampoline
+ * calls `uretprobe` in a program that the host traces.
  */
 export const allowedCalls: readonly string[] = words(`
   read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek
@@ -74,15 +74,15 @@ export const deniedCalls: readonly string[] = words(`
   swapon swapoff acct quotactl quotactl_fd syslog sethostname setdomainname vhangup ioperm iopl modify_ldt
 `);
 
-/** What every other call fails with: such as `clone3`, `io_uring_setup` and those of kernels to come. Libraries then do without. */
+/** The error of every other call, such as `clone3`, `io_uring_setup` and future calls. Libraries then fall back. */
 export const UNKNOWN_CALL_ERRNO: number = constants.errno.ENOSYS;
-/** What {@link deniedCalls} fail with. */
+/** The error of {@link deniedCalls}. */
 export const DENIED_CALL_ERRNO: number = constants.errno.EPERM;
 
-// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of <linux/sched.h>. clone3 has its flags in memory, where no
-// filter sees them: it is unknown (ENOSYS), and libraries fall back to clone.
+// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of <linux/sched.h>. clone3 passes its flags in
+// memory, which a filter cannot read, so it fails with ENOSYS, and libraries fall back to clone.
 const CLONE_NAMESPACES = 0x7e02_0000;
-// CONFIG_CLONE_BACKWARDS2: the stack comes first there.
+// CONFIG_CLONE_BACKWARDS2 puts the stack first.
 const CLONE_FLAGS = process.arch === "s390x" ? 1 : 0;
 
 // <linux/socket.h>, <linux/netlink.h>, <linux/in.h>
@@ -91,10 +91,13 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const NETLINK_ROUTE = 0;
-/** Default, ICMP, TCP, UDP, ICMPv6, MPTCP: not those for which the kernel would load a module, such as SCTP and DCCP. */
+/** Default, ICMP, TCP, UDP, ICMPv6, MPTCP. Excludes protocols that load a kernel module, such as SCTP and DCCP. */
 const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58, 262];
 
-/** Families besides these are refused: AF_VSOCK reaches a virtual machine's host from any network namespace, AF_ALG kernel code without need. */
+/**
+ * The allowed families. AF_VSOCK would reach a virtual machine's host from any network namespace, and AF_ALG exposes
+ * kernel code.
+ */
 const SOCKETS: Condition[][] = [
   [{ argument: 0, equals: AF_UNIX }],
   ...[AF_INET, AF_INET6].flatMap((family) =>
@@ -103,19 +106,19 @@ const SOCKETS: Condition[][] = [
       { argument: 2, equals: protocol },
     ]),
   ),
-  // What lists network interfaces (getifaddrs). The others configure things, or show sockets of others.
+  // Lists network interfaces (getifaddrs). Other netlink protocols configure the system, or list foreign sockets.
   [
     { argument: 0, equals: AF_NETLINK },
     { argument: 2, equals: NETLINK_ROUTE },
   ],
 ];
 
-/** What depends on arguments. */
+/** Calls that depend on their arguments. */
 export const conditionalCalls: readonly ConditionalCall[] = [
   { name: "clone", cases: [[{ argument: CLONE_FLAGS, without: CLONE_NAMESPACES }]], errno: constants.errno.EPERM },
   { name: "socket", cases: SOCKETS, errno: constants.errno.EAFNOSUPPORT },
   { name: "socketpair", cases: [[{ argument: 0, equals: AF_UNIX }]], errno: constants.errno.EAFNOSUPPORT },
-  // PER_LINUX, and the question what it is: other personalities weaken address space randomisation and such.
+  // PER_LINUX and the query. Other personalities weaken defences such as address space randomisation.
   {
     name: "personality",
     cases: [[{ argument: 0, equals: 0 }], [{ argument: 0, equals: 0xffff_ffff }]],

@@ -11,7 +11,10 @@ export interface SeccompRule {
   args?: { index: number; value: number; valueTwo?: number; op: "SCMP_CMP_EQ" | "SCMP_CMP_MASKED_EQ" }[];
 }
 
-/** `linux.seccomp` of the runtime specification (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#seccomp). */
+/**
+ * `linux.seccomp` of the runtime specification
+ * (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#seccomp).
+ */
 export interface SeccompSection {
   defaultAction: "SCMP_ACT_ERRNO";
   defaultErrnoRet: number;
@@ -19,8 +22,8 @@ export interface SeccompSection {
 }
 
 /**
- * The system calls that a function may make (docs/security-model.md), for any OCI runtime. No architecture is named: the
- * machine's own is the only one, and calls of others end the process.
+ * The system calls that a function may make (docs/security-model.md), for any OCI runtime. It names no architecture:
+ * only the machine's own is allowed, and calls of others kill the process.
  */
 export const seccompProfile: SeccompSection = {
   defaultAction: "SCMP_ACT_ERRNO",
@@ -40,16 +43,16 @@ function argument(condition: Condition): NonNullable<SeccompRule["args"]>[number
     : { index: condition.argument, value: condition.without, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
 }
 
-/** The fields of a runtime configuration that put the profile into force. */
+/** The fields of a runtime configuration that apply the profile. */
 export interface SeccompFields {
   seccomp: SeccompSection | { defaultAction: "SCMP_ACT_KILL_PROCESS"; syscalls: never[] };
   annotations: Record<string, string>;
 }
 
 const sectionAlone: SeccompFields = { seccomp: seccompProfile, annotations: {} };
-// crun takes a program that is ready for the kernel in place of linux.seccomp. It would otherwise compile that for each
-// container, which takes a third of its time. A crun that has forgotten the annotation finds a profile that allows nothing:
-// functions then do not start, rather than start without a profile.
+// crun accepts a compiled filter in place of linux.seccomp. Otherwise it would compile the profile for each
+// container, which takes a third of its time. A crun that ignores the annotation finds a profile that allows nothing,
+// so functions fail to start instead of starting without a profile.
 function withProgram(program: Buffer | undefined): SeccompFields {
   if (program === undefined) return sectionAlone;
   return {
@@ -60,7 +63,7 @@ function withProgram(program: Buffer | undefined): SeccompFields {
 
 const readyForKernel = withProgram(seccompBytes());
 
-/** What puts {@link seccompProfile} into force with a runtime of this family. */
+/** The fields that apply {@link seccompProfile} with a runtime of this family. */
 export function seccompFields(runtime: RuntimeFamily): SeccompFields {
   return runtime === "crun" ? readyForKernel : sectionAlone;
 }

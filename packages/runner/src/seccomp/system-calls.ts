@@ -1,5 +1,6 @@
 // "NAME X86_64 ARM64": numbers of system calls, "-" where an architecture does not have one. From the kernel's
-// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; a number is never given to another call.
+// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; a number is never given to another
+// call.
 const table = `
   accept 43 202, accept4 288 242, access 21 -, acct 163 89, add_key 248 217, adjtimex 159 171, alarm 37 -,
   arch_prctl 158 -, bind 49 200, bpf 321 280, brk 12 214, cachestat 451 451, capget 125 90, capset 126 91, chdir 80 49,

@@ -7,11 +7,17 @@ export interface WarmPoolLimits {
   count?: number;
   /** Measured memory of all pre-started sandboxes, in bytes. */
   memoryBytes?: number;
-  /** Replaces sandboxes that waited for so long, and keeps none for images that were not called for so long. Milliseconds. */
+  /**
+   * Replaces sandboxes that waited for so long, and keeps none for images that were not called for so long.
+   * Milliseconds.
+   */
   idleMs?: number;
 }
 
-/** A waiting Node function takes some 7 MB, a small program under 1 MB: unless functions are large, the count is met first. */
+/**
+ * A waiting Node function takes some 7 MB, a small program under 1 MB: unless functions are large, the count is met
+ * first.
+ */
 export const DEFAULT_WARM_POOL_LIMITS: Readonly<Required<WarmPoolLimits>> = {
   count: 16,
   memoryBytes: 512 * 1024 * 1024,
