@@ -3,7 +3,7 @@ import type { CompositionSpec } from "../src/api/composition.ts";
 import { checkComposition } from "../src/api/parse-composition.ts";
 import type { Finding } from "../src/reader/composition-error.ts";
 
-/** What stands above a spec. */
+/** A Composition up to its spec. */
 export const HEAD = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
 metadata: {name: c}
@@ -17,7 +17,7 @@ export interface CheckedSpec {
   warnings: string[];
 }
 
-/** What there is to say about a Composition with this in its `spec`, as `PATH: CODE`. */
+/** The findings of a Composition with this in its `spec`, as `PATH: CODE`. */
 export function checkSpec(spec: string): CheckedSpec {
   const [document] = readDocuments(`${HEAD}${spec.replace(/^/gm, "  ")}\n`);
   if (document === undefined) throw new Error("no document");

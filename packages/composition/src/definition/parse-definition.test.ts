@@ -38,7 +38,7 @@ function check(text: string): string[] {
   );
 }
 
-/** GOOD with a text in place of another. */
+/** GOOD with one text replaced by another. */
 const changed = (from: string, to: string): string => {
   expect(GOOD).toContain(from);
   return GOOD.replace(from, to);

@@ -67,7 +67,7 @@ describe("parseFieldPath", () => {
   });
 
   test("a printed path parses to the same path", () => {
-    // As in Go, an empty field, quotes at an end, and digits in brackets cannot be told apart once printed.
+    // As in Go, an empty field, quotes at an end, and digits in brackets are ambiguous in the printed path.
     const field = fc.stringMatching(/^[a-zé*]([a-z0-9 '"./*-]{0,8}[a-z0-9])?$/);
     fc.assert(
       fc.property(fc.array(fc.oneof(field, fc.nat()), { maxLength: 6 }), (path) => {

@@ -15,7 +15,7 @@ test.each([
   expect(closest(word, fields)).toBe(meant);
 });
 
-test("hostile: an endless word is not compared with anything", () => {
+test("hostile: an endless word is not compared", () => {
   const untouchable = {
     [Symbol.iterator]: (): Iterator<string> => {
       throw new Error("compared");

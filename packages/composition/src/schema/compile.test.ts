@@ -4,7 +4,7 @@ import { compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";
 import { SchemaError } from "./structural/schema-error.ts";
 
-/** The issues of a value of field `f`, as lines. */
+/** The issues of a value of field `f`, one a line. */
 function issues(schema: JsonObject, value: JsonValue): string[] {
   const root: JsonObject = { type: "object", properties: { f: schema } };
   return compileSchema(root).validate({ f: value }).map(describeSchemaIssue);

@@ -6,13 +6,13 @@ import { expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";
 
-// What k8s.io/apiextensions-apiserver said of some 600 values, recorded by running it. On purpose we differ, and such
-// cases are not among them, in that
-// - a rule that does not compile is refused with its schema, not at each value
-// - all that is wrong with a text is told, not only the first of length, pattern and format
-// - an enum of integers does not take 1.5 for 1, 0.3 is a multiple of 0.1, and my-long-name is a hostname
-// - a value of another type than its schema's is called that, also where the schema has a format; a list is no text
-// - items that are no objects are reported once; whole objects are called nothing, not "in body"
+// The results of k8s.io/apiextensions-apiserver for some 600 values, recorded by running it. These intended differences are
+// not among the cases:
+// - a rule that does not compile is rejected with its schema, not at each value
+// - all problems of a text are reported, not only the first of length, pattern and format
+// - an enum of integers does not accept 1.5 for 1, 0.3 is a multiple of 0.1, and my-long-name is a hostname
+// - a value of another type is reported as such, even if the schema has a format; a list is no text
+// - items that are no objects are reported once; a whole object has no name, where Kubernetes says "in body"
 
 interface Case {
   readonly schema: JsonObject;

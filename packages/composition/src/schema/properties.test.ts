@@ -9,7 +9,7 @@ import { SchemaError } from "./structural/schema-error.ts";
 
 const key = fc.constantFrom("a", "b", "c", "__proto__", "constructor", "x-y");
 
-/** Any JSON, with keys that programs trip over. */
+/** Any JSON, with difficult keys. */
 const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
@@ -39,14 +39,14 @@ function object(entries: readonly (readonly [string, JsonValue])[]): JsonObject 
   return result;
 }
 
-/** What is required without being named is pruned, and missed then, as it is by the API server. */
+/** A required field that is not declared is pruned, and then missing, as in an API server. */
 function requiresNamed<T extends { properties: JsonObject; required?: string[] }>(node: T): T {
   return node.required === undefined
     ? node
     : { ...node, required: node.required.filter((name) => name in node.properties) };
 }
 
-/** Schemas that are structural. */
+/** Structural schemas. */
 const schema: fc.Arbitrary<JsonObject> = fc
   .letrec<{ node: JsonObject }>((tie) => ({
     node: fc.oneof(
@@ -97,7 +97,7 @@ const schema: fc.Arbitrary<JsonObject> = fc
     ]),
   }));
 
-/** The keywords of schemas, with any values. */
+/** Schemas of real keywords with any values. */
 const nonsense: fc.Arbitrary<JsonObject> = fc
   .array(
     fc.tuple(

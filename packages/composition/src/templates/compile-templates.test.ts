@@ -42,7 +42,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-/** Renders with frozen input: a write to any of it throws. */
+/** Renders with frozen input, so that a write to it throws. */
 function render(spec: TemplatesSpec, input: Partial<TemplatesInput> = {}): RenderedTemplates {
   const { composite = xr, observed = new Map<string, KubernetesObject>(), ...rest } = input;
   for (const object of observed.values()) freeze(object);
@@ -53,7 +53,7 @@ function template(patches: Patch[], more: Partial<ResourceTemplate> = {}): Resou
   return { name: "db", base, patches, ...more };
 }
 
-/** The one resource that the patches make of the base. */
+/** The resource that the patches make of the base. */
 function patched(patches: Patch[], input: Partial<TemplatesInput> = {}): JsonObject {
   const { resource, error } = render({ resources: [template(patches)] }, input).resources[0] ?? {};
   if (error !== undefined) throw error;
@@ -175,7 +175,7 @@ describe("a base", () => {
   test("cannot be rendered for a composite without the composite label, which would leave it without a name", () => {
     const unlabelled = { ...xr, metadata: { name: "x" } };
     expect(failure({ resources: [template([])] }, { composite: unlabelled })?.code).toBe("NoCompositeLabel");
-    // Kubernetes reads labels that are not all texts as none.
+    // Kubernetes ignores labels that are not all strings.
     const odd = { ...xr, metadata: { name: "x", labels: { "crossplane.io/composite": "x", n: 1 } } } as JsonObject;
     expect(failure({ resources: [template([])] }, { composite: odd })?.code).toBe("NoCompositeLabel");
   });

@@ -7,7 +7,7 @@ import { TransformError } from "./text/transform-error.ts";
 
 const numRuns = Number(process.env["XFN_FUZZ_RUNS"] ?? 200);
 
-/** Transforms as nobody has checked them. */
+/** Unchecked transforms. */
 const run = (input: GoValue, ...transforms: unknown[]): GoValue => compileTransforms(transforms as Transform[])(input);
 
 function outcome(action: () => unknown): unknown {
@@ -42,7 +42,7 @@ describe("compileTransforms", () => {
     ["null for a configuration", { type: "map", map: null }],
     ["null", null],
     ["a text", "map"],
-  ])("%s is an error when it is run, not before", (_, transform) => {
+  ])("%s fails when it runs, not before", (_, transform) => {
     const compiled = compileTransforms([{ type: "convert", convert: { toType: "int64" } }, transform as Transform]);
     expect(outcome(() => compiled(3))).toMatchObject({
       name: "TransformError",
@@ -52,12 +52,12 @@ describe("compileTransforms", () => {
     });
   });
 
-  test("a list that is none is an error when it is run", () => {
+  test("a value that is no list fails when it runs", () => {
     const compiled = compileTransforms({} as Transform[]);
     expect(outcome(() => compiled(3))).toMatchObject({ code: "Config", index: undefined });
   });
 
-  test("a failing transform keeps a broken one after it from being noticed", () => {
+  test("a failing transform hides a wrong one after it", () => {
     const error = outcome(() => run("x", { type: "map", map: { a: 1 } }, { type: "nonsense" }));
     expect(error).toMatchObject({ code: "Input", index: 0 });
   });
@@ -79,7 +79,7 @@ describe("compileTransforms", () => {
     expect((error as Error).message).not.toContain("hunter2");
   });
 
-  test("a text cannot be doubled without end", () => {
+  test("doubling a text is bounded", () => {
     const double = { type: "string", string: { type: "Format", fmt: "%s%[1]s" } };
     expect(outcome(() => run("ab", ...Array.from({ length: 60 }, () => double)))).toMatchObject({ code: "Limit" });
     const quote = { type: "string", string: { type: "Convert", convert: "ToJson" } };
@@ -93,7 +93,7 @@ describe("map", () => {
   ) as object;
   const transform = { type: "map", map };
 
-  test("gives the key's value, numbers as float64", () => {
+  test("returns the key's value, with numbers as float64", () => {
     expect(run("us", transform)).toBe("us-east-1");
     expect(run("n", transform)).toEqual(new Float64(7));
     expect(run("o", transform)).toEqual({ n: new Float64(3), l: [new Float64(1), 2.5, null] });
@@ -110,7 +110,7 @@ describe("map", () => {
     }
   });
 
-  test("takes strings only", () => {
+  test("accepts strings only", () => {
     for (const input of [1, true, null, {}, []])
       expect(outcome(() => run(input, transform))).toMatchObject({ code: "Input" });
   });
@@ -119,12 +119,12 @@ describe("map", () => {
     expect(outcome(() => run("nil", transform))).toMatchObject({ code: "Config" });
   });
 
-  test("results are frozen, since they are the same in every run", () => {
+  test("results are frozen, because all runs share them", () => {
     const result = run("o", transform) as { l: unknown };
     expect(Object.isFrozen(result) && Object.isFrozen(result.l)).toBe(true);
   });
 
-  test("a value nested without end is an error when it is wanted", () => {
+  test("an endlessly nested value fails when it is used", () => {
     let deep: unknown = [];
     for (let i = 0; i < 100_000; i++) deep = [deep];
     const compiled = compileTransforms([{ type: "map", map: { a: deep } } as unknown as Transform]);
@@ -137,14 +137,14 @@ describe("match", () => {
   const regexp = (value: unknown, result: unknown): object => ({ type: "regexp", regexp: value, result });
   const match = (fields: object): object => ({ type: "match", match: fields });
 
-  test("the first pattern that matches gives the result", () => {
+  test("the first matching pattern gives the result", () => {
     const transform = match({ patterns: [literal("foo", 1), regexp("^f", { a: 2 }), regexp("", "any")] });
     expect(run("foo", transform)).toEqual(new Float64(1));
     expect(run("food", transform)).toEqual({ a: new Float64(2) });
     expect(run("bar", transform)).toBe("any");
   });
 
-  test("a broken pattern after a match goes unnoticed, and fails when its turn comes", () => {
+  test("a wrong pattern fails only if no earlier one matches", () => {
     const compiled = compileTransforms([match({ patterns: [literal("a", "A"), regexp("(", "B")] }) as Transform]);
     expect(compiled("a")).toBe("A");
     expect(outcome(() => compiled("b"))).toMatchObject({ code: "Config" });
@@ -160,13 +160,13 @@ describe("match", () => {
     expect(run("b", match({ patterns, fallbackTo: "Input", fallbackValue: null }))).toBe("b");
   });
 
-  test("both fallbacks are an error, but only when nothing matches", () => {
+  test("both fallbacks are an error if nothing matches", () => {
     const transform = match({ patterns: [literal("a", "A")], fallbackTo: "Input", fallbackValue: 1 });
     expect(run("a", transform)).toBe("A");
     expect(outcome(() => run("b", transform))).toMatchObject({ code: "Config" });
   });
 
-  test("patterns want strings; without patterns anything goes", () => {
+  test("patterns need strings; without patterns any input is valid", () => {
     expect(outcome(() => run(1, match({ patterns: [literal("1", 1)] })))).toMatchObject({ code: "Input" });
     expect(outcome(() => run(null, match({ patterns: [regexp("", 1)] })))).toMatchObject({ code: "Input" });
     expect(run({ a: 1 }, match({ fallbackTo: "Input" }))).toEqual({ a: 1 });
@@ -218,7 +218,7 @@ describe("math", () => {
     expect(outcome(() => run(1, math(fields)))).toMatchObject({ code: "Config" });
   });
 
-  test.each([["1"], [true], [null], [[]], [{}]])("%j is no number", (input) => {
+  test.each([["1"], [true], [null], [[]], [{}]])("%j is not a number", (input) => {
     expect(outcome(() => run(input, math({ multiply: 2 })))).toMatchObject({ code: "Input" });
   });
 });
@@ -279,7 +279,7 @@ describe("string", () => {
     });
   });
 
-  test("what JSON cannot say is an error", () => {
+  test("a value that JSON cannot represent is an error", () => {
     for (const convert of ["ToJson", "ToSha256"]) {
       expect(outcome(() => run([Number.NaN], string({ type: "Convert", convert })))).toMatchObject({ code: "Input" });
     }
@@ -327,7 +327,7 @@ describe("convert", () => {
     expect(run(input, convert(toType))).toEqual(output);
   });
 
-  test("the same type is returned as it is, whatever the format", () => {
+  test("a value of the target type is returned unchanged, with any format", () => {
     expect(run("x", convert("string", "quantity"))).toBe("x");
     expect(run(5, convert("int", "json"))).toBe(5);
     expect(run(1.5, convert("float64", "quantity"))).toBe(1.5);
@@ -425,7 +425,7 @@ describe("transforms, properties", () => {
     fc.jsonValue(),
   ) as fc.Arbitrary<GoValue>;
 
-  test("any transforms on any input give a value, the same twice, or a TransformError", () => {
+  test("any transforms on any input return the same value twice, or throw a TransformError", () => {
     fc.assert(
       fc.property(fc.array(transform, { maxLength: 4 }), input, (transforms, value) => {
         const compiled = compileTransforms(transforms as unknown as Transform[]);

@@ -55,7 +55,7 @@ describe("compileFormat", () => {
     expect(sprintf("%d", 2n ** 63n)).toBe("%!d(float64=9.223372036854776e+18)");
   });
 
-  test("bytes that are not UTF-8 are printed as such, and join to characters", () => {
+  test("bytes of invalid UTF-8 are retained, and join to characters", () => {
     expect(sprintf("%x", "\udcff\udc80")).toBe("ff80");
     expect(sprintf("%q", "a\udcff")).toBe('"a\\xff"');
     expect(sprintf("%5s", "\udcff")).toBe("    \udcff");
@@ -67,7 +67,7 @@ describe("compileFormat", () => {
     expect(sprintf("%v", value)).toBe("map[__proto__:1 constructor:map[__proto__:<nil>]]");
   });
 
-  test("an address is refused, since no two runs would print the same", () => {
+  test("%p is rejected, because every run would print another address", () => {
     expect(outcome(() => sprintf("%p", {}))).toMatchObject({
       name: "TransformError",
       code: "Config",
@@ -86,7 +86,7 @@ describe("compileFormat", () => {
     ["repetition", "%[1]s".repeat(1000), ["x".repeat(10_000)]],
     ["a padded list", "%1000000v", [Array.from({ length: 10 }, () => 1)]],
     ["hexadecimal digits", "%x", ["x".repeat(MAX_TEXT_LENGTH - 1)]],
-  ] as [string, string, GoValue[]][])("%s that asks for megabytes is an error", (_, format, args) => {
+  ] as [string, string, GoValue[]][])("%s, which needs megabytes, is an error", (_, format, args) => {
     expect(outcome(() => sprintf(format, ...args))).toMatchObject({ name: "TransformError", code: "Limit" });
   });
 
