@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CHECKOUT } from "../harness/paths.ts";
+import { files, manifestOf } from "./imports.ts";
+
+const page = readFileSync(join(CHECKOUT, "docs/architecture.md"), "utf8");
+
+test("docs/architecture.md has a row for each package with its imports", () => {
+  const rows = sectionOf("Packages").matchAll(/^\| `([\w-]+)` \| ([^|]*) \|/gm);
+  const listed = [...rows].map(([, name = "", imports = ""]) => [name, namesIn(imports).toSorted()]);
+  const packages = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
+  const declared = packages.map((name) => [name, importsOfPackage(name)]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
+});
+
+test("docs/architecture.md lists exactly the rooms of the packages", () => {
+  const listed = [...sectionOf("Rooms").matchAll(/^\| `([\w/-]+)` \|/gm)].map(([, room = ""]) => room);
+  const sources = files("packages/*/src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+  const rooms = sources.filter((file) => !file.endsWith("/src/index.ts")).map(roomOf);
+  expect(listed.toSorted()).toEqual([...new Set(rooms)].toSorted());
+});
+
+describe("each walk of docs/architecture.md", () => {
+  const walks = [...sectionOf("Walks").matchAll(/^\d\. \*\*(.*?)\*\*: (.*)$/gm)];
+
+  test("is one of five", () => {
+    expect(walks).toHaveLength(5);
+  });
+
+  test.each(walks.map(([, title = "", walk = ""]) => ({ title, walk })))(
+    "$title: enters each room once",
+    ({ walk }) => {
+      const modules = namesIn(walk).map(sourceOf);
+      expect(modules.filter((file) => !existsSync(join(CHECKOUT, file)))).toEqual([]);
+      const entered = roomsEntered(walk);
+      expect(entered).toEqual([...new Set(entered)]);
+    },
+  );
+});
+
+function sectionOf(title: string): string {
+  const [, section = ""] = page.split(`\n## ${title}\n`);
+  return section.split("\n## ")[0] ?? "";
+}
+
+const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+
+function importsOfPackage(name: string): string[] {
+  const { dependencies = {}, peerDependencies = {} } = manifestOf(`packages/${name}`);
+  const ours = Object.keys({ ...dependencies, ...peerDependencies }).filter((other) => other.startsWith("@xfn/"));
+  return ours.map((other) => other.replace("@xfn/", "")).toSorted();
+}
+
+/** `runner/host/main.ts` is `packages/runner/src/host/main.ts`. */
+const sourceOf = (module: string): string => `packages/${module.replace("/", "/src/")}`;
+
+/** The room of a source: its package and folder. Generated files are one room. */
+function roomOf(file: string): string {
+  const folder = dirname(file).replace(/^packages\//, "");
+  return folder.replace(/\/src\b/, "").replace(/\/generated\b.*/, "/generated");
+}
+
+/**
+ * The rooms of a walk in the order in which it enters them. Parentheses enclose calls, which return to their caller.
+ */
+function roomsEntered(walk: string): string[] {
+  const entered: string[] = [];
+  const callers: (string | undefined)[] = [];
+  let current: string | undefined;
+  for (const [, module, parenthesis] of walk.matchAll(/`([^`]+)`|([()])/g)) {
+    if (parenthesis === "(") callers.push(current);
+    else if (parenthesis === ")") current = callers.pop();
+    else if (module !== undefined) {
+      const room = roomOf(sourceOf(module));
+      if (room !== current) entered.push(room);
+      current = room;
+    }
+  }
+  return entered;
+}
