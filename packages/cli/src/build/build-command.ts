@@ -1,6 +1,12 @@
 import { buildFunction, type FunctionTarget } from "@xfn/function-build";
 import { ImageError } from "@xfn/oci-rootfs";
-import { formatLayoutName, layoutPath, parseLayoutName, parseReference, type Reference } from "@xfn/oci-rootfs/image-name";
+import {
+  formatLayoutName,
+  layoutPath,
+  parseLayoutName,
+  parseReference,
+  type Reference,
+} from "@xfn/oci-rootfs/image-name";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";

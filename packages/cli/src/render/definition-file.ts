@@ -25,6 +25,8 @@ export async function applyDefinition(path: string, composite: JsonObject): Prom
   const [only, ...others] = definitions;
   if (only === undefined) throw new InputError(`${sourceName(path)} has no document of kind ${KIND} (--xrd)`);
   const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
+  const claimed = definitions.find(({ value }) => defines(value, composite, "claimNames"));
+  if (claimed !== undefined) throw claimError(claimed.value, composite);
   if (definition === undefined) {
     throw new InputError(`${sourceName(path)} has no ${KIND} of the composite resource's kind (--xrd)`, {
       details: definitions.map(positionOf),
@@ -55,8 +57,18 @@ function withDefaults(
   }
 }
 
-function defines(xrd: JsonValue, composite: JsonObject): boolean {
-  const { group, names } = specOf(xrd);
+function claimError(xrd: JsonValue, claim: JsonObject): InputError {
+  const { names } = specOf(xrd);
+  const kind = isObject(names) ? String(names["kind"]) : "";
+  return new InputError(`${String(claim["kind"])} is a claim of ${kind} (--xrd); render takes the composite resource`, {
+    details: [
+      `Change its kind to ${kind} and remove metadata.namespace: a claim's spec is that of its composite resource.`,
+    ],
+  });
+}
+
+function defines(xrd: JsonValue, composite: JsonObject, field: "names" | "claimNames" = "names"): boolean {
+  const { group, [field]: names } = specOf(xrd);
   const { apiVersion, kind } = composite;
   return (
     isObject(names) &&

@@ -1,6 +1,6 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { documentsOfAll, STDIN, singleObject } from "@xfn/input";
+import { documentsOfAll, STDIN, singleObject, sourceName } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
 import { readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
@@ -37,6 +37,11 @@ export async function readInputs(
     throw usageError("-a requires FUNCTIONS, the file with the Functions to annotate");
   }
   const given = await singleObject(files.xr, "the composite resource");
+  if (given["kind"] === "Composition") {
+    throw usageError(`${sourceName(files.xr)} is a Composition: the first argument is the composite resource`, [
+      `Did you mean: xfn render ${files.composition} ${files.xr}`,
+    ]);
+  }
   const { composite, connectionKeys = [] } = await applyXrd(given, options.xrd);
   const composition = await readComposition(files.composition, onWarning, (parsed, document) =>
     checkConnectionKeys(parsed, connectionKeys, document),

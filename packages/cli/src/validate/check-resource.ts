@@ -36,7 +36,20 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
 export function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
   const { composition, findings } = checkComposition(document);
   if (composition === undefined) return findings;
+  if (composition.spec.mode === "Pipeline") return [...findings, pipelineFinding(document)];
   return [...findings, ...checkConnectionKeys(composition, keysFor(composition, extensions), document)];
+}
+
+// A Composition that render and the controller refuse must not be reported as valid.
+function pipelineFinding(document: ParsedDocument): Finding {
+  const message = "xfn does not run mode: Pipeline; list the steps in spec.functions, or use crossplane";
+  return {
+    severity: "error",
+    code: "Unsupported",
+    path: "spec.mode",
+    message,
+    ...document.positionOf(["spec", "mode"]),
+  };
 }
 
 /** The connection keys of the Composition's composite resource; none if its definition is missing. */

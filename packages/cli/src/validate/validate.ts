@@ -28,6 +28,11 @@ export async function validate(
   }
   const definitions = await readSources(extensions);
   const documents = await readSources(resources);
+  if (!definitions.some(hasSchema) && documents.some(hasSchema)) {
+    throw usageError(`no definition or CRD in EXTENSIONS (${extensions}), but in RESOURCES (${resources})`, [
+      `Did you mean: xfn validate ${resources} ${extensions}`,
+    ]);
+  }
   const results = validateDocuments(definitions, documents);
   await output.product(
     printResults(results, { format: options.output, skipSuccess: options.skipSuccessResults === true }),
@@ -38,6 +43,14 @@ export async function validate(
     output.note("xfn: could not validate all resources, schema(s) missing");
   } else return ExitCode.ok;
   return ExitCode.failed;
+}
+
+/** Whether a document belongs into the extensions. */
+function hasSchema({ value }: ParsedDocument): boolean {
+  return (
+    isKind(value, "apiextensions.crossplane.io", "CompositeResourceDefinition") ||
+    isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")
+  );
 }
 
 /** Results of invalid extensions, then of all resources. */

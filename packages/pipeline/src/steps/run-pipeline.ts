@@ -109,11 +109,18 @@ function pipelineMode(composition: Composition): PipelineError {
   );
 }
 
+// Users render claims by mistake: they look like their composite resources, but for kind and namespace.
+function claimHint({ metadata, kind }: CompositeResource): string {
+  return metadata.namespace === undefined
+    ? ""
+    : `. If ${String(kind)} is a claim, render its composite resource: the same spec, that kind, no namespace`;
+}
+
 function mismatch(composition: Composition, composite: CompositeResource): PipelineError {
   const { apiVersion, kind } = composition.spec.compositeTypeRef;
   return new PipelineError(
     "CompositionMismatch",
     `${titleOf(composition)} composes ${kind} of ${apiVersion} (spec.compositeTypeRef), but the composite resource is ${describe(composite)} ` +
-      `of ${composite.apiVersion}; both must be the same`,
+      `of ${composite.apiVersion}; both must be the same${claimHint(composite)}`,
   );
 }
