@@ -22,24 +22,24 @@ test("XDG_CACHE_HOME comes first", () => {
   expect(cacheDir({ XDG_CACHE_HOME: "/somewhere", HOME: folder })).toBe("/somewhere/xfn");
 });
 
-test("a relative XDG_CACHE_HOME is ignored, as its specification says", () => {
+test("ignores a relative XDG_CACHE_HOME, as its specification requires", () => {
   expect(cacheDir({ XDG_CACHE_HOME: "cache", HOME: folder })).toBe(join(folder, ".cache", "xfn"));
 });
 
-test("a home that cannot be written gives way to a private folder", () => {
+test("uses a private directory if the home is not writable", () => {
   const dir = cacheDir({ HOME: "/proc/self" });
   expect(dir).toBe(join(folder, `xfn-${process.getuid?.()}`));
   expect(lstatSync(dir).mode & 0o777).toBe(0o700);
 });
 
-test("a temporary folder that others can write to is refused, since they could have put code there", () => {
+test("rejects a temporary directory that others can write, because they could inject code", () => {
   const dir = join(folder, `xfn-${process.getuid?.()}`);
   mkdirSync(dir);
   chmodSync(dir, 0o777);
   expect(() => cacheDir({ HOME: "/proc/self" })).toThrow(/XDG_CACHE_HOME/);
 });
 
-test("compiled code is kept only where its folder can be made: Node would try for ever in /proc", () => {
+test("keeps compiled code only if its directory can be made: Node would retry for ever in /proc", () => {
   const cache = join(folder, "cache");
   expect(compiledCodeDir({ XDG_CACHE_HOME: cache })).toBe(join(cache, "xfn", "compiled"));
   expect(lstatSync(join(cache, "xfn")).isDirectory()).toBe(true);

@@ -4,7 +4,7 @@ import { Admission } from "./admission.ts";
 
 const never = new AbortController().signal;
 
-test("calls wait for a run to end, first come, first served", async () => {
+test("calls wait for a run to end, in order", async () => {
   const admission = new Admission(1, 3);
   const order: number[] = [];
   const free = await admission.admit().slot(never);
@@ -20,7 +20,7 @@ test("calls wait for a run to end, first come, first served", async () => {
   expect(admission.counts).toEqual({ running: 0, waiting: 0 });
 });
 
-test("whoever leaves makes place for another; leaving or ending twice counts once", async () => {
+test("a call that leaves admits another; leaving or ending twice counts once", async () => {
   const admission = new Admission(1, 1);
   const [first, second] = [admission.admit(), admission.admit()];
   expect(() => admission.admit()).toThrow(expect.objectContaining({ code: "QueueFull" }));
@@ -56,7 +56,7 @@ test("a call that is aborted while it waits leaves the queue with the signal's r
   await expect(admission.admit().slot(AbortSignal.abort())).rejects.toMatchObject({ name: "AbortError" });
 });
 
-test("the hint is a time within bounds", () => {
+test("the retry hint is bounded", () => {
   const admission = new Admission(1, 0);
   admission.admit();
   try {
@@ -70,7 +70,7 @@ test("the hint is a time within bounds", () => {
   }
 });
 
-test("a closed house lets nobody in, and says why", () => {
+test("a closed admission rejects every call with its reason", () => {
   const admission = new Admission(1, 0);
   const reason = new RunnerGrpcError("Closed", "stopping");
   admission.close(reason);

@@ -13,7 +13,7 @@ describe.each([
   ["an abstract socket", abstractName],
   ["TCP", () => "127.0.0.1:0"],
 ])("%s with a token", (_, where) => {
-  test("lets in whoever has it, and nobody else", async () => {
+  test("admits callers with the token, and no others", async () => {
     await using serving = new Serving();
     let runs = 0;
     const { address } = await serving.server({
@@ -33,13 +33,13 @@ describe.each([
   });
 });
 
-test("a path socket needs no token, and says that it was the socket that let the caller in", async () => {
+test("a path socket needs no token, and reports the socket as authentication", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({ tokenFile: serving.file("token", TOKEN) });
   await serving.client(address).run("x", INPUT);
 });
 
-test("a token is changed without a pause: both are taken while the file has both, and the old one no more when it is gone", async () => {
+test("rotates a token without a pause: accepts both while the file has both", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({ addresses: [abstractName()], tokenFile: serving.file("token", TOKEN) });
   const client = serving.client(address, { tokenFile: serving.file("client-token", TOKEN) });
@@ -55,7 +55,7 @@ test("a token is changed without a pause: both are taken while the file has both
   await expect(client.run("x", INPUT)).rejects.toMatchObject(unauthenticated);
 });
 
-test("while the token file is not readable nobody is let in, and callers are told to try again", async () => {
+test("rejects all callers while the token file is unreadable, with a retryable error", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({ addresses: [abstractName()], tokenFile: serving.file("token", TOKEN) });
   const client = serving.client(address, { tokenFile: serving.file("client-token", TOKEN) });
@@ -73,7 +73,7 @@ test.each([
   ["too short", "short"],
   ["of the wrong characters", "a token with spaces in it"],
   ["far too large", "x".repeat(100_000)],
-])("a token file that is %s is refused when a client or a server is made", async (_, content) => {
+])("a client or a server rejects a token file that is %s", async (_, content) => {
   await using serving = new Serving();
   if (content !== undefined) serving.file("token", content);
   const tokenFile = serving.path("token");
@@ -82,7 +82,7 @@ test.each([
   expect(() => server({ addresses: [abstractName()], tokenFile })).toThrow(unusable);
 });
 
-describe("what would let anybody in, or show a token to anybody, is refused", () => {
+describe("rejects options that admit everyone, or expose a token", () => {
   test.each([
     ["an abstract socket", { addresses: ["@x"] }, "AuthenticationRequired"],
     ["TCP", { addresses: ["127.0.0.1:0"] }, "AuthenticationRequired"],
@@ -105,7 +105,7 @@ describe("what would let anybody in, or show a token to anybody, is refused", ()
 });
 
 describe("without authentication", () => {
-  test("calls are served, but no function is given the runner's network, through whichever socket it is asked for", async () => {
+  test("serves calls, but shares the runner's network with no function on any socket", async () => {
     await using serving = new Serving();
     const abstract = abstractName();
     let runs = 0;
@@ -126,7 +126,7 @@ describe("without authentication", () => {
     expect(runs).toBe(2);
   });
 
-  test("a path socket alone gives its network where it is asked for", async () => {
+  test("a path socket alone shares its network on request", async () => {
     await using serving = new Serving();
     const { address } = await serving.server({ insecureNoAuth: true });
     await serving.client(address).run("x", INPUT, { network: "Accessible" });
@@ -151,7 +151,7 @@ describe("mTLS", () => {
   }
 
   test.each(["127.0.0.1:0", "dns:///localhost:0"])(
-    "at %s lets in who has a certificate of the CA, and no others",
+    "at %s admits callers with a certificate of the CA, and no others",
     async (where) => {
       await using serving = new Serving();
       const tls = files(serving, "server", testCertificate("server", authority));
@@ -173,7 +173,7 @@ describe("mTLS", () => {
     },
   );
 
-  test("new certificates are used by the next connections, and a set that does not fit is passed over", async () => {
+  test("the next connections use new certificates, and a mismatched set is skipped", async () => {
     await using serving = new Serving();
     const tls = files(serving, "server", testCertificate("server", authority));
     const { address } = await serving.server({ addresses: ["127.0.0.1:0"], tls, refreshMs: 20 });
@@ -197,7 +197,7 @@ describe("mTLS", () => {
     });
   });
 
-  test("a new set that does not fit is told of, once for each thing that is wrong, until it fits", async () => {
+  test("reports a mismatched set once for each problem", async () => {
     await using serving = new Serving();
     const tls = files(serving, "server", testCertificate("server", authority));
     const warnings: string[] = [];
@@ -226,7 +226,7 @@ describe("mTLS", () => {
     expect(warnings).toHaveLength(3);
   });
 
-  test("a server says which of its certificate files do not fit any more", async () => {
+  test("a server names the certificate files that no longer match", async () => {
     await using serving = new Serving();
     const tls = files(serving, "server", testCertificate("server", authority));
     const warnings: string[] = [];
@@ -240,7 +240,7 @@ describe("mTLS", () => {
     await expect.poll(() => warnings).toEqual([expect.stringContaining(tls.caFile)]);
   });
 
-  test("TLS that asks for no certificate asks for a token", async () => {
+  test("TLS without client certificates requires a token", async () => {
     await using serving = new Serving();
     const { caFile, certFile, keyFile } = files(serving, "server", testCertificate("server", authority));
     const tokenFile = serving.file("token", TOKEN);
@@ -251,7 +251,7 @@ describe("mTLS", () => {
     await serving.client(address, { tls: { caFile }, tokenFile }).run("x", INPUT);
   });
 
-  test("files that do not fit together are refused at the start", async () => {
+  test("rejects mismatched files at the start", async () => {
     await using serving = new Serving();
     const { certFile } = files(serving, "one", testCertificate("one", authority));
     const { keyFile } = files(serving, "two", testCertificate("two", authority));

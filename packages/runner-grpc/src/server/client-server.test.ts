@@ -21,7 +21,7 @@ describe.each([
   ["TCP", () => "dns:///localhost:0"],
   ["an IPv4 address", () => "127.0.0.1:0"],
 ])("over %s", (_, where) => {
-  test("input, options and output come through", async () => {
+  test("passes input, options and output", async () => {
     await using serving = new Serving();
     const calls: [string, string, ServedRunOptions][] = [];
     const { address } = await serving.server({
@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-test("a run learns how its caller came in", async () => {
+test("passes the caller's socket and authentication to a run", async () => {
   await using serving = new Serving();
   const callers: unknown[] = [];
   const abstract = abstractName();
@@ -71,7 +71,7 @@ test("a run learns how its caller came in", async () => {
   ]);
 });
 
-test("20 MB come back byte for byte", async () => {
+test("returns 20 MB unchanged", async () => {
   await using serving = new Serving();
   const { address } = await serving.server();
   const input = Buffer.alloc(20_000_000, "0123456789abcdefg");
@@ -82,7 +82,7 @@ test("20 MB come back byte for byte", async () => {
 // Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait
 // for ever.
 test.each(["a path socket", "TCP"])(
-  "large messages both ways at once on one connection over %s do not wait for each other",
+  "large messages both ways at once on one connection over %s do not deadlock",
   async (transport) => {
     await using serving = new Serving();
     const tcp = { addresses: ["127.0.0.1:0"], insecureNoAuth: true };
@@ -96,7 +96,7 @@ test.each(["a path socket", "TCP"])(
   },
 );
 
-test("input and output of the largest size pass, both at once", async () => {
+test("passes input and output of the largest size at once", async () => {
   await using serving = new Serving();
   const { address } = await serving.server();
   const output = await serving.client(address).run("x", new Uint8Array(MAX_PAYLOAD_BYTES));
@@ -114,7 +114,7 @@ test("an output of one byte more is an error, never a truncated success", async 
   });
 });
 
-test("phases and the end of stderr reach the caller before the output does", async () => {
+test("reports phases and the end of stderr before the output", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({
     run: async (_image, input, { onPhase, onStderr }) => {
@@ -139,7 +139,7 @@ test("phases and the end of stderr reach the caller before the output does", asy
   expect(stderr).toMatch(/a warning\nüber\n$/);
 });
 
-test("phases and stderr of a call that failed reach the caller too", async () => {
+test("reports phases and stderr of a failed call too", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({
     run: async (_image, _input, { onPhase, onStderr }) => {
@@ -218,13 +218,13 @@ describe("errors of a run", () => {
     ["an error without a code", new Error("password=hunter2")],
     ["a code of somebody else", Object.assign(new Error("password=hunter2"), { code: "ENOENT" })],
     ["no error at all", "password=hunter2"],
-  ])("say nothing of what was not expected: %s", async (_, thrown) => {
+  ])("reveal nothing of unexpected errors: %s", async (_, thrown) => {
     const error = await failure(thrown);
     expect(error).toMatchObject({ code: "Internal", status: "INTERNAL", retryable: false });
     expect(`${error.message}${JSON.stringify(error)}`).not.toContain("hunter2");
   });
 
-  test("with texts that gRPC could not send are sent all the same", async () => {
+  test("arrive even with texts that gRPC cannot send", async () => {
     const error = await failure(Object.assign(new Error("\ud800 100%\n\0 ü"), { code: "Killed", stderr: "\udfff" }));
     expect(error).toMatchObject({ code: "Killed", message: "\ufffd 100%\n\0 ü", stderr: "\ufffd" });
   });
@@ -244,7 +244,7 @@ describe("an aborted call", () => {
     await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test("that waits leaves the queue, and is never run", async () => {
+  test("that waits leaves the queue, and never runs", async () => {
     await using serving = new Serving();
     const first = endless();
     let runs = 0;
@@ -273,7 +273,7 @@ describe("an aborted call", () => {
 });
 
 // As grpc-go does at a deadline, where its clock is the first to see it.
-test("a server that resets the call at its deadline has not cancelled it", async () => {
+test("a server's reset at the deadline is a timeout, not a cancellation", async () => {
   await using serving = new Serving();
   const server = createServerHttp2().listen(serving.path("other.sock"));
   server.on("stream", (stream) => stream.on("error", () => undefined).close(constants.NGHTTP2_CANCEL));
@@ -285,7 +285,7 @@ test("a server that resets the call at its deadline has not cancelled it", async
   server.close();
 });
 
-test("a deadline ends the run, and both sides say so", async () => {
+test("a deadline ends the run, and both sides report it", async () => {
   await using serving = new Serving();
   const { run, ended } = endless();
   const { address } = await serving.server({ run });
@@ -312,7 +312,7 @@ test("a lost connection ends the run", async () => {
   await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "Closed" });
 });
 
-test("a client finds a server that was started again, or later than itself", async () => {
+test("a client reconnects to a server that starts later, or again", async () => {
   await using serving = new Serving();
   const client = serving.client(`unix:${serving.path("runner.sock")}`);
   await expect(client.run("x", INPUT)).rejects.toMatchObject({
@@ -356,7 +356,7 @@ test("calls of one client share one connection", async () => {
 });
 
 describe("a server that stops", () => {
-  test("waits for what runs, takes nothing new, and removes its socket", async () => {
+  test("waits for running calls, rejects new ones, and removes its socket", async () => {
     await using serving = new Serving();
     const gate = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
@@ -380,7 +380,7 @@ describe("a server that stops", () => {
     expect(readdirSync(serving.folder)).toEqual([]);
   });
 
-  test("ends what has not ended in time, with an error that a retry elsewhere may mend", async () => {
+  test("ends calls after the grace period with a retryable error", async () => {
     await using serving = new Serving();
     const { run, started, ended } = endless();
     const { address, server } = await serving.server({ run });
@@ -392,7 +392,7 @@ describe("a server that stops", () => {
     expect(await ended).toMatchObject({ code: "Closed" });
   });
 
-  test.each(["before", "while"] as const)("waits no longer where its grace is ended %s it stops", async (when) => {
+  test.each(["before", "while"] as const)("stops at once if its grace period ends %s it stops", async (when) => {
     await using serving = new Serving();
     const { run, started, ended } = endless();
     const { address, server } = await serving.server({ run });
@@ -407,7 +407,7 @@ describe("a server that stops", () => {
   });
 });
 
-test("over the queue a call is refused at once, with a hint", async () => {
+test("rejects a call over the queue at once, with a retry hint", async () => {
   await using serving = new Serving();
   const { run, started } = endless();
   const refused: string[] = [];
@@ -433,7 +433,7 @@ test("over the queue a call is refused at once, with a hint", async () => {
   expect(refused).toEqual(["QueueFull"]);
 });
 
-test("what became of each call is told", async () => {
+test("reports the outcome of each call", async () => {
   await using serving = new Serving();
   const outcomes: unknown[] = [];
   const { address } = await serving.server({

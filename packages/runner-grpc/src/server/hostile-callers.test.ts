@@ -82,7 +82,7 @@ test.each([
   ["a length beyond the bound", frame(INPUT, MAX_MESSAGE_BYTES + 1), 8],
   ["a length of 4 GiB", frame(INPUT, 0xffffffff), 8],
   ["a compression that there is not", frame(INPUT, undefined, 1), undefined],
-])("%s: a status, and the next call is served", async (_, bytes, status) => {
+])("%s: ends with a status, and the next call is served", async (_, bytes, status) => {
   await using serving = new Serving();
   await serving.server();
   const stream = open(session(serving));
@@ -103,7 +103,7 @@ test("a message of the maximum + 1 is RESOURCE_EXHAUSTED before it is read", asy
   await expectHealthy(serving);
 });
 
-test("a message that grows beyond the bound when it is unpacked is RESOURCE_EXHAUSTED", async () => {
+test("a message that exceeds the bound when it is decompressed is RESOURCE_EXHAUSTED", async () => {
   await using serving = new Serving();
   await serving.server();
   const bomb = gzipSync(Buffer.alloc(MAX_MESSAGE_BYTES + 1));
@@ -113,7 +113,7 @@ test("a message that grows beyond the bound when it is unpacked is RESOURCE_EXHA
   await expectHealthy(serving);
 });
 
-test("a stream that ends before its message does not run anything", async () => {
+test("a stream that ends before its message runs nothing", async () => {
   await using serving = new Serving();
   let runs = 0;
   const { server } = await serving.server({
@@ -130,7 +130,7 @@ test("a stream that ends before its message does not run anything", async () => 
   expect(server.counts()).toEqual({ running: 0, waiting: 0 });
 });
 
-test("a caller whose own clock ends the call at its deadline is not one that cancelled it", async () => {
+test("a caller that resets the call at its deadline has not cancelled it", async () => {
   await using serving = new Serving();
   const { run, started, ended } = endless();
   await serving.server({ run });
@@ -148,7 +148,7 @@ test.each([
     "a message, and does not say that it is all",
     frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()),
   ],
-])("a caller that sends %s loses its place after a while", async (_, bytes) => {
+])("a caller that sends %s loses its admission after a while", async (_, bytes) => {
   await using serving = new Serving();
   await serving.server({ messageTimeoutMs: 200, maxConcurrent: 1, maxQueued: 0 });
   const stream = open(session(serving));
@@ -157,7 +157,7 @@ test.each([
   await expectHealthy(serving);
 });
 
-test("whoever may not call, or finds the queue full, is told so by its headers alone: no message is taken in", async () => {
+test("rejects unauthenticated and excess calls by their headers, without reading a message", async () => {
   await using serving = new Serving();
   const { run, started } = endless();
   const abstract = abstractName();
@@ -175,7 +175,7 @@ test("whoever may not call, or finds the queue full, is told so by its headers a
   expect(await statusOf(open(session(serving)))).toBe(8);
 });
 
-test("10,000 metadata entries are refused, and the next call is served", async () => {
+test("rejects 10,000 metadata entries, and serves the next call", async () => {
   await using serving = new Serving();
   await serving.server();
   const headers = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "1"]));
@@ -185,7 +185,7 @@ test("10,000 metadata entries are refused, and the next call is served", async (
   await expectHealthy(serving);
 });
 
-test("a metadata entry of a megabyte is refused, and the next call is served", async () => {
+test("rejects a metadata entry of a megabyte, and serves the next call", async () => {
   await using serving = new Serving();
   await serving.server();
   const stream = open(session(serving), { "xfn-step-bin": Buffer.alloc(750_000).toString("base64") });
@@ -194,7 +194,7 @@ test("a metadata entry of a megabyte is refused, and the next call is served", a
   await expectHealthy(serving);
 });
 
-test("a flood of streams that are reset at once (CVE-2023-44487) leaves no run and no waiting call behind", async () => {
+test("a flood of streams that are reset at once (CVE-2023-44487) leaves no call behind", async () => {
   await using serving = new Serving();
   const { run } = endless();
   let flooding = true;
@@ -221,26 +221,23 @@ test.each([
     { settings: { initialWindowSize: 0 } },
     { "grpc-timeout": "100m" },
   ],
-])(
-  "a caller that %s keeps its place while the answer is there, and loses both after a while",
-  async (_, http2, headers) => {
-    await using serving = new Serving();
-    const { server } = await serving.server({
-      run: async (image, input) => (image === "large" ? new Uint8Array(1_000_000) : input),
-      messageTimeoutMs: 1_500,
-      maxConcurrent: 1,
-      maxQueued: 0,
-    });
-    const stream = open(session(serving, undefined, http2), headers);
-    stream.end(frame(RunFunctionRequest.encode({ image: "large", input: INPUT }).finish()));
-    await once(stream, "response");
-    await expect.poll(() => server.counts().running).toBe(0);
-    const client = serving.client(`unix:${serving.path("runner.sock")}`);
-    await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "QueueFull" });
-    await once(stream, "close");
-    await expectHealthy(serving);
-  },
-);
+])("a caller that %s keeps its admission and answer for a while only", async (_, http2, headers) => {
+  await using serving = new Serving();
+  const { server } = await serving.server({
+    run: async (image, input) => (image === "large" ? new Uint8Array(1_000_000) : input),
+    messageTimeoutMs: 1_500,
+    maxConcurrent: 1,
+    maxQueued: 0,
+  });
+  const stream = open(session(serving, undefined, http2), headers);
+  stream.end(frame(RunFunctionRequest.encode({ image: "large", input: INPUT }).finish()));
+  await once(stream, "response");
+  await expect.poll(() => server.counts().running).toBe(0);
+  const client = serving.client(`unix:${serving.path("runner.sock")}`);
+  await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "QueueFull" });
+  await once(stream, "close");
+  await expectHealthy(serving);
+});
 
 // [length: 3][type][flags][stream: 4]: https://www.rfc-editor.org/rfc/rfc9113#section-4.1
 const PREFACE = Buffer.concat([
@@ -253,7 +250,7 @@ test.each([
   ["empty frames of no stream's end (CVE-2019-9518)", Buffer.from("000000000000000001", "hex")],
   ["resets of no stream", Buffer.from("00000403000000000100000008", "hex")],
   ["changes of priority", Buffer.from("0000050200000000010000000000", "hex")],
-])("a flood of %s, whose answers nobody reads, does no harm", async (_, flood) => {
+])("a flood of %s, whose answers are never read, does no harm", async (_, flood) => {
   await using serving = new Serving();
   await serving.server();
   const socket = connectSocket(serving.path("runner.sock"));
@@ -271,7 +268,7 @@ test.each([
   expect(process.memoryUsage.rss() - before).toBeLessThan(300_000_000);
 });
 
-test("more connections than callers can need are closed as they come, and those that there are stay", async () => {
+test("closes excess connections at once, and keeps existing ones", async () => {
   await using serving = new Serving();
   await serving.server();
   const path = serving.path("runner.sock");
@@ -292,7 +289,7 @@ test("more connections than callers can need are closed as they come, and those 
   await expectHealthy(serving);
 });
 
-test("a connection without a call is closed after a while, and one with a call is not", async () => {
+test("closes a connection without a call after a while, and keeps one with a call", async () => {
   await using serving = new Serving();
   const gate = Promise.withResolvers<void>();
   const path = serving.path("runner.sock");
@@ -312,7 +309,7 @@ test("a connection without a call is closed after a while, and one with a call i
   expect(await call).toEqual(INPUT);
 });
 
-test("bytes that are not HTTP/2 close their connection only", async () => {
+test("bytes that are not HTTP/2 close only their connection", async () => {
   await using serving = new Serving();
   await serving.server();
   for (const bytes of [

@@ -7,7 +7,7 @@ import { Serving } from "../../test/serving.ts";
 
 const INPUT = Buffer.from("input");
 
-test("a path socket is its owner's alone, whatever the umask, and nothing is beside it", async () => {
+test("only the owner can open a path socket, whatever the umask, and no other file is left", async () => {
   await using serving = new Serving();
   const before = process.umask(0);
   try {
@@ -19,7 +19,7 @@ test("a path socket is its owner's alone, whatever the umask, and nothing is bes
   expect(readdirSync(serving.folder)).toEqual(["runner.sock"]);
 });
 
-test("a socket that a killed process left is replaced", async () => {
+test("replaces the socket of a killed process", async () => {
   await using serving = new Serving();
   const script = `require("node:net").createServer().listen(${JSON.stringify(serving.path("runner.sock"))}, () => process.kill(process.pid, "SIGKILL"))`;
   spawnSync(process.execPath, ["-e", script]);
@@ -28,7 +28,7 @@ test("a socket that a killed process left is replaced", async () => {
   await serving.client(address).run("x", INPUT);
 });
 
-test("a socket that somebody listens on is not taken away", async () => {
+test("keeps a socket on which another process listens", async () => {
   await using serving = new Serving();
   const { address } = await serving.server();
   await expect(serving.server()).rejects.toMatchObject({ code: "AddressInUse", retryable: true });
@@ -36,21 +36,21 @@ test("a socket that somebody listens on is not taken away", async () => {
   expect(readdirSync(serving.folder)).toEqual(["runner.sock"]);
 });
 
-test("a file that is no socket is not taken away", async () => {
+test("keeps a file that is not a socket", async () => {
   await using serving = new Serving();
   serving.file("runner.sock", "precious");
   await expect(serving.server()).rejects.toMatchObject({ code: "ListenFailed" });
   expect(lstatSync(serving.path("runner.sock")).isFile()).toBe(true);
 });
 
-test("a folder that does not exist is named", async () => {
+test("names a missing directory", async () => {
   await using serving = new Serving();
   const server = serving.server({ addresses: [`unix:${serving.path("no/runner.sock")}`] });
   await expect(server).rejects.toMatchObject({ code: "ListenFailed" });
   await expect(server).rejects.toThrow(serving.path("no"));
 });
 
-test("a server that stops leaves the socket of the one that took its place", async () => {
+test("a stopping server keeps the socket of its successor", async () => {
   await using serving = new Serving();
   const { server, address } = await serving.server();
   const other = createServer().listen(serving.path("other.sock"));
@@ -61,7 +61,7 @@ test("a server that stops leaves the socket of the one that took its place", asy
   other.close();
 });
 
-test("where one address cannot be listened on, none is", async () => {
+test("listens on no address if one fails", async () => {
   await using serving = new Serving();
   const taken = serving.path("taken.sock");
   writeFileSync(taken, "");

@@ -18,7 +18,7 @@ function check(address: string, service: string): Promise<unknown> {
 }
 
 describe("the health service", () => {
-  test("says what the program says, and NOT_SERVING from the moment that it stops", async () => {
+  test("reports the program's state, and NOT_SERVING once it stops", async () => {
     await using serving = new Serving();
     const gate = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ describe("the health service", () => {
     gate.resolve();
   });
 
-  test("answers probes without a token, and nothing else", async () => {
+  test("answers only probes without a token", async () => {
     await using serving = new Serving();
     const options = { tokenFile: serving.file("token", TOKEN), health: { serving: true }, reflection: true };
     const { address } = await serving.server({ ...options, addresses: [abstractName()] });
@@ -46,14 +46,14 @@ describe("the health service", () => {
     expect(await describeService(address)).toBe(16);
   });
 
-  test("is not there unless it is asked for", async () => {
+  test("exists only on request", async () => {
     await using serving = new Serving();
     const { address } = await serving.server();
     expect(await check(address, "")).toBe(12);
     expect(await describeService(address)).toBe(12);
   });
 
-  test("does not keep a server from stopping while somebody watches it", async () => {
+  test("does not prevent a server from stopping while a client watches it", async () => {
     await using serving = new Serving();
     const { server, address } = await serving.server({ health: { serving: true } });
     const client = new Client(parseEndpoint(address).target, credentials.createInsecure());
@@ -69,7 +69,7 @@ describe("the health service", () => {
   });
 });
 
-test("reflection has the contract, and what it imports", async () => {
+test("reflection contains the contract and its imports", async () => {
   await using serving = new Serving();
   const { address } = await serving.server({ reflection: true });
   const answer = await describeService(address);

@@ -34,7 +34,7 @@ test.each([
   ["[::]:1", false],
   ["localhost.example.org:1", false],
   ["runner:1", false],
-])("%s stays on this machine: %s", (text, loopback) => {
+])("%s is local: %s", (text, loopback) => {
   expect(parseEndpoint(text)).toMatchObject({ kind: "tcp", loopback });
 });
 
@@ -67,7 +67,7 @@ test.each([
   "https://runner.example.org:9443",
   "tcp://runner:1",
   ":1",
-])("%j is refused by name", (text) => {
+])("rejects %j and names it", (text) => {
   expect(() => parseEndpoint(text)).toThrow(expect.objectContaining({ code: "InvalidEndpoint", retryable: false }));
 });
 

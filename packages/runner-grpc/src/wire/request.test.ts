@@ -19,7 +19,7 @@ test.each<RunOptions>([
   { auth: { auth: "dTpw" } },
   { auth: { identityToken: "i" } },
   { auth: { registryToken: "r" } },
-])("%j come through as they are", (options) => {
+])("%j arrive unchanged", (options) => {
   const request = decodeRequest(encodeRequest("x:1", INPUT, options));
   expect(request).toEqual({ image: "x:1", input: expect.anything(), options });
   expect(Buffer.from(request.input).toString()).toBe("input");
@@ -27,7 +27,7 @@ test.each<RunOptions>([
 
 // Bytes written by hand from the field numbers of the contract that Crossplane shipped: a renumbered field would not
 // be seen by a round trip.
-test("the wire has the field numbers and enum values of the shipped contract", () => {
+test("uses the field numbers and enum values of Crossplane v1.11 to v1.13", () => {
   const options: RunOptions = {
     timeoutMs: 1_500,
     network: "Accessible",
@@ -44,7 +44,7 @@ test("the wire has the field numbers and enum values of the shipped contract", (
   expect(Buffer.from(encodeRequest("x", INPUT, options)).toString("hex")).toBe(hex);
 });
 
-test("a caller that says nothing but image and input leaves everything to the runner", () => {
+test("a call with only image and input leaves all options to the runner", () => {
   const bytes = RunFunctionRequest.encode({
     image: "x",
     input: INPUT,
@@ -75,7 +75,7 @@ test.each([
       },
     },
   ],
-])("%s is refused by name", (_, part) => {
+])("rejects %s and names it", (_, part) => {
   const bytes = RunFunctionRequest.encode({ image: "x", input: INPUT, ...part }).finish();
   expect(() => decodeRequest(bytes)).toThrow(invalid());
 });
@@ -86,15 +86,15 @@ test.each([
   ["an endless varint", "08ffffffffffffffffffff"],
   ["a wire type that there is not", "0f"],
   ["an image that is no UTF-8", "0a02c328"],
-])("bytes that are no request are refused by name: %s", (_, hex) => {
+])("rejects bytes that are not a request: %s", (_, hex) => {
   expect(() => decodeRequest(Buffer.from(hex, "hex"))).toThrow(invalid());
 });
 
-test("groups nested a million deep do not end the process", () => {
+test("survives groups nested a million deep", () => {
   expect(() => decodeRequest(Buffer.alloc(1_000_000, 0x33))).toThrow(invalid());
 });
 
-test("input beyond the bound is refused on both sides", () => {
+test("both sides reject input beyond the bound", () => {
   const input = new Uint8Array(MAX_PAYLOAD_BYTES + 1);
   expect(() => encodeRequest("x", input, {})).toThrow(invalid("InputTooLarge"));
   expect(() => decodeRequest(RunFunctionRequest.encode({ image: "x", input }).finish())).toThrow(
@@ -108,11 +108,11 @@ test.each<RunOptions>([
   { timeoutMs: Infinity },
   { memoryBytes: -1 },
   { cpus: 0 },
-])("a caller that asks for %j is told so before anything is sent", (options) => {
+])("the client rejects %j before it sends anything", (options) => {
   expect(() => encodeRequest("x", INPUT, options)).toThrow(invalid());
 });
 
-test("messages are the bytes that the generated code writes, also where there is no payload", () => {
+test("encodes the same bytes as the generated code, even without a payload", () => {
   for (const payload of [new Uint8Array(), INPUT, new Uint8Array(300)]) {
     const request = { image: "x", input: payload, runFunctionConfig: {} };
     expect(encodeRequest("x", payload, {}).toString("hex")).toBe(hexOf(RunFunctionRequest.encode(request).finish()));
@@ -121,7 +121,7 @@ test("messages are the bytes that the generated code writes, also where there is
   }
 });
 
-test("an input is not copied out of its message, which may have 100 MiB", () => {
+test("does not copy an input of up to 100 MiB out of its message", () => {
   const message = encodeRequest("x", new Uint8Array(100_000), {});
   expect(decodeRequest(message).input.buffer).toBe(message.buffer);
 });

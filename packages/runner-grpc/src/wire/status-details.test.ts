@@ -14,7 +14,7 @@ const FULL = new RunnerGrpcError("PullFailed", "registry.example.org/x:1: the re
   retryAfterMs: 1_500,
 });
 
-test("an error comes back as it was", () => {
+test("an error survives a round trip", () => {
   const decoded = decodeStatusDetails(encodeStatusDetails(FULL));
   expect(decoded).toEqual({
     code: "PullFailed",
@@ -31,7 +31,7 @@ test("an error comes back as it was", () => {
   });
 });
 
-test("the details are the standard ones, with a reason in capitals, for programs that know only those", () => {
+test("uses the standard details, with an upper-case reason", () => {
   const status = Status.decode(encodeStatusDetails(FULL));
   expect(status).toMatchObject({ code: 14, message: FULL.message });
   expect(status.details.map(({ typeUrl }) => typeUrl.replace(/.*\./, ""))).toEqual([
@@ -42,7 +42,7 @@ test("the details are the standard ones, with a reason in capitals, for programs
   expect(ErrorInfo.decode(status.details[0]!.value)).toMatchObject({ reason: "PULL_FAILED", domain: ERROR_DOMAIN });
 });
 
-test("however much there is to say, it fits into trailers of 8 KiB", () => {
+test("fits into trailers of 8 KiB, whatever the error's size", () => {
   const long = "ü\n".repeat(100_000);
   const error = new RunnerGrpcError("NonZeroExit", long, {
     image: long,
@@ -72,7 +72,7 @@ test("lone surrogates, keys such as __proto__ and unknown phases do no harm", ()
   expect(Object.prototype).not.toHaveProperty("x");
 });
 
-test("details of others, or broken ones, are passed over", () => {
+test("ignores foreign and broken details", () => {
   const value = ErrorInfo.encode({ reason: "QUOTA", domain: "example.org", metadata: new Map() }).finish();
   const details = [{ typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value }];
   expect(decodeStatusDetails(Status.encode({ code: 8, message: "", details }).finish())).toBeUndefined();

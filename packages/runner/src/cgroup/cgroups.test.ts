@@ -36,7 +36,7 @@ function create(name: string, limits: Limits, where: CgroupHost): LimitCgroup {
 
 const v2 = { "cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "cpu memory pids" };
 
-test("version 2: limits are written to a group below our own", () => {
+test("version 2: writes limits to a group below the runner's", () => {
   const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "cpu memory" });
   const group = create("call", { memoryBytes: 1000, cpus: 0.25 }, host(root, "0::/a\n"));
   expect(group.procs).toEqual(["a/call/cgroup.procs"]);
@@ -44,7 +44,7 @@ test("version 2: limits are written to a group below our own", () => {
   expect(readFileSync(join(root, "a/call/cpu.max"), "utf8")).toBe("25000 100000");
 });
 
-test("version 2: a kill for lack of memory is told from the group's events", () => {
+test("version 2: reports a kill for lack of memory by the group's events", () => {
   const root = hierarchy(v2);
   const group = create("call", { memoryBytes: 1000 }, host(root, "0::/\n"));
   expect(group.hits()).toEqual({ outOfMemory: false, tooManyProcesses: false });
@@ -52,7 +52,7 @@ test("version 2: a kill for lack of memory is told from the group's events", () 
   expect(group.hits().outOfMemory).toBe(true);
 });
 
-test("version 2: a controller that the group does not have is named in the refusal", () => {
+test("version 2: names a controller that the group lacks", () => {
   const root = hierarchy({ ...v2, "a/cgroup.controllers": "cpu", "a/cgroup.subtree_control": "" });
   const attempt = (): unknown => create("call", { memoryBytes: 1000 }, host(root, "0::/a\n"));
   expect(attempt).toThrow(LimitUnavailableError);
@@ -60,19 +60,19 @@ test("version 2: a controller that the group does not have is named in the refus
   expect(existsSync(join(root, "a/call"))).toBe(false);
 });
 
-test("version 2: root whose own group lacks a controller makes groups at the top", () => {
+test("version 2: makes groups at the top if root's own group lacks a controller", () => {
   const root = hierarchy({ ...v2, "a/cgroup.controllers": "", "a/cgroup.subtree_control": "" });
   const group = create("call", { memoryBytes: 1000 }, { ...host(root, "0::/a\n"), isRoot: true });
   expect(group.procs).toEqual(["call/cgroup.procs"]);
 });
 
-test("version 2: a runner that already stepped aside makes groups beside its leaf", () => {
+test("version 2: makes groups beside the supervisor of an earlier start", () => {
   const root = hierarchy({ ...v2, "a/cgroup.subtree_control": "memory", "a/xfn-supervisor/cgroup.procs": "42" });
   const group = create("call", { memoryBytes: 1000 }, host(root, "0::/a/xfn-supervisor\n"));
   expect(group.procs).toEqual(["a/call/cgroup.procs"]);
 });
 
-test("version 1: each controller gets its group, below our own where that is visible", () => {
+test("version 1: makes a group per controller, below the runner's if it is visible", () => {
   const root = hierarchy({ "memory/own/tasks": "", "cpu/tasks": "" });
   const group = create("call", { memoryBytes: 4096, cpus: 2 }, host(root, "4:memory:/own\n1:cpu,cpuacct:/gone\n"));
   expect(group.procs).toEqual(["memory/own/call/cgroup.procs", "cpu/call/cgroup.procs"]);
@@ -80,13 +80,13 @@ test("version 1: each controller gets its group, below our own where that is vis
   expect(readFileSync(join(root, "cpu/call/cpu.cfs_quota_us"), "utf8")).toBe("200000");
 });
 
-test("version 1: a missing controller is refused and the groups already made are gone", () => {
+test("version 1: rejects a missing controller, and removes groups already made", () => {
   const root = hierarchy({ "memory/tasks": "" });
   expect(() => createLimitCgroup("call", { cpus: 1 }, host(root, ""))).toThrow(LimitUnavailableError);
   expect(existsSync(join(root, "cpu"))).toBe(false);
 });
 
-test("version 2: processes are counted in a group that is made anyway, and a refused one is told", () => {
+test("version 2: counts processes in a group that exists anyway, and reports a refused one", () => {
   const root = hierarchy({
     ...v2,
     "a/cgroup.controllers": "cpu memory pids",
@@ -100,7 +100,7 @@ test("version 2: processes are counted in a group that is made anyway, and a ref
   expect(group.hits().tooManyProcesses).toBe(true);
 });
 
-test("version 2: a kill is of all that is in the group at once", () => {
+test("version 2: kills all processes of the group at once", () => {
   const root = hierarchy(v2);
   const group = create("call", { memoryBytes: 1000 }, host(root, "0::/\n"));
   writeFileSync(join(root, "call/cgroup.kill"), "");
@@ -108,13 +108,13 @@ test("version 2: a kill is of all that is in the group at once", () => {
   expect(readFileSync(join(root, "call/cgroup.kill"), "utf8")).toBe("1");
 });
 
-test("version 2: for processes alone no group is made, as joining one is slow", () => {
+test("version 2: makes no group for processes alone, because joining one is slow", () => {
   const root = hierarchy({ ...v2, "cgroup.procs": "" });
   expect(createLimitCgroup("call", { pids: 20 }, host(root, "0::/\n"))).toBeUndefined();
   expect(existsSync(join(root, "call"))).toBe(false);
 });
 
-test("version 1: processes are counted in a group of their own, and a refused one is told", () => {
+test("version 1: counts processes in a separate group, and reports a refused one", () => {
   const root = hierarchy({ "pids/tasks": "" });
   const group = create("call", { pids: 20 }, host(root, ""));
   expect(group.procs).toEqual(["pids/call/cgroup.procs"]);
@@ -123,7 +123,7 @@ test("version 1: processes are counted in a group of their own, and a refused on
   expect(group.hits()).toEqual({ outOfMemory: false, tooManyProcesses: true });
 });
 
-test("version 1: where processes cannot be counted the call is not refused for it", () => {
+test("version 1: accepts a call whose processes cannot be counted", () => {
   const root = hierarchy({ "memory/tasks": "" });
   expect(createLimitCgroup("call", { pids: 20 }, host(root, ""))).toBeUndefined();
   const group = create("call", { memoryBytes: 4096, pids: 20 }, host(root, ""));
@@ -134,7 +134,7 @@ test("version 1: where processes cannot be counted the call is not refused for i
 test.each([
   ["2", { ...v2, "a/cgroup.controllers": "cpu memory", "a/cgroup.subtree_control": "" }, "0::/\n", "0::/a\n"],
   ["1", { "pids/tasks": "", "memory/tasks": "" }, "", ""],
-])("version %s: processes that must be counted are, or the call is refused", (version, files, able, unable) => {
+])("version %s: counts processes that must be counted, or rejects the call", (version, files, able, unable) => {
   const limits = { pids: 20, mustCount: true };
   const root = hierarchy(files);
   expect(create("call", limits, host(root, able)).countsProcesses).toBe(true);
@@ -142,7 +142,7 @@ test.each([
   expect(() => create("call", limits, host(lacking, unable))).toThrow(/a pids limit cannot be enforced/);
 });
 
-test("a quota is never below the kernel's least", () => {
+test("a quota is never below the kernel's minimum", () => {
   const root = hierarchy({ "cpu/tasks": "" });
   createLimitCgroup("call", { cpus: 0.001 }, host(root, ""));
   expect(readFileSync(join(root, "cpu/call/cpu.cfs_quota_us"), "utf8")).toBe("1000");

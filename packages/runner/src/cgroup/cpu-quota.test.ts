@@ -8,6 +8,6 @@ test.each([
   [256, 25_600_000],
   [0.001, 1_000],
   [0.0123456, 1_235],
-])("%d cores are %d microseconds, rounded up, and at least what the kernel takes", (cpus, quota) => {
+])("%d cores are %d microseconds, rounded up, and at least the kernel's minimum", (cpus, quota) => {
   expect(cpuQuota(cpus)).toBe(quota);
 });

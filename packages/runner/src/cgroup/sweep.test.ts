@@ -29,12 +29,12 @@ const ownName = (): string => nextGroupName();
 const nameOf = (pid: number, start: string, namespace = ownerOf(ownName())?.pidNamespace): string =>
   `xfn-${pid}-${start}-${namespace}-1`;
 
-test("names of groups differ, and tell who made them", () => {
+test("names of groups are unique and identify their maker", () => {
   expect(ownName()).not.toBe(ownName());
   expect(ownerOf(ownName())).toMatchObject({ pid: process.pid, startTime: processStartTime(process.pid) });
 });
 
-test("groups of a runner that was killed are swept, those of a living one stay", async () => {
+test("sweeps the groups of a killed runner, and keeps those of a living one", async () => {
   const other = spawn(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1000)"]);
   await once(other.stdout, "data");
   const pid = other.pid as number;
@@ -48,26 +48,26 @@ test("groups of a runner that was killed are swept, those of a living one stay",
   expect([theirs, ours].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
-test("a process id that was given out again does not save the groups of who had it before", () => {
+test("sweeps the groups of a process whose id was reused", () => {
   const before = group(nameOf(process.pid, "1"));
   expect(sweep()).toBe(1);
   expect(existsSync(before)).toBe(false);
 });
 
-test("groups of another pid namespace stay: its processes cannot be seen from here", () => {
+test("keeps the groups of another pid namespace, whose processes are invisible here", () => {
   const theirs = group(nameOf(2 ** 22 + 1, "1", "4026531000"));
   expect(isGone(ownerOf(nameOf(2 ** 22 + 1, "1", "4026531000")) as never)).toBe(false);
   expect(sweep()).toBe(0);
   expect(existsSync(theirs)).toBe(true);
 });
 
-test.each(["xfn-supervisor", "xfn-1-2", "system.slice", "xfn-1-2-3-4-5"])("%s is no group of a call", (name) => {
+test.each(["xfn-supervisor", "xfn-1-2", "system.slice", "xfn-1-2-3-4-5"])("%s is not a call's group", (name) => {
   const path = group(name);
   expect(sweep()).toBe(0);
   expect(existsSync(path)).toBe(true);
 });
 
-test("a group that is busy is taken away once it is empty", async () => {
+test("removes a busy group once it is empty", async () => {
   const path = group("xfn-busy");
   writeFileSync(join(path, "holds"), "");
   removeGroups([path]);

@@ -43,20 +43,20 @@ test.each([
   ["ENFILE", 23],
   ["ENOMEM", 12],
   ["ENOSPC", 28],
-])("what the machine lacks for a moment (%s) fails the call, and the next one has its copy", (code, errno) => {
+])("a transient error (%s) fails the call, and the next call makes the copy", (code, errno) => {
   failsOnce("memfd_create", errno);
   expect(() => runtimeCopy(runtime)).toThrow(code);
   expect(runtimeCopy(runtime)).toBe("/proc/1/fd/20");
 });
 
-test("where the kernel starts no programs from memory the runtime itself is started, from then on", () => {
+test("starts the runtime itself if the kernel executes no programs from memory", () => {
   failsOnce("memfd_create", 13);
   expect(runtimeCopy(runtime)).toBe(runtime);
   expect(runtimeCopy(runtime)).toBe(runtime);
   expect(sealedCopy).toHaveBeenCalledTimes(1);
 });
 
-test("what is no program, or not there, is started under its own path", () => {
+test("starts a script or a missing file under its own path", () => {
   writeFileSync(runtime, "#!/bin/sh\n");
   expect(runtimeCopy(runtime)).toBe(runtime);
   expect(runtimeCopy(join(folder, "missing"))).toBe(join(folder, "missing"));

@@ -15,13 +15,13 @@ afterEach(() => rmSync(scratch, { recursive: true }));
 const log = (...lines: string[]): void =>
   writeFileSync(sandboxPaths(scratch, "a").log, lines.map((line) => `${line}\n`).join(""));
 
-test("no log, no error: the function exits as it likes", () => {
+test("reports no error without a log, whatever the function's exit code", () => {
   writeFileSync(sandboxPaths(scratch, "a").pidFile, "17");
   expect(runtimeError(scratch, "a", 1)).toBeNull();
   expect(runtimeError(scratch, "a", 0)).toBeNull();
 });
 
-test("errors are told without time stamps; warnings are no errors", () => {
+test("reports errors without time stamps, and ignores warnings", () => {
   log(
     '{"msg": "unknown seccomp syscall", "level": "warning", "time": "2026-01-01T00:00:00Z"}',
     '{"msg": "executable file not found", "level": "error", "time": "2026-01-01T00:00:00Z"}',
@@ -29,12 +29,12 @@ test("errors are told without time stamps; warnings are no errors", () => {
   expect(runtimeError(scratch, "a", 1)).toBe("executable file not found");
 });
 
-test("what the shell says of a cgroup that cannot be joined counts", () => {
+test("reports a shell's message about a cgroup that it cannot join", () => {
   log("sh: 1: cannot create /sys/fs/cgroup/x/cgroup.procs: Directory nonexistent");
   expect(runtimeError(scratch, "a", 1)).toContain("cannot create");
 });
 
-test("a runtime that fails before it has made a process is at fault, even without a word", () => {
+test("blames a runtime that failed before it made a process, even without a log", () => {
   expect(runtimeError(scratch, "a", 1)).toContain("code 1");
   expect(runtimeError(scratch, "a", 0)).toBeNull();
   expect(runtimeError(scratch, "a", null)).toBeNull();

@@ -45,7 +45,7 @@ function roots(): { roots: SharedRoots; failing: { reason?: string }; filled: ()
   return { roots: new SharedRoots(scratch, fill), failing, filled: () => count };
 }
 
-test("one is made for all its users, and taken away some time after the last", async () => {
+test("makes one for all users, and removes it some time after the last", async () => {
   const { roots: shared, filled } = roots();
   await Promise.all(["a", "b"].map((id) => shared.use("image", call(id))));
   shared.release("a");
@@ -57,7 +57,7 @@ test("one is made for all its users, and taken away some time after the last", a
   expect(filled()).toBe(1);
 });
 
-test("one whose directory could not be made is made by the next call", async () => {
+test("the next call makes one whose directory could not be made", async () => {
   const { roots: shared } = roots();
   rmSync(join(scratch, "shared"), { recursive: true });
   await expect(shared.use("image", call("a"))).rejects.toThrow("ENOENT");
@@ -65,7 +65,7 @@ test("one whose directory could not be made is made by the next call", async () 
   expect(await shared.use("image", call("b"))).toEqual({ rootfs: "overlay" });
 });
 
-test("one that could not be filled fails all who waited for it, and is made by the next call", async () => {
+test("fails all waiting calls of one that could not be filled, and the next call makes it", async () => {
   const { roots: shared, failing, filled } = roots();
   failing.reason = "no memory";
   const uses = ["a", "b"].map((id) => shared.use("image", call(id)));
@@ -76,7 +76,7 @@ test("one that could not be filled fails all who waited for it, and is made by t
   expect(filled()).toBe(2);
 });
 
-test("whoever waited for one that could not be made says nothing about the next one", async () => {
+test("releasing a failed one does not release the next one", async () => {
   const { roots: shared, failing } = roots();
   failing.reason = "no memory";
   await expect(shared.use("image", call("a"))).rejects.toThrow("no memory");

@@ -28,7 +28,7 @@ function runtime(): { child: ChildProcess; read: () => string; ended: Promise<un
 }
 
 test.each([100, 300_000])(
-  "a runtime reads its configuration, of %i bytes, after it was put into its cgroups",
+  "a runtime reads its configuration, of %i bytes, after it has joined its cgroups",
   async (size) => {
     const text = "x".repeat(size);
     writeFileSync(config(), text);
@@ -45,7 +45,7 @@ test.each([100, 300_000])(
   },
 );
 
-test("a runtime that cannot be put into its cgroups gets nothing to run", async () => {
+test("a runtime that cannot join its cgroups gets no configuration", async () => {
   writeFileSync(config(), "text");
   const barrier = new StartBarrier(bundle);
   const { child, read, ended } = runtime();
@@ -55,7 +55,7 @@ test("a runtime that cannot be put into its cgroups gets nothing to run", async 
   expect(read()).toBe("");
 });
 
-test("a runtime that comes late, or reads twice, finds the file", () => {
+test("a runtime that opens late, or reads twice, finds the file", () => {
   writeFileSync(config(), "text");
   const barrier = new StartBarrier(bundle);
   barrier.open(1, []);

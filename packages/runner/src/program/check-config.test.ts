@@ -20,11 +20,11 @@ function check(settings: Partial<ServeConfig>): string[] {
   return checkConfig({ ...config, address: ["unix:/run/x.sock"], ...settings }).problems;
 }
 
-test("a path socket needs nothing else", () => {
+test("a path socket needs no authentication", () => {
   expect(check({})).toEqual([]);
 });
 
-test("abstract and TCP sockets want to know their callers", () => {
+test("abstract and TCP sockets require authentication", () => {
   for (const address of ["@x", "127.0.0.1:1"]) {
     expect(check({ address: [address] })).toEqual([expect.stringContaining("--token-file")]);
     expect(check({ address: [address], tokenFile: token })).toEqual([]);
@@ -36,11 +36,11 @@ test("abstract and TCP sockets want to know their callers", () => {
   expect(check({ address: ["10.0.0.1:1"], tokenFile: token, insecurePlaintext: true })).toEqual([]);
 });
 
-test("a runner that lets anybody in gives no function its network", () => {
+test("a runner without authentication shares its network with no function", () => {
   expect(check({ insecureNoAuth: true, allowNetwork: true })).toEqual([expect.stringContaining("--allow-network")]);
 });
 
-test("all that does not go together is told at once, and each thing once", () => {
+test("reports all conflicts at once, each of them once", () => {
   const problems = check({
     address: ["@x", "nonsense", "@y"],
     tokenFile: join(folder, "missing"),
@@ -72,7 +72,7 @@ test("all that does not go together is told at once, and each thing once", () =>
     ).toHaveLength(1);
 });
 
-test("hosts are spelt as image names spell them", () => {
+test("accepts hosts in the spelling of image names", () => {
   const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} });
   const { checked } = checkConfig({
     ...config,

@@ -37,21 +37,21 @@ describe("a repository", () => {
 
 describe("one image of Docker Hub", () => {
   const spellings = ["busybox", "library/busybox", "docker.io/busybox", "index.docker.io/library/busybox:latest"];
-  test.each(spellings)("is meant by the pattern %s, however it is spelt", (pattern) => {
+  test.each(spellings)("matches the pattern %s in every spelling", (pattern) => {
     for (const image of [...spellings, "registry-1.docker.io/busybox"])
       expect(allows(pattern.replace(":latest", ""), image)).toBe(true);
     for (const image of ["docker.io/evil/busybox", "evil/busybox", "localhost/busybox"])
       expect(allows(pattern, image)).toBe(false);
   });
 
-  test("is another registry's where that is the default", () => {
+  test("belongs to another registry if that is the default", () => {
     expect(allows("busybox", "busybox", "registry.example.org")).toBe(true);
     expect(allows("busybox", "docker.io/library/busybox", "registry.example.org")).toBe(false);
     expect(allows("docker.io/library/busybox", "busybox", "registry.example.org")).toBe(false);
   });
 });
 
-test("a star stays in its part of the name, two do not", () => {
+test("one star matches within a path segment, two match across", () => {
   expect(allows("ghcr.io/team-*", "ghcr.io/team-a")).toBe(true);
   expect(allows("ghcr.io/*/fn-*", "ghcr.io/a/fn-b")).toBe(true);
   expect(allows("ghcr.io/*/fn-*", "ghcr.io/a/b/fn-c")).toBe(false);
@@ -63,7 +63,7 @@ test("a star stays in its part of the name, two do not", () => {
   expect(allows("ghcr.io/a.b", "ghcr.io/axb")).toBe(false);
 });
 
-test("a tag is that tag, and nothing beside a digest, which alone says what is run", () => {
+test("a tag matches that tag only, and never a digest", () => {
   expect(allows("ghcr.io/a/fn:v1", "ghcr.io/a/fn:v1")).toBe(true);
   expect(allows("ghcr.io/a/fn:v1.*", "ghcr.io/a/fn:v1.2")).toBe(true);
   expect(allows("ghcr.io/a/fn:latest", "ghcr.io/a/fn")).toBe(true);
@@ -72,7 +72,7 @@ test("a tag is that tag, and nothing beside a digest, which alone says what is r
   }
 });
 
-test("a digest is that digest", () => {
+test("a digest matches that digest only", () => {
   const pattern = `ghcr.io/a/fn@${DIGEST}`;
   expect(allows(pattern, pattern)).toBe(true);
   expect(allows(pattern, `ghcr.io/a/fn:v1@${DIGEST}`)).toBe(true);
@@ -81,7 +81,7 @@ test("a digest is that digest", () => {
   }
 });
 
-test("layouts are allowed by folder, and only by patterns of layouts", () => {
+test("only patterns of layouts match layouts, by directory", () => {
   expect(allows("oci:/srv/images", "oci:/srv/images/a:v1")).toBe(true);
   expect(allows("oci:/srv/images", "oci:/srv/images")).toBe(true);
   for (const image of ["oci:/srv/images/../secret", "oci:/srv/images-2/a", "oci:/srv", "oci://srv/../etc"]) {
@@ -99,6 +99,6 @@ test.each(["A B", "ghcr.io/a//b", "ghcr.io/a@sha256:short", "", "oci:relative", 
   },
 );
 
-test.each(["oci:relative", "oci:", "UPPER", "a@b", ""])("%j is no image, which the caller is told", (image) => {
+test.each(["oci:relative", "oci:", "UPPER", "a@b", ""])("rejects %j, which is not an image", (image) => {
   expect(() => normalImage(image, undefined)).toThrow(expect.objectContaining({ code: "InvalidRequest" }));
 });

@@ -23,7 +23,7 @@ function call(asked: Partial<ServedRunOptions> = {}, socket: "path" | "tcp" = "p
 
 const denied: unknown = expect.objectContaining({ code: "PermissionDenied", status: "PERMISSION_DENIED" });
 
-test("a maximum may be asked for, and not more", () => {
+test("accepts a request for the maximum, and rejects more", () => {
   const policy = { ...OPEN, maxMemory: 1000, maxCpu: 0.5 };
   expect(permit("a", call({ timeoutMs: 60_000, memoryBytes: 1000, cpus: 0.5 }), policy).options).toMatchObject({
     timeoutMs: 60_000,
@@ -35,7 +35,7 @@ test("a maximum may be asked for, and not more", () => {
   }
 });
 
-test("a call that asks for no limit has the default, else the maximum, else none", () => {
+test("a call without a limit gets the default, else the maximum, else none", () => {
   const limits = (policy: Partial<OperatorPolicy>): unknown => {
     const { memoryBytes, cpus } = permit("a", call(), { ...OPEN, ...policy }).options;
     return [memoryBytes, cpus];
@@ -46,31 +46,31 @@ test("a call that asks for no limit has the default, else the maximum, else none
   expect(limits({ defaultMemory: 10 })).toEqual([10, undefined]);
 });
 
-test("processes are bounded, and so is a timeout that nobody asked for", () => {
+test("bounds processes, and the default timeout", () => {
   expect(permit("a", call(), OPEN).options).toMatchObject({ pids: 100, timeoutMs: 10_000 });
   expect(permit("a", call(), { ...OPEN, maxTimeoutMs: 3000 }).options.timeoutMs).toBe(3000);
 });
 
-test("the runner's network only where it is allowed", () => {
+test("accepts the runner's network only if it is allowed", () => {
   expect(() => permit("a", call({ network: "Accessible" }), OPEN)).toThrow(denied);
   const { options } = permit("a", call({ network: "Accessible" }), { ...OPEN, allowNetwork: true });
   expect(options.network).toBe("Accessible");
 });
 
-test("layouts from callers on a path socket, elsewhere only where they are allowed", () => {
+test("accepts layouts on a path socket, and elsewhere only if they are allowed", () => {
   expect(permit("oci:/a", call(), OPEN).image).toBe("oci:/a");
   expect(() => permit("oci:/a", call({}, "tcp"), OPEN)).toThrow(denied);
   expect(permit("oci:/a", call({}, "tcp"), { ...OPEN, allowOciLayouts: true }).image).toBe("oci:/a");
 });
 
-test("an image that is not on the list is refused on every socket, a layout too", () => {
+test("rejects an unlisted image on every socket, layouts included", () => {
   const policy = { ...OPEN, allowImages: [parseImagePattern("ghcr.io/team", undefined)] };
   expect(permit("GHCR.io/team/fn", call(), policy).image).toBe("ghcr.io/team/fn:latest");
   for (const image of ["ghcr.io/other", "oci:/ghcr.io/team"])
     expect(() => permit(image, call(), policy)).toThrow(denied);
 });
 
-test("what else the caller asked for is handed on, but not who it is", () => {
+test("passes all other options on, except the caller", () => {
   const asked = { step: "s", pullPolicy: "Never", auth: { username: "a" } } as const;
   const { options } = permit("a", call(asked), OPEN);
   expect(options).toMatchObject(asked);

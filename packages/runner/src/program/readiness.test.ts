@@ -13,7 +13,7 @@ function watched(check: () => Promise<void>): {
   return { changes, readiness: new Readiness({ check, onChange, firstPauseMs: 1, longestPauseMs: 4 }) };
 }
 
-test("ready once a check has succeeded, and not before", async () => {
+test("is ready once a check has succeeded", async () => {
   const gate = Promise.withResolvers<void>();
   const { readiness, changes } = watched(() => gate.promise);
   expect(readiness.ready).toBe(false);
@@ -22,7 +22,7 @@ test("ready once a check has succeeded, and not before", async () => {
   expect(changes).toEqual([[true, undefined]]);
 });
 
-test("a failed check is repeated until one succeeds; the reason is told once", async () => {
+test("repeats a failed check until one succeeds, and reports the reason once", async () => {
   let failures = 4;
   const check = async (): Promise<void> => {
     if (failures-- > 0) throw new Error("no crun");
@@ -35,7 +35,7 @@ test("a failed check is repeated until one succeeds; the reason is told once", a
   ]);
 });
 
-test("a doubt is looked into, also one that comes while a check is under way", async () => {
+test("rechecks on request, even if a check is running", async () => {
   const gates: PromiseWithResolvers<void>[] = [];
   const { readiness, changes } = watched(() => {
     const gate = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ test("a doubt is looked into, also one that comes while a check is under way", a
   readiness.stop("over");
 });
 
-test("however often it is doubted, it looks once per pause", async () => {
+test("rechecks once per pause, however often it is requested", async () => {
   vi.useFakeTimers();
   try {
     let checks = 0;
@@ -73,7 +73,7 @@ test("however often it is doubted, it looks once per pause", async () => {
   }
 });
 
-test("stopped, it stays not ready, whatever a check says", async () => {
+test("stays not ready once it is stopped", async () => {
   const gate = Promise.withResolvers<void>();
   const { readiness } = watched(() => gate.promise);
   readiness.stop("stopping");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { tracingWanted } from "./tracing-wanted.ts";
 
-test("traces are sent where an endpoint is given, and nothing says no", () => {
+test("sends traces if an endpoint is set and no variable disables them", () => {
   expect(tracingWanted(undefined, {})).toBe(false);
   expect(tracingWanted("http://x", {})).toBe(true);
   expect(tracingWanted(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" })).toBe(true);

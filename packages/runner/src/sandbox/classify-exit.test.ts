@@ -17,7 +17,7 @@ function classified(
 
 const everything = { outOfMemory: true, tooManyProcesses: true };
 
-test("a function that hit its limits and answered all the same has succeeded", () => {
+test("a function that hit its limits and still answered has succeeded", () => {
   const said = { hits: everything, stderr: "sh: 1: Cannot fork" };
   expect(classified({ code: 0, diskFull: true, runtimeError: "a warning" }, said)).toBeUndefined();
 });
@@ -45,7 +45,7 @@ test.each([
     { hits: everything, reason: "Timeout" as const },
     "Timeout",
   ],
-])("what ended the function is told: %s", (_, exit, rest, code) => {
+])("reports what ended the function: %s", (_, exit, rest, code) => {
   expect(classified(exit, rest)?.code).toBe(code);
 });
 
@@ -58,11 +58,11 @@ test.each([
   "runtime: failed to create new OS thread (have 5 already; errno=11)",
   "java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory or process/resource limits reached",
   "fork/exec /bin/ls: resource temporarily unavailable",
-])("where nothing counts processes, what the function says of them is believed: %s", (stderr) => {
+])("recognises a refused process in stderr if no cgroup counts processes: %s", (stderr) => {
   expect(classified({ code: 1 }, { stderr })?.code).toBe("TooManyProcesses");
 });
 
-test("a limit's error names the limit, keeps the exit code, and says that a retry is no use", () => {
+test("a limit's error names the limit, keeps the exit code, and is not retryable", () => {
   const processes = classified({ code: 3 }, { hits: { tooManyProcesses: true } });
   expect(processes).toMatchObject({ phase: "run", exitCode: 3, retryable: false });
   expect(processes?.message).toContain("8");

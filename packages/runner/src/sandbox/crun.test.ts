@@ -23,7 +23,7 @@ test("a missing runtime is an error that names the way to install it", () => {
   expect(find).toThrow(/install/);
 });
 
-test("relative directories of PATH are not searched: a program there belongs to whoever owns the folder", () => {
+test("skips relative directories of PATH, whose owner could replace the program", () => {
   expect(findRuntime("sh", ".:bin:/bin")).toBe("/bin/sh");
 });
 
@@ -31,12 +31,12 @@ test.each([
   ["crun version 1.8.1\\ncommit: f8a0", { family: "crun", version: "1.8.1" }],
   ["runc version 1.1.5+ds1\\nspec: 1.0.2-dev", { family: "runc", version: "1.1.5+ds1" }],
   ["youki version 0.5.3", { family: "other", version: "" }],
-])("what a runtime says of itself decides how it is started: %s", async (says, expected) => {
+])("a runtime's version output decides how it is started: %s", async (says, expected) => {
   const path = program(`printf '${says}\\n'`);
   expect(await identifyRuntime(path)).toEqual({ path, ...expected });
 });
 
-test("a runtime that wants a directory for its state, even to tell its version, is given one", async () => {
+test("gives a state directory to a runtime that requires one for --version", async () => {
   // As crun 1.21 does for an ordinary user without XDG_RUNTIME_DIR.
   const path = program(
     'case "$1" in --root=?*) echo crun version 1.21;; *) echo Failed to get state directory >&2; exit 1;; esac',
@@ -44,7 +44,7 @@ test("a runtime that wants a directory for its state, even to tell its version, 
   expect(await identifyRuntime(path)).toEqual({ path, family: "crun", version: "1.21" });
 });
 
-test("a runtime that fails is an error that says what it said", async () => {
+test("reports the stderr of a failing runtime", async () => {
   await expect(identifyRuntime(program("echo libyajl.so.2 is missing >&2; exit 127"))).rejects.toMatchObject({
     code: "StartFailed",
     phase: "start",
@@ -53,7 +53,7 @@ test("a runtime that fails is an error that says what it said", async () => {
   });
 });
 
-test("a runtime that hangs is killed, and an error", async () => {
+test("kills a hanging runtime, and reports it", async () => {
   await expect(identifyRuntime(program("exec sleep 600"), 100)).rejects.toMatchObject({
     code: "StartFailed",
     message: expect.stringContaining("did not answer"),

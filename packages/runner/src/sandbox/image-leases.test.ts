@@ -28,7 +28,7 @@ afterEach(() => {
 });
 const found = (): Promise<Image> => Promise.resolve(image);
 
-test("an image is released once nobody has used it for a while", async () => {
+test("releases an image after its idle time", async () => {
   await leases.lookUp(found);
   await leases.lookUp(found);
   leases.release(digest);
@@ -43,7 +43,7 @@ test("an image is released once nobody has used it for a while", async () => {
   expect(released).toEqual([digest]);
 });
 
-test("a call within that while keeps it", async () => {
+test("a call within the idle time keeps it", async () => {
   await leases.lookUp(found);
   leases.release(digest);
   vi.advanceTimersByTime(IDLE_MS - 1);
@@ -52,7 +52,7 @@ test("a call within that while keeps it", async () => {
   expect(released).toEqual([]);
 });
 
-test("a sandbox that waits keeps it", async () => {
+test("a waiting sandbox keeps it", async () => {
   isKept = true;
   await leases.lookUp(found);
   leases.release(digest);
@@ -63,7 +63,7 @@ test("a sandbox that waits keeps it", async () => {
   expect(released).toEqual([digest]);
 });
 
-test("a store that cannot write it down ends no runner, and is told again later", async () => {
+test("retries a release that the store could not record", async () => {
   isDiskFull = true;
   await leases.lookUp(found);
   leases.release(digest);
@@ -73,7 +73,7 @@ test("a store that cannot write it down ends no runner, and is told again later"
   expect(released).toEqual([digest]);
 });
 
-test("what a call is about to be given is not released under it", async () => {
+test("releases nothing while a lookup is running", async () => {
   await leases.lookUp(found);
   leases.release(digest);
   const { promise, resolve } = Promise.withResolvers<Image>();
@@ -85,7 +85,7 @@ test("what a call is about to be given is not released under it", async () => {
   expect(released).toEqual([]);
 });
 
-test("a call that finds no image holds up no release", async () => {
+test("a failed lookup delays no release", async () => {
   await leases.lookUp(found);
   leases.release(digest);
   await expect(leases.lookUp(() => Promise.reject(new Error("none")))).rejects.toThrow("none");
@@ -93,7 +93,7 @@ test("a call that finds no image holds up no release", async () => {
   expect(released).toEqual([digest]);
 });
 
-test("a runner that was closed releases nothing, for its process is about to end", async () => {
+test("releases nothing after close", async () => {
   await leases.lookUp(found);
   leases.release(digest);
   leases.close();

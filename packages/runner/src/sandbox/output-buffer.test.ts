@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OutputBuffer } from "./output-buffer.ts";
 
-test("what was put into its space comes back in order, however much there is", () => {
+test("returns all written bytes in order", () => {
   const output = new OutputBuffer(10_000_000);
   const all: Buffer[] = [];
   for (let part = 0; part < 200; part++) {
@@ -17,7 +17,7 @@ test("what was put into its space comes back in order, however much there is", (
   expect(output.size).toBe(Buffer.concat(all).length);
 });
 
-test("nothing is nothing, and so is what was forgotten", () => {
+test("is empty at first, and after clear", () => {
   const output = new OutputBuffer(10_000_000);
   expect(output.bytes().length).toBe(0);
   output.space();

@@ -21,24 +21,24 @@ function spec(network: "Isolated" | "Accessible" = "Isolated", runtime?: "crun" 
   );
 }
 
-test("arguments stay an array, so that none is taken for an option or split", () => {
+test("keeps arguments as an array, so that none becomes an option or is split", () => {
   expect(spec().process.args).toEqual(["/bin/echo", "--bundle=/x"]);
 });
 
-test("the sandbox holds one id, the image's USER, backed by the layers' owner", () => {
+test("the sandbox has one id, the image's USER, mapped to the layers' owner", () => {
   expect(spec().linux.uidMappings).toEqual([{ containerID: 1000, hostID: 7, size: 1 }]);
   expect(spec().linux.gidMappings).toEqual([{ containerID: 1001, hostID: 8, size: 1 }]);
   expect(spec().process.user).toEqual({ uid: 1000, gid: 1001 });
 });
 
-test("no capability is held or can be gained", () => {
+test("has no capability and can gain none", () => {
   const { capabilities, noNewPrivileges } = spec().process;
   expect(Object.values(capabilities).flat()).toEqual([]);
   expect(Object.keys(capabilities).sort()).toEqual(["ambient", "bounding", "effective", "inheritable", "permitted"]);
   expect(noNewPrivileges).toBe(true);
 });
 
-test("every namespace is the sandbox's own; only Accessible shares the network", () => {
+test("makes every namespace; only Accessible shares the network", () => {
   const types = (network: "Isolated" | "Accessible"): string[] =>
     spec(network)
       .linux.namespaces.map((entry: { type: string }) => entry.type)
@@ -47,7 +47,7 @@ test("every namespace is the sandbox's own; only Accessible shares the network",
   expect(types("Accessible")).toEqual(["cgroup", "ipc", "mount", "pid", "user", "uts"]);
 });
 
-test("only Accessible sees the host's resolver configuration, and cannot write it", () => {
+test("only Accessible sees the host's resolver configuration, read-only", () => {
   const destinations = (network: "Isolated" | "Accessible"): string[] =>
     spec(network).mounts.map((mount: { destination: string }) => mount.destination);
   expect(destinations("Isolated")).toEqual(["/proc", "/dev", "/dev/shm"]);
@@ -55,7 +55,7 @@ test("only Accessible sees the host's resolver configuration, and cannot write i
   for (const mount of spec("Accessible").mounts.slice(3)) expect(mount.options).toContain("ro");
 });
 
-test("nothing but the fields of the specification that we set: no hooks, no annotations but ours", () => {
+test("sets only known fields: no hooks, and no foreign annotations", () => {
   expect(Object.keys(spec()).sort()).toEqual([
     "annotations",
     "hostname",
@@ -69,6 +69,6 @@ test("nothing but the fields of the specification that we set: no hooks, no anno
   expect(Object.keys(spec("Isolated", "crun").annotations)).toEqual(["run.oci.seccomp_bpf_data"]);
 });
 
-test.each(["crun", "runc", "other"] as const)("%s is given a seccomp profile", (runtime) => {
+test.each(["crun", "runc", "other"] as const)("%s gets a seccomp profile", (runtime) => {
   expect(spec("Isolated", runtime).linux.seccomp.defaultAction).toMatch(/^SCMP_ACT_(ERRNO|KILL_PROCESS)$/);
 });

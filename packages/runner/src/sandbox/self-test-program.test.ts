@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { selfTestProgram } from "./self-test-program.ts";
 
-test("the program runs here and copies what it is given", () => {
+test("the program runs here and copies its input", () => {
   const directory = mkdtempSync(join(tmpdir(), "xfn-self-test-"));
   try {
     const program = selfTestProgram();

@@ -41,12 +41,12 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
   const known = (names: readonly string[]): string[] =>
     names.filter((name) => callNumber(name, architecture) !== undefined);
 
-  test("decides every call as the policy says", () => {
+  test("decides every call by the policy", () => {
     for (const name of known(allowedCalls)) expect([name, verdict(name)]).toEqual([name, ALLOW]);
     for (const name of known(deniedCalls)) expect([name, verdict(name)]).toEqual([name, errno("EPERM")]);
   });
 
-  test("a call that nobody listed does not exist", () => {
+  test("an unlisted call fails with ENOSYS", () => {
     const listed = new Set(
       [...allowedCalls, ...deniedCalls, ...conditionalCalls.map(({ name }) => name)].map((name) =>
         callNumber(name, architecture),
@@ -60,19 +60,19 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
       expect(run(program, auditArchitecture[architecture], number)).toBe(errno("ENOSYS"));
   });
 
-  test("calls of another architecture end the process", () => {
+  test("calls of another architecture kill the process", () => {
     for (const other of [0x4000_0003, 0x4000_0028, auditArchitecture[architecture === "x64" ? "arm64" : "x64"]])
       expect(run(program, other, 1)).toBe(KILL_PROCESS);
   });
 
-  test("threads and processes can be made, namespaces cannot", () => {
+  test("allows threads and processes, and denies namespaces", () => {
     expect(verdict("clone", clone.thread)).toBe(ALLOW);
     expect(verdict("clone", constants.signals.SIGCHLD)).toBe(ALLOW);
     for (const flag of [clone.user, clone.mount, clone.network])
       expect(verdict("clone", constants.signals.SIGCHLD | flag)).toBe(errno("EPERM"));
   });
 
-  test("only sockets of the internet, of the machine and those that list interfaces", () => {
+  test("allows only internet and local sockets, and the one that lists interfaces", () => {
     const [unix, inet, inet6, netlink, packet, alg, vsock] = [1, 2, 10, 16, 17, 38, 40];
     const [tcp, udp, sctp, dccp] = [6, 17, 132, 33];
     for (const allowed of [
@@ -97,12 +97,12 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
     expect(verdict("socketpair", alg as number, 1, 0)).toBe(errno("EAFNOSUPPORT"));
   });
 
-  test("the personality can be asked for and not changed", () => {
+  test("allows reading the personality, and denies changing it", () => {
     expect(verdict("personality", 0xffff_ffff)).toBe(ALLOW);
     expect(verdict("personality", 0x0040_0000)).toBe(errno("EPERM"));
   });
 
-  test("the kernel takes it: no jump leaves it, and it is far below the bound of 4,096 instructions", () => {
+  test("the kernel accepts it: no jump leaves it, and it has far fewer than 4,096 instructions", () => {
     expect(program.length).toBeLessThan(1_000);
     for (const [at, { code, jt, jf }] of program.entries()) {
       if ((code & 0x07) === 0x05) expect(at + 1 + Math.max(jt, jf)).toBeLessThan(program.length);
@@ -112,7 +112,7 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
   });
 });
 
-test("every name in the policy has a number somewhere, and none is there twice", () => {
+test("every name in the policy has a number and occurs once", () => {
   const names = [...allowedCalls, ...deniedCalls, ...conditionalCalls.map(({ name }) => name)];
   expect(new Set(names).size).toBe(names.length);
   for (const architecture of ["x64", "arm64"] as const) {
@@ -123,6 +123,6 @@ test("every name in the policy has a number somewhere, and none is there twice",
     expect([name, callNumber(name, "x64") ?? callNumber(name, "arm64")]).not.toContain(undefined);
 });
 
-test("an architecture whose numbers are not known has no filter", () => {
+test("an architecture without a table of numbers has no filter", () => {
   expect(seccompBytes("s390x")).toBeUndefined();
 });

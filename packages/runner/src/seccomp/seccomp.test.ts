@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { seccompFields, seccompProfile } from "./seccomp.ts";
 
-test("crun gets a program for the kernel, and refuses everything if it takes no notice of it", () => {
+test("crun gets a compiled filter, and a profile that denies everything if it ignores the filter", () => {
   const { seccomp, annotations } = seccompFields("crun");
   expect(Object.keys(annotations)).toEqual(["run.oci.seccomp_bpf_data"]);
   expect(Buffer.from(Object.values(annotations)[0] ?? "", "base64").length % 8).toBe(0);
   expect(seccomp).toEqual({ defaultAction: "SCMP_ACT_KILL_PROCESS", syscalls: [] });
 });
 
-test.each(["runc", "other"] as const)("%s gets the profile of the specification and no extension", (family) => {
+test.each(["runc", "other"] as const)("%s gets the profile of the specification without extensions", (family) => {
   expect(seccompFields(family)).toEqual({ seccomp: seccompProfile, annotations: {} });
 });
 
-test("what is not allowed is refused", () => {
+test("denies every call that is not allowed", () => {
   expect(seccompProfile.defaultAction).toBe("SCMP_ACT_ERRNO");
   const unconditional = seccompProfile.syscalls.filter(({ action, args }) => action === "SCMP_ACT_ALLOW" && !args);
   const allowed = new Set(unconditional.flatMap(({ names }) => names));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Demand } from "./demand.ts";
 
-test("it is the highest number of calls that ran at once", () => {
+test("is the highest number of concurrent calls", () => {
   const demand = new Demand(1000);
   demand.began(0);
   demand.began(1);
@@ -10,7 +10,7 @@ test("it is the highest number of calls that ran at once", () => {
   expect(demand.at(4)).toBe(2);
 });
 
-test("calls one after the other are a demand of one", () => {
+test("is one for consecutive calls", () => {
   const demand = new Demand(1000);
   for (let time = 0; time < 900; time += 10) {
     demand.began(time);
@@ -19,7 +19,7 @@ test("calls one after the other are a demand of one", () => {
   expect(demand.at(900)).toBe(1);
 });
 
-test("it is remembered for a window at least and two at most", () => {
+test("remembers a peak for one to two windows", () => {
   const demand = new Demand(1000);
   demand.began(999);
   demand.began(999);
@@ -29,7 +29,7 @@ test("it is remembered for a window at least and two at most", () => {
   expect(demand.at(2000)).toBe(0);
 });
 
-test("a call that still runs counts, however long ago it began", () => {
+test("counts a running call, however long ago it began", () => {
   const demand = new Demand(1000);
   demand.began(0);
   expect(demand.at(10_000)).toBe(1);

@@ -53,14 +53,14 @@ function call(pool: SandboxPool<FakeSpec, Fake>, spec: FakeSpec, times = 1): (Fa
 
 const keys = (pool: SandboxPool<FakeSpec, Fake>): string[] => pool.waiting.map(({ spec }) => spec.key);
 
-test("off: nothing waits, whatever is called", async () => {
+test("off: pre-starts nothing", async () => {
   const { pool } = poolOf("off");
   call(pool, a, 3);
   await pool.refill();
   expect(pool.waiting).toEqual([]);
 });
 
-test("adaptive: as many wait as ran at once lately", async () => {
+test("adaptive: pre-starts as many as recently ran at once", async () => {
   const { pool } = poolOf("adaptive");
   call(pool, a, 3);
   call(pool, b);
@@ -68,7 +68,7 @@ test("adaptive: as many wait as ran at once lately", async () => {
   expect(keys(pool).sort()).toEqual(["a", "a", "a", "b"]);
 });
 
-test("adaptive: what was called once long ago has none", async () => {
+test("adaptive: keeps none for an image that was called long ago", async () => {
   const { pool, world } = poolOf("adaptive", { idleMs: minute });
   call(pool, a);
   await pool.refill();
@@ -79,14 +79,14 @@ test("adaptive: what was called once long ago has none", async () => {
   expect(world.discarded).toEqual(["a age"]);
 });
 
-test("N: so many wait for each image, also when it is called one by one", async () => {
+test("N: pre-starts N of each image, even for consecutive calls", async () => {
   const { pool } = poolOf(2);
   call(pool, a);
   await pool.refill();
   expect(keys(pool)).toEqual(["a", "a"]);
 });
 
-test("what was forgotten has none until it is called again", async () => {
+test("makes none of a forgotten spec until its next call", async () => {
   const { pool } = poolOf(1);
   call(pool, a);
   call(pool, b);
@@ -98,7 +98,7 @@ test("what was forgotten has none until it is called again", async () => {
   expect(keys(pool).sort()).toEqual(["a", "b"]);
 });
 
-test("each is given to one call, the oldest first, started", async () => {
+test("gives each to one call, the oldest first", async () => {
   const { pool } = poolOf(2);
   call(pool, a);
   await pool.refill();
@@ -108,21 +108,21 @@ test("each is given to one call, the oldest first, started", async () => {
   expect(pool.take(a)?.started).not.toBe(true);
 });
 
-test("a call gets no sandbox of other limits, network or image", async () => {
+test("gives no call a sandbox of other limits, network or image", async () => {
   const { pool } = poolOf("adaptive");
   call(pool, a);
   await pool.refill();
   expect(pool.take(b)).toBeUndefined();
 });
 
-test("one that may not be started early is not", async () => {
+test("never pre-starts a spec that forbids it", async () => {
   const { pool } = poolOf(4);
   call(pool, shy, 2);
   await pool.refill();
   expect(pool.waiting).toEqual([]);
 });
 
-test("nothing is made while the machine is busy, and no more once it becomes so", async () => {
+test("makes none while the machine is busy, and stops when it becomes busy", async () => {
   const { pool, world } = poolOf(3);
   call(pool, a);
   world.idle = false;
@@ -138,14 +138,14 @@ test("nothing is made while the machine is busy, and no more once it becomes so"
   expect(pool.take(a)?.started).toBe(false);
 });
 
-test("the bound on their number holds over all images", async () => {
+test("bounds their number over all images", async () => {
   const { pool } = poolOf("adaptive", { count: 2 });
   call(pool, a, 5);
   await pool.refill();
   expect(keys(pool)).toEqual(["a", "a"]);
 });
 
-test("the least recently used goes first, unless both are in use", async () => {
+test("displaces the least recently used, unless both are in use", async () => {
   const { pool, world } = poolOf("adaptive", { count: 1 });
   call(pool, a);
   await pool.refill();
@@ -160,7 +160,7 @@ test("the least recently used goes first, unless both are in use", async () => {
   expect(world.discarded).toEqual(["a displaced"]);
 });
 
-test("an old one is thrown away and, if it is still wanted, replaced", async () => {
+test("discards an old one, and replaces it if it is still wanted", async () => {
   const { pool, world } = poolOf("adaptive", { idleMs: minute });
   call(pool, a);
   await pool.refill();
@@ -181,7 +181,7 @@ test("an old one is thrown away and, if it is still wanted, replaced", async () 
   expect(keys(pool)).toContain("a");
 });
 
-test("a call is not given one that is too old", async () => {
+test("gives no call one that is too old", async () => {
   const { pool, world } = poolOf(1, { idleMs: minute });
   call(pool, a);
   await pool.refill();
@@ -190,7 +190,7 @@ test("a call is not given one that is too old", async () => {
   expect(world.discarded).toEqual(["a age"]);
 });
 
-test("over the bound on memory, as measured, the least recently used go, and no more are made", async () => {
+test("over the measured memory bound discards the least recently used, and makes no more", async () => {
   const { pool, world } = poolOf(2, { memoryBytes: 100 });
   call(pool, a);
   world.now = 1;
@@ -203,7 +203,7 @@ test("over the bound on memory, as measured, the least recently used go, and no 
   expect(world.discarded).toEqual(["a memory", "a memory"]);
 });
 
-test("one that uses the processor while it waits is thrown away, and its image left alone for a while", async () => {
+test("discards one that uses the processor while it waits, and pauses its image", async () => {
   const { pool, world } = poolOf(1);
   call(pool, a);
   await pool.refill();
@@ -218,7 +218,7 @@ test("one that uses the processor while it waits is thrown away, and its image l
   expect(world.discarded).toEqual(["a busy"]);
 });
 
-test("one that ends by itself is forgotten, and its image left alone for a while", async () => {
+test("forgets one that ends by itself, and pauses its image", async () => {
   const { pool, world } = poolOf(1);
   call(pool, a);
   await pool.refill();
@@ -230,7 +230,7 @@ test("one that ends by itself is forgotten, and its image left alone for a while
   expect(keys(pool)).toEqual(["a"]);
 });
 
-test("where none can be made, none is tried again for a while, and calls are not told", async () => {
+test("pauses an image whose sandbox could not be made, without failing calls", async () => {
   const { pool, world } = poolOf(1);
   call(pool, a);
   world.fails = true;
@@ -243,7 +243,7 @@ test("where none can be made, none is tried again for a while, and calls are not
   expect(keys(pool)).toEqual(["a"]);
 });
 
-test("a call after the second of an image finds one whose runtime is loaded, also where nothing is started early", async () => {
+test("loads a runtime after an image's second call, even if nothing is pre-started", async () => {
   const { pool, world } = poolOf("off");
   call(pool, a);
   await pool.refill();
@@ -254,7 +254,7 @@ test("a call after the second of an image finds one whose runtime is loaded, als
   expect(pool.take(a)).toMatchObject({ sandbox: { loaded: true, started: false }, started: false });
 });
 
-test("one that is loaded is not started but for a call", async () => {
+test("starts a loaded one only for a call", async () => {
   const { pool } = poolOf("adaptive");
   call(pool, a, 2);
   await pool.refill();
@@ -267,7 +267,7 @@ test("one that is loaded is not started but for a call", async () => {
   expect(pool.all).toContain(loaded[0]);
 });
 
-test("one that was made while a call began is loaded later", async () => {
+test("loads later one that was made while a call began", async () => {
   const { pool, world } = poolOf("off");
   call(pool, a, 2);
   const filling = pool.refill();
@@ -280,7 +280,7 @@ test("one that was made while a call began is loaded later", async () => {
   expect(world.made).toBe(1);
 });
 
-test("one whose runtime has ended is thrown away, and no other is made for a while", async () => {
+test("discards one whose runtime has ended, and pauses its image", async () => {
   const { pool, world } = poolOf("off");
   call(pool, a, 2);
   await pool.refill();
@@ -294,7 +294,7 @@ test("one whose runtime has ended is thrown away, and no other is made for a whi
   expect(pool.all).toHaveLength(1);
 });
 
-test("one call of each of the images that were called last finds one, and of no more", async () => {
+test("prepares one for each of the most recently called images", async () => {
   const { pool, world } = poolOf("off");
   for (let image = 0; image < 20; image++) {
     world.now += 1_000;
@@ -305,7 +305,7 @@ test("one call of each of the images that were called last finds one, and of no 
   expect(pool.all.map(({ spec }) => spec.key)).toEqual([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `image ${n}`));
 });
 
-test("close throws all away, and what is made meanwhile too", async () => {
+test("close discards all, including those in the making", async () => {
   const { pool, world } = poolOf(2);
   call(pool, a, 2);
   await pool.refill();
