@@ -17,7 +17,7 @@ import {
 import { needs } from "../harness/needs.ts";
 import { differences, readTree, type Tree } from "../harness/tree.ts";
 
-// Random images, unpacked by us and by `umoci unpack`. XFN_LAYER_IMAGES=1000 for more, XFN_LAYER_SEED for others.
+// Compares random images with `umoci unpack`. XFN_LAYER_IMAGES=1000 runs more, and XFN_LAYER_SEED others.
 const IMAGES = Number(process.env["XFN_LAYER_IMAGES"] ?? 200);
 const SEED = Number(process.env["XFN_LAYER_SEED"] ?? 1);
 const BATCH = 25;
@@ -25,14 +25,14 @@ const BATCH = 25;
 const execute = promisify(execFile);
 
 /**
- * What we do otherwise on purpose:
+ * Intended differences from umoci:
  *
- * - setuid, setgid and, for what is no directory, sticky bits are dropped: see `asDeclared`.
- * - Whiteouts and opaque marks count for lower layers only, wherever in the archive they are (OCI image-spec, "Whiteouts"). umoci
- *   goes by the order of the entries, so it is given them first: see `whiteoutsFirst`.
- * - Where a layer goes through a link that it also replaces, the order of entries decides what that means, and tools disagree: such
- *   images are not compared (`pullsTheRug`).
- * - A hard link of a name to itself changes nothing; umoci refuses it.
+ * - setuid, setgid, and the sticky bit of files are dropped: see `asDeclared`.
+ * - Whiteouts and opaque marks apply only to lower layers, in any order (OCI image-spec, "Whiteouts"). umoci applies
+ *   the entries in order, so its archives have them first: see `whiteoutsFirst`.
+ * - If a layer has a path through a link that it also replaces, the result depends on the order of entries, and tools
+ *   disagree. Such images are not compared (`pullsTheRug`).
+ * - A hard link of a name to itself changes nothing. umoci rejects it.
  */
 const REFUSED_BY_US_ALONE =
   /hard link to (?:a directory|nothing)|on the way is not a directory|too many symbolic links/;
@@ -58,12 +58,12 @@ beforeAll(async () => {
   store = await openStore({ dir: join(dir, "store") });
 });
 afterAll(() => {
-  // Directories that their owner may not write are among them.
+  // Some of the directories are read-only.
   spawnSync("chmod", ["-R", "u+rwx", dir]);
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Seeds of images that can be compared, and there are many more of them than of others. */
+/** Seeds of the images that can be compared, which are most of them. */
 function comparable(count: number): number[] {
   const seeds: number[] = [];
   for (let seed = SEED; seeds.length < count; seed++) if (!pullsTheRug(randomImage(seed))) seeds.push(seed);
@@ -86,7 +86,7 @@ async function unpackBoth(seed: number): Promise<Outcome> {
   const unpacking = execute("umoci", ["unpack", "--rootless", "--image", theirName, at("bundle")]).then(
     () => {
       const rootfs = join(at("bundle"), "rootfs");
-      // What is not root cannot look into every directory; it compares no modes either.
+      // An ordinary user cannot read every directory, and compares no modes.
       if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwX", rootfs]);
       return readTree(rootfs);
     },
@@ -108,7 +108,7 @@ const batches = Array.from({ length: Math.ceil(seeds.length / BATCH) }, (_, i) =
 );
 const outcomes: Outcome[] = [];
 
-describe("random images unpack to the tree that umoci makes of them", needs("umoci"), () => {
+describe("random images unpack to the same tree as with umoci", needs("umoci"), () => {
   test.each(batches.map((batch) => [batch[0], batch.at(-1), batch] as const))(
     "seeds %i to %i",
     { timeout: 120_000 },
@@ -123,14 +123,14 @@ describe("random images unpack to the tree that umoci makes of them", needs("umo
         }
         if (ours === undefined || theirs === undefined) continue;
         const expected: Tree = new Map([...theirs].map(([path, what]) => [path, asDeclared(what)]));
-        // What is not root may read what it owns, whatever the mode.
+        // For an ordinary user, files are always readable for their owner.
         const readable = (tree: Tree): Tree => (process.geteuid?.() === 0 ? tree : withoutModes(tree));
         expect(differences(readable(ours), readable(expected)), `seed ${seed}`).toEqual([]);
       }
     },
   );
 
-  test("few of them are refused, and hardly any by us alone", () => {
+  test("few of them are rejected, and hardly any only by this package", () => {
     const alone = outcomes.filter(({ refused, theirs }) => refused !== undefined && theirs !== undefined);
     for (const { refused, seed } of alone) expect(refused?.message, `seed ${seed}`).toMatch(REFUSED_BY_US_ALONE);
     expect(alone.length).toBeLessThanOrEqual(Math.max(2, outcomes.length / 50));
@@ -138,7 +138,7 @@ describe("random images unpack to the tree that umoci makes of them", needs("umo
     expect(compared.length).toBeGreaterThan(outcomes.length * 0.75);
   });
 
-  test("overlayfs, in a user namespace, shows what was compared", { timeout: 120_000 }, (context) => {
+  test("overlayfs in a user namespace shows the compared files", { timeout: 120_000 }, (context) => {
     const some = outcomes.filter(({ image, ours }) => image?.overlay === true && ours !== undefined).slice(0, 60);
     const stacks = some.map(({ image, seed }) => {
       const mountpoint = join(dir, `mount-${seed}`);
@@ -152,7 +152,7 @@ describe("random images unpack to the tree that umoci makes of them", needs("umo
       { input: JSON.stringify(stacks), encoding: "utf8", maxBuffer: 64 * 1024 * 1024 },
     );
     if (status !== 0) {
-      // A kernel may allow neither user namespaces nor overlays in them: then `flatten` is all there is.
+      // Without user namespaces or overlays in them, only `flatten` works.
       if (/unshare|mount:/.test(stderr)) context.skip(`no overlays in user namespaces: ${stderr.slice(0, 200)}`);
       throw new Error(stderr);
     }
@@ -166,7 +166,7 @@ function withoutModes(tree: Tree): Tree {
   return new Map([...tree].map(([path, what]) => [path, what.replace(/^(file|fifo|directory) \d+/, "$1")]));
 }
 
-/** The root of the mount has the mode of the uppermost directory, which is not one of the image's. */
+/** Drops the root, whose mode is that of the uppermost directory and not of the image. */
 function withoutRoot(tree: Tree): Tree {
   return new Map([...tree].map(([path, what]) => (path === "" ? [path, "directory 755"] : [path, what])));
 }

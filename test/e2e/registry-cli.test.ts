@@ -7,7 +7,7 @@ import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } fr
 import { faultyRegistry } from "../harness/registry-faults.ts";
 import { type As, Workspace } from "../harness/workspace.ts";
 
-// xfn push, pull and copy, and what run does with a registry.
+// xfn push, pull, copy and run with a registry.
 
 const FUNCTION = "#!/bin/sh\ncat\n";
 const IO = '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{}}';
@@ -36,7 +36,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
 
     const insecure = (): string[] => ["--insecure-registry", open.host, "--insecure-registry", locked.host];
 
-    test("push prints the name with its digest, and skopeo finds it there", async () => {
+    test("push prints the name with its digest, and skopeo finds the image", async () => {
       const name = `${open.host}/org/my-fn:v1`;
       const pushed = await workspace.xfn(["push", "my-fn:v1", name, ...insecure()]);
       expect(pushed).toEqual({ code: 0, signal: null, stdout: `${name}@${digest}\n`, stderr: "" });
@@ -46,7 +46,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(JSON.parse(inspected)).toMatchObject({ Digest: digest });
     });
 
-    test("copy goes from registry to layout to registry to the store, the digest staying", async () => {
+    test("copies from registry to layout to registry to the store have the same digest", async () => {
       const first = `${open.host}/org/copied:v1`;
       const second = `${open.host}/org/again:v1`;
       await workspace.xfn(["push", "my-fn:v1", first, ...insecure()]);
@@ -68,14 +68,14 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       );
     });
 
-    test("pull takes it from the registry although there is one of that name here", async () => {
+    test("pull uses the registry although the store has an image of this name", async () => {
       await workspace.xfn(["push", "my-fn:v1", `${open.host}/my-fn:v1`, ...insecure()]);
       const cache = ["--cache-dir", workspace.path("other-cache")];
       const pulled = await workspace.xfn(["pull", "my-fn:v1", "--registry", open.host, ...cache, ...insecure()]);
       expect(pulled).toEqual({ code: 0, signal: null, stdout: `${open.host}/my-fn:v1@${digest}\n`, stderr: "" });
     });
 
-    test("the credentials of `docker login` are used, by push, pull and run", async () => {
+    test("push, pull and run use the credentials of `docker login`", async () => {
       const name = `${locked.host}/org/my-fn:v1`;
       const config = { auths: { [locked.host]: { auth: base64(`${REGISTRY_USER}:${REGISTRY_PASSWORD}`) } } };
       await workspace.write("docker/config.json", JSON.stringify(config));
@@ -89,7 +89,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(await workspace.xfn(["pull", name, ...cache, ...insecure()], { env })).toMatchObject({ code: 0 });
     });
 
-    test("a credential helper is asked, and its secret is never printed", async () => {
+    test("a credential helper is used, and its secret is never printed", async () => {
       const helper = await workspace.write(
         "bin/docker-credential-test",
         `#!/bin/sh\nread server\nprintf '{"Username":"${REGISTRY_USER}","Secret":"%s"}' "$SECRET"\n`,
@@ -106,7 +106,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(wrong.stderr).not.toContain(base64(`${REGISTRY_USER}:hunter2`));
     });
 
-    test("a mirror is asked first", async () => {
+    test("a mirror is used first", async () => {
       await workspace.xfn(["push", "my-fn:v1", `${open.host}/hub/org/my-fn:v1`, ...insecure()]);
       const cache = ["--cache-dir", workspace.path("fourth-cache")];
       const mirror = ["--mirror", `nowhere.example=${open.host}/hub`];
@@ -133,20 +133,20 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(stderr).not.toMatch(/\n\s+at /);
     });
 
-    test("an interrupt ends a push at once, and the name is not there", async () => {
-      await using gate = await faultyRegistry(open.host);
+    test("an interrupt stops a push immediately, without a name", async () => {
+      await using proxy = await faultyRegistry(open.host);
       let reached = (): void => {};
       const waiting = new Promise<void>((resolve) => {
         reached = resolve;
       });
-      gate.fault = ({ method, path }) => {
+      proxy.fault = ({ method, path }) => {
         if (method !== "PUT") return undefined;
         if (path.includes("/uploads/")) reached();
-        // Never answered in time: the registry says to come back later.
+        // Delays the response by a Retry-After.
         return { kind: "answer", status: 503, headers: { "retry-after": "50" } };
       };
-      const name = `${gate.host}/org/stopped:v1`;
-      const started = workspace.startXfn(["push", "my-fn:v1", name, "--insecure-registry", gate.host]);
+      const name = `${proxy.host}/org/stopped:v1`;
+      const started = workspace.startXfn(["push", "my-fn:v1", name, "--insecure-registry", proxy.host]);
       await waiting;
       started.child.kill("SIGINT");
       const { code, stdout } = await started.finished;
@@ -163,7 +163,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
     "with registries and containers",
     needs("docker-registry", "crun", ...(as === "self" ? [] : (["ordinary-user"] as const))),
     () => {
-      test("run pulls with the credentials of `docker login`, and only where they are", async () => {
+      test("run pulls with the credentials of `docker login`, and fails without them", async () => {
         await using workspace = await Workspace.create({ as });
         await using registry = await startRegistry({ auth: true });
         const config = { auths: { [registry.host]: { auth: base64(`${REGISTRY_USER}:${REGISTRY_PASSWORD}`) } } };

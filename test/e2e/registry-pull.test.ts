@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
 
-// @xfn/oci-rootfs against the real registry, and against the tools that people have.
+// @xfn/oci-rootfs with a real registry, skopeo and umoci.
 
 let dir: string;
 let store: Store;
@@ -60,14 +60,14 @@ function files(root: string): string[] {
 }
 
 let count = 0;
-/** A store that has nothing yet. */
+/** An empty store. */
 function emptyStore(): Promise<Store> {
   count += 1;
   return openStore({ dir: join(dir, `store${count}`) });
 }
 
-describe("what we build", needs("skopeo", "umoci"), () => {
-  test("skopeo reads it", () => {
+describe("a built image", needs("skopeo", "umoci"), () => {
+  test("can be read by skopeo", () => {
     const inspected = JSON.parse(execFileSync("skopeo", ["inspect", `oci:${dir}/layout:v1`], { encoding: "utf8" }));
     expect(inspected).toMatchObject({
       Digest: built.digest,
@@ -76,7 +76,7 @@ describe("what we build", needs("skopeo", "umoci"), () => {
     });
   });
 
-  test("umoci unpacks it to what we unpack", async () => {
+  test("is unpacked by umoci to the same files", async () => {
     const bundle = join(dir, "bundle");
     execFileSync("umoci", ["unpack", "--rootless", "--image", `${dir}/layout:v1`, bundle], { stdio: "pipe" });
     const flat = join(dir, "flat");
@@ -98,7 +98,7 @@ describe("an open registry", needs("docker-registry", "skopeo"), () => {
     ["as it is", []],
     ["as Docker's own manifest", ["--format", "v2s2"]],
     ["as zstd", ["--dest-compress-format", "zstd"]],
-  ])("an image that was pushed %s comes back with the same files", async (_, options) => {
+  ])("an image that was pushed %s has the same files after a pull", async (_, options) => {
     const name = push(registry.host, ...options);
     const pulled = await (await emptyStore()).image(name, { insecureRegistries: [registry.host] });
     const original = await store.image(`oci:${dir}/layout:v1`);
@@ -106,7 +106,7 @@ describe("an open registry", needs("docker-registry", "skopeo"), () => {
     expect(pulled.layers.map(files)).toEqual(original.layers.map(files));
   });
 
-  test("the digest survives the way there and back", async () => {
+  test("the digest is the same after push and pull", async () => {
     const name = push(registry.host);
     const pulled = await (await emptyStore()).image(name, { insecureRegistries: [registry.host] });
     expect(pulled.digest).toBe(built.digest);
@@ -158,10 +158,10 @@ describe("a registry with basic authentication", needs("docker-registry", "skope
 describe("a registry behind a token server", needs("docker-registry", "skopeo"), () => {
   let registry: TestRegistry;
   let tokens: Server;
-  let gate: Server;
+  let proxy: Server;
   const seen: { url: string | undefined; authorization: string | undefined }[] = [];
 
-  // docker-registry checks signed tokens of its own format; a gate before it wants the one that the token server gave.
+  // docker-registry supports only signed tokens. A proxy in front of it requires the token of the test's token server.
   beforeAll(async () => {
     registry = await startRegistry();
     push(registry.host);
@@ -170,9 +170,9 @@ describe("a registry behind a token server", needs("docker-registry", "skopeo"),
       response.end(JSON.stringify({ access_token: "for-this-test" }));
     });
     const realm = `http://${await listen(tokens)}/token`;
-    gate = createServer(({ method, url, headers }, response) => {
+    proxy = createServer(({ method, url, headers }, response) => {
       if (headers.authorization !== "Bearer for-this-test") {
-        response.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="gate"` }).end();
+        response.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="proxy"` }).end();
         return;
       }
       const [hostname, port] = registry.host.split(":");
@@ -185,21 +185,21 @@ describe("a registry behind a token server", needs("docker-registry", "skopeo"),
       );
       onward.end();
     });
-    await listen(gate);
+    await listen(proxy);
   });
   afterAll(async () => {
     tokens.close();
-    gate.close();
+    proxy.close();
     await registry.stop();
   });
 
-  test("a token is fetched with the credentials, once, and opens the registry", async () => {
-    const host = hostOf(gate);
+  test("a token is requested once with the credentials, and gives access", async () => {
+    const host = hostOf(proxy);
     const auth = { username: "ada", password: "open sesame" };
     const image = await (await emptyStore()).image(`${host}/org/fn:v1`, { auth, insecureRegistries: [host] });
     expect(image.digest).toBe(built.digest);
     const authorization = `Basic ${Buffer.from("ada:open sesame").toString("base64")}`;
-    expect(seen).toEqual([{ url: "/token?service=gate&scope=repository%3Aorg%2Ffn%3Apull", authorization }]);
+    expect(seen).toEqual([{ url: "/token?service=proxy&scope=repository%3Aorg%2Ffn%3Apull", authorization }]);
   });
 });
 

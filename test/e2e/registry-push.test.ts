@@ -12,7 +12,7 @@ import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } fr
 import { type Fault, type FaultyRegistry, faultyRegistry } from "../harness/registry-faults.ts";
 import { TOKEN_PASSWORD, TOKEN_USER, tokenRegistry } from "../harness/token-server.ts";
 
-// Pushing and copying with the real registry, and with one that misbehaves in front of it.
+// Pushes and copies with a real registry, and with a proxy that injects faults.
 
 const { signal } = new AbortController();
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
     store,
     name: "my-fn:v1",
     layers: [
-      // Random, so that it stays large when it is packed.
+      // Random, so that it does not compress.
       { entries: [{ path: "data", content: randomBytes(3_000_000) }] },
       { entries: [{ path: "bin/run", content: "#!/bin/sh\ncat\n", mode: 0o755 }] },
     ],
@@ -69,7 +69,7 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
   test.each([
     ["at once", undefined],
     ["in pieces", 500_000],
-  ])("takes an image %s, which skopeo inspects and copies, and umoci unpacks", async (how, chunkBytes) => {
+  ])("accepts an image %s, which skopeo inspects and copies, and umoci unpacks", async (how, chunkBytes) => {
     const to = `${registry.host}/org/${how.replace(" ", "-")}:v1`;
     const pushed = await copyImage({ ...insecure, from: "my-fn:v1", to, store, chunkBytes });
     expect(pushed).toMatchObject({ digest: built.digest, name: to });
@@ -82,10 +82,10 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
     });
   });
 
-  test("gets a rebuilt image's own layer and nothing else", async () => {
-    await using gate = await faultyRegistry(registry.host);
-    const options = { insecureRegistries: [gate.host], store };
-    await copyImage({ ...options, from: "my-fn:v1", to: `${gate.host}/org/rebuilt:v1` });
+  test("receives only the changed layer of a rebuilt image", async () => {
+    await using proxy = await faultyRegistry(registry.host);
+    const options = { insecureRegistries: [proxy.host], store };
+    await copyImage({ ...options, from: "my-fn:v1", to: `${proxy.host}/org/rebuilt:v1` });
     const base = await store.image("my-fn:v1");
     const next = await buildImage({
       store,
@@ -93,14 +93,14 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
       base,
       layers: [{ entries: [{ path: "bin/run", content: "#!/bin/sh\ncat -\n", mode: 0o755 }] }],
     });
-    const before = gate.sentBytes();
-    const pushed = await copyImage({ ...options, from: "my-fn:v2", to: `${gate.host}/org/rebuilt:v2` });
+    const before = proxy.sentBytes();
+    const pushed = await copyImage({ ...options, from: "my-fn:v2", to: `${proxy.host}/org/rebuilt:v2` });
     expect(pushed.blobs).toEqual({ written: 2, present: 2, mounted: 0 });
     const own = next.layers.at(-1)?.size ?? 0;
-    expect(gate.sentBytes() - before).toBeLessThan(own + 5000);
+    expect(proxy.sentBytes() - before).toBeLessThan(own + 5000);
   });
 
-  test("mounts layers from the repository that they are in", async () => {
+  test("mounts layers from another repository", async () => {
     await copyImage({ ...insecure, from: "my-fn:v1", to: `${registry.host}/org/original:v1`, store });
     const copied = await copyImage({
       ...insecure,
@@ -111,7 +111,7 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
     skopeo("inspect", "--tls-verify=false", `docker://${registry.host}/team/copy:v1`);
   });
 
-  test("takes an index with its manifests, of which each pulls", async () => {
+  test("accepts an index with its manifests, each of which can be pulled", async () => {
     const layout = join(dir, "index");
     const platforms = [
       { os: "linux", architecture: "amd64" },
@@ -160,7 +160,7 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
     await Promise.all([client.close(), writer.close()]);
   });
 
-  test("keeps what refers to an image, by the tag of clients, as it has no referrers API", async () => {
+  test("lists referrers by the tag schema, because it has no referrers API", async () => {
     await copyImage({ ...insecure, from: "my-fn:v1", to: `${registry.host}/org/signed:v1`, store });
     const client = new RegistryClient({ registry: registry.host, repository: "org/signed" }, insecure);
     const writer = new RegistryWriter({ registry: registry.host, repository: "org/signed" }, insecure);
@@ -187,16 +187,16 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
     await Promise.all([client.close(), writer.close()]);
   });
 
-  describe("behind something that breaks connections", () => {
-    let gate: FaultyRegistry;
+  describe("behind a proxy that breaks connections", () => {
+    let proxy: FaultyRegistry;
     let faulty: RegistryOptions;
     beforeAll(async () => {
-      gate = await faultyRegistry(registry.host);
-      faulty = { ...FAST, insecureRegistries: [gate.host] };
+      proxy = await faultyRegistry(registry.host);
+      faulty = { ...FAST, insecureRegistries: [proxy.host] };
       await copyImage({ ...insecure, from: "my-fn:v1", to: `${registry.host}/org/broken:v1`, store });
     });
     afterAll(async () => {
-      await gate[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
     });
 
     test.each<[string, (size: number) => Fault]>([
@@ -208,21 +208,21 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
       ],
       ["a reset in the middle", (size) => ({ kind: "cut", bytes: Math.floor(size / 2) })],
     ])("a pull survives %s of each blob and manifest", async (_, fault) => {
-      gate.fault = ({ path, earlier, headers }) =>
+      proxy.fault = ({ path, earlier, headers }) =>
         earlier === 0 && headers.range === undefined ? fault(path.includes("/blobs/") ? 200 : 100) : undefined;
-      const image = await (await emptyStore()).image(`${gate.host}/org/broken:v1`, faulty);
+      const image = await (await emptyStore()).image(`${proxy.host}/org/broken:v1`, faulty);
       expect(image.digest).toBe(built.digest);
     });
 
-    test("the rest of a layer is fetched from where it broke, by range", async () => {
+    test("the rest of a broken layer is pulled by range", async () => {
       const large = built.layers[0] as { digest: string; size: number };
       const ranges: (string | undefined)[] = [];
-      gate.fault = ({ path, headers }) => {
+      proxy.fault = ({ path, headers }) => {
         if (!path.endsWith(large.digest)) return undefined;
         ranges.push(headers.range);
         return ranges.length < 3 ? { kind: "cut", bytes: 1_000_000 } : undefined;
       };
-      const image = await (await emptyStore()).image(`${gate.host}/org/broken:v1`, faulty);
+      const image = await (await emptyStore()).image(`${proxy.host}/org/broken:v1`, faulty);
       expect(image.digest).toBe(built.digest);
       const starts = ranges.map((range) => Number(/\d+/.exec(range ?? "0")?.[0]));
       expect(starts).toHaveLength(3);
@@ -233,34 +233,36 @@ describe("Debian's registry", needs("docker-registry", "skopeo", "umoci"), () =>
 
     test("one bit flipped in a resumed layer is found", async () => {
       const large = built.layers[0] as { digest: string; size: number };
-      gate.fault = ({ path, headers }) => {
+      proxy.fault = ({ path, headers }) => {
         if (!path.endsWith(large.digest)) return undefined;
         return headers.range === undefined ? { kind: "cut", bytes: 1_000_000 } : { kind: "flip", at: 1000 };
       };
       const empty = await emptyStore();
-      await expect(empty.image(`${gate.host}/org/broken:v1`, faulty)).rejects.toMatchObject({ code: "DigestMismatch" });
-      gate.fault = () => undefined;
-      expect((await empty.image(`${gate.host}/org/broken:v1`, faulty)).digest).toBe(built.digest);
+      await expect(empty.image(`${proxy.host}/org/broken:v1`, faulty)).rejects.toMatchObject({
+        code: "DigestMismatch",
+      });
+      proxy.fault = () => undefined;
+      expect((await empty.image(`${proxy.host}/org/broken:v1`, faulty)).digest).toBe(built.digest);
     });
 
     test.each<[string, number | undefined]>([
       ["at once", undefined],
       ["in pieces", 500_000],
     ])("a push %s survives a fault at its every request", async (_, chunkBytes) => {
-      const to = `${gate.host}/org/pushed-${chunkBytes ?? "whole"}`;
-      // Each request of a clean push, by its place in the order, once with each fault.
+      const to = `${proxy.host}/org/pushed-${chunkBytes ?? "whole"}`;
+      // Each request of a push without faults, once with each fault.
       const kinds: Fault[] = [{ kind: "reset" }, { kind: "answer", status: 503 }, { kind: "lose-answer" }];
-      let place = 0;
+      let position = 0;
       let at = 0;
       let kind: Fault | undefined;
       for (at = 0; at < 30; at += 3) {
         kind = kinds[(at / 3) % kinds.length] as Fault;
-        place = 0;
-        gate.fault = () => (place++ === at ? kind : undefined);
+        position = 0;
+        proxy.fault = () => (position++ === at ? kind : undefined);
         const pushed = await copyImage({ ...faulty, from: "my-fn:v1", to: `${to}/${at}:v1`, store, chunkBytes });
         expect(pushed.digest).toBe(built.digest);
       }
-      gate.fault = () => undefined;
+      proxy.fault = () => undefined;
       const pulled = await (await emptyStore()).image(`${to}/0:v1`, faulty);
       expect(pulled.digest).toBe(built.digest);
     });
@@ -276,7 +278,7 @@ describe("a registry with basic authentication", needs("docker-registry"), () =>
     await registry.stop();
   });
 
-  test("takes a push of its user, and no other", async () => {
+  test("accepts a push only by its user", async () => {
     const to = `${registry.host}/org/fn:v1`;
     const options = { from: "my-fn:v1", to, store, insecureRegistries: [registry.host] };
     await expect(copyImage(options)).rejects.toMatchObject({ code: "Unauthorized", image: to });
@@ -297,30 +299,30 @@ describe("a registry with tokens", needs("docker-registry"), () => {
   });
   const toAuth = { username: TOKEN_USER, password: TOKEN_PASSWORD };
 
-  test("is pushed to with a token to write there, once for the whole push", async () => {
-    await using gate = await tokenRegistry(registry.host);
-    const options = { from: "my-fn:v1", store, insecureRegistries: [gate.host] };
-    await copyImage({ ...options, to: `${gate.host}/org/fn:v1`, toAuth });
-    expect(gate.asked.map(({ scopes }) => scopes)).toEqual([["repository:org/fn:pull,push"]]);
+  test("requires one token with write scope for the whole push", async () => {
+    await using proxy = await tokenRegistry(registry.host);
+    const options = { from: "my-fn:v1", store, insecureRegistries: [proxy.host] };
+    await copyImage({ ...options, to: `${proxy.host}/org/fn:v1`, toAuth });
+    expect(proxy.asked.map(({ scopes }) => scopes)).toEqual([["repository:org/fn:pull,push"]]);
   });
 
-  test("lets nobody write without a name, but read", async () => {
-    await using gate = await tokenRegistry(registry.host);
-    const options = { from: "my-fn:v1", store, insecureRegistries: [gate.host], ...FAST };
-    await expect(copyImage({ ...options, to: `${gate.host}/other/fn:v1` })).rejects.toMatchObject({
+  test("allows anonymous pulls, but no pushes", async () => {
+    await using proxy = await tokenRegistry(registry.host);
+    const options = { from: "my-fn:v1", store, insecureRegistries: [proxy.host], ...FAST };
+    await expect(copyImage({ ...options, to: `${proxy.host}/other/fn:v1` })).rejects.toMatchObject({
       code: "Unauthorized",
     });
-    await copyImage({ ...options, to: `${gate.host}/other/fn:v1`, toAuth });
-    const image = await (await emptyStore()).image(`${gate.host}/other/fn:v1`, { insecureRegistries: [gate.host] });
+    await copyImage({ ...options, to: `${proxy.host}/other/fn:v1`, toAuth });
+    const image = await (await emptyStore()).image(`${proxy.host}/other/fn:v1`, { insecureRegistries: [proxy.host] });
     expect(image.digest).toBe(built.digest);
   });
 
-  test("whose tokens end after six requests each is pushed to and pulled from all the same", async () => {
-    await using gate = await tokenRegistry(registry.host, { uses: 6 });
-    const options = { insecureRegistries: [gate.host], retry: { attempts: 10, baseDelayMs: 1 } };
-    await copyImage({ ...options, from: "my-fn:v1", store, to: `${gate.host}/short/fn:v1`, toAuth });
-    const image = await (await emptyStore()).image(`${gate.host}/short/fn:v1`, options);
+  test("works with tokens that expire after six requests", async () => {
+    await using proxy = await tokenRegistry(registry.host, { uses: 6 });
+    const options = { insecureRegistries: [proxy.host], retry: { attempts: 10, baseDelayMs: 1 } };
+    await copyImage({ ...options, from: "my-fn:v1", store, to: `${proxy.host}/short/fn:v1`, toAuth });
+    const image = await (await emptyStore()).image(`${proxy.host}/short/fn:v1`, options);
     expect(image.digest).toBe(built.digest);
-    expect(gate.asked.length).toBeGreaterThanOrEqual(3);
+    expect(proxy.asked.length).toBeGreaterThanOrEqual(3);
   });
 });

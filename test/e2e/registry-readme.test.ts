@@ -9,7 +9,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry } from "../harness/registry.ts";
 
 describe("the README of @xfn/oci-rootfs", needs("docker-registry"), () => {
-  test("its example with a registry runs as it is written, with the credentials of `docker login`", async () => {
+  test("its example with a registry runs unchanged, with the credentials of `docker login`", async () => {
     const dir = mkdtempSync(join(tmpdir(), "xfn-registry-readme-"));
     await using registry = await startRegistry({ auth: true });
     try {

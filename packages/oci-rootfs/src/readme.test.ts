@@ -10,7 +10,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "prune.ts": "[ 'my-fn:v1' ]\n[ 'my-fn:v1' ] 0\n",
 };
 
-test.each(Object.entries(EXPECTED))("the README's %s runs as it is written", (name, expected) => {
+test.each(Object.entries(EXPECTED))("the README's %s runs unchanged", (name, expected) => {
   using box = sandbox();
   const readme = readFileSync(join(import.meta.dirname, "..", "README.md"), "utf8");
   const [, example = ""] = new RegExp(`\`\`\`ts ${name}\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];

@@ -6,7 +6,7 @@ const llistxattr = koffi.load(null).func("long llistxattr(const char *path, uint
   size: number,
 ) => number;
 
-/** Names of a file's extended attributes, without following a link; Node cannot say. */
+/** Names of a file's extended attributes, without following a link. Node has no function for it. */
 export function listAttributes(path: string): string[] {
   const list = Buffer.alloc(4096);
   const length = llistxattr(path, list, list.length);

@@ -1,4 +1,4 @@
-// A certificate of loopback that signs itself, good until 2126, and its key: only tests trust it.
+// A self-signed certificate for loopback, valid until 2126, and its key. Only tests trust it.
 export const TEST_CERTIFICATE: string = `-----BEGIN CERTIFICATE-----
 MIIBojCCAUmgAwIBAgIUYUD8Or35iwEnFXlDy+zE2SrLUzQwCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNdGVzdCByZWdpc3RyeTAgFw0yNjExMjExNTIxMzlaGA8yMTI2

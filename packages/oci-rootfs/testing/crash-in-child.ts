@@ -1,6 +1,6 @@
 /**
- * Does something to a store and is killed just before its N-th change of the file system: STORE N image NAME, or STORE N prune.
- * Prints how many changes there were if it is not.
+ * Changes a store, and kills itself before its N-th change of the file system: STORE N image NAME, or STORE N prune.
+ * Otherwise prints the number of changes.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

@@ -4,16 +4,16 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TestImage } from "./layout.ts";
 
-/** Answers a request instead of the registry; false leaves it to the registry. */
+/** Handles a request instead of the registry. Returns false to pass it on to the registry. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-/** A registry in this process that only exists to misbehave; real ones are used in the end-to-end tests. */
+/** A registry in this process that injects faults. End-to-end tests use real ones. */
 export interface FakeRegistry extends AsyncDisposable {
   /** `127.0.0.1:PORT` */
   readonly host: string;
-  /** `METHOD PATH`, the authorization and the range of every request. */
+  /** `METHOD PATH`, authorization and range of every request. */
   readonly requests: { line: string; authorization: string | undefined; range?: string }[];
-  /** Serves the image's contents, and its manifest under the tag. */
+  /** Serves the image, and its manifest under the tag. */
   add(image: TestImage, tag?: string): void;
   manifests: Map<string, { bytes: Buffer; mediaType: string }>;
   blobs: Map<string, Buffer>;
@@ -22,7 +22,7 @@ export interface FakeRegistry extends AsyncDisposable {
 
 export interface FakeRegistryOptions {
   readonly address?: string;
-  /** Speaks https with this certificate. */
+  /** Uses https with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 

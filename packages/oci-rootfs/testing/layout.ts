@@ -14,10 +14,10 @@ export interface TestImage {
 export interface TestImageOptions {
   config?: object;
   platform?: { os?: string; architecture?: string; variant?: string };
-  /** How a layer is packed; default gzip. */
+  /** The compression of layers; default gzip. */
   pack?: (archive: Buffer) => Buffer;
   layerType?: string;
-  /** Replaces digests of unpacked layers in the config. */
+  /** Replaces the DiffIDs in the config. */
   diffIds?: string[];
 }
 
@@ -27,7 +27,7 @@ export const sha256 = (bytes: Uint8Array | string): string =>
 const ARCHITECTURE: Record<string, string> = { x64: "amd64", arm64: "arm64" };
 export const HOST = { os: "linux", architecture: ARCHITECTURE[process.arch] ?? process.arch };
 
-/** An image of these archives, every digest right unless told otherwise. */
+/** Builds an image of these archives, with correct digests by default. */
 export function testImage(archives: readonly Buffer[], options: TestImageOptions = {}): TestImage {
   const blobs = new Map<string, Buffer>();
   const add = (bytes: Buffer, mediaType: string) => {
@@ -53,7 +53,7 @@ export function testImage(archives: readonly Buffer[], options: TestImageOptions
   return { manifest, blobs, layers, config: configDescriptor };
 }
 
-/** Writes a layout that holds the image under the tag `t`. */
+/** Writes a layout with the image under the tag `t`. */
 export function writeLayout(dir: string, image: TestImage, entries?: object[]): string {
   mkdirSync(join(dir, "blobs", "sha256"), { recursive: true });
   for (const [digest, bytes] of image.blobs) writeFileSync(join(dir, "blobs", "sha256", digest.slice(7)), bytes);

@@ -3,11 +3,11 @@ import { type Random, random } from "./random.ts";
 import { randomImage } from "./random-image.ts";
 import { type RawEntry, tarball } from "./tarball.ts";
 
-/** A layer that somebody has tampered with. */
+/** A manipulated layer. */
 export interface MutatedLayer {
-  /** As it comes over the line. */
+  /** The bytes of the blob. */
   readonly packed: Buffer;
-  /** What was packed, where the tampering was done before. */
+  /** The archive, if it was manipulated before the compression. */
   readonly archive: Buffer;
 }
 
@@ -25,8 +25,8 @@ const ATTRIBUTES = [
 ];
 
 /**
- * A random layer, changed in its entries, in the bytes of its archive, or packed: paths and links that aim at `outside`, wrong
- * types, sizes and checksums, blocks that are missing, repeated or in another order.
+ * A random layer with changes to its entries, to the bytes of its archive, or to the compressed blob. Paths and links
+ * aim at `outside`. Types, sizes and checksums are wrong. Blocks are missing, repeated or reordered.
  */
 export function mutatedLayer(seed: number, outside: string): MutatedLayer {
   const dice = random(seed);
@@ -35,7 +35,7 @@ export function mutatedLayer(seed: number, outside: string): MutatedLayer {
   for (let i = 0, count = dice.below(4); i < count; i++) mutateEntry(dice, entries, outside);
   let archive = tarball(entries);
   if (dice.oneIn(2)) for (let i = 0, count = 1 + dice.below(4); i < count; i++) archive = mutateBytes(dice, archive);
-  // Compressors take longer to set up than all the rest.
+  // The initialisation of a compressor takes most of the time.
   const pack = dice.below(8);
   const packed = pack < 5 ? archive : pack < 7 ? gzipSync(archive, { level: 1 }) : zstdCompressSync(archive);
   return { archive, packed: dice.oneIn(8) ? scramble(dice, packed) : packed };
@@ -78,7 +78,7 @@ function mutateEntry(dice: Random, entries: RawEntry[], outside: string): void {
   const entry = entries[at];
   const hostile = dice.pick(hostileNames(outside));
   if (entry === undefined || dice.oneIn(4)) {
-    // What a chain of attacks begins with: a link that leads out, and then something through it.
+    // The beginning of many attacks: a link to the outside, and then a path through it.
     const link: RawEntry = {
       name: dice.pick(["a", "lib", "usr"]),
       type: dice.pick(["1", "2", "2"]),
@@ -164,7 +164,7 @@ function mutateBytes(dice: Random, archive: Buffer): Buffer {
     case 4:
       return scramble(dice, archive);
     default: {
-      // Something in a header is different, and its checksum says that all is well.
+      // Changes a header, and corrects its checksum.
       const copy = Buffer.from(archive);
       const header = copy.subarray(at, at + BLOCK);
       for (let i = 0, count = 1 + dice.below(6); i < count; i++)

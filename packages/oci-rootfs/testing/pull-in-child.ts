@@ -1,6 +1,6 @@
 /**
- * Makes an image ready in a process of its own, to be killed or raced: STORE IMAGE [--hang].
- * With --hang it stops in the middle of the first layer and says so.
+ * Prepares an image in a separate process, which tests kill or run concurrently: STORE IMAGE [--hang].
+ * With --hang it prints "hanging" and stops before the end of the first layer.
  */
 import { createReadStream } from "node:fs";
 import { parseLayoutName } from "../src/image/image-name.ts";

@@ -1,6 +1,6 @@
 /**
- * Makes an image ready where something runs out, and again where it does not: STORE NAME. Prints the first error's code, system
- * code and message as JSON, and how many files of each kind the store holds then; or "none".
+ * Prepares an image with too few resources, and again with enough: STORE NAME. Prints the first error's code, system
+ * code and message as JSON, and the numbers of files in the store. Prints "none" if there was no error.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const outcome = await openStore({ dir })
     () => "none",
     async (error: unknown) => {
       if (!(error instanceof ImageError)) throw error;
-      // What could not be removed at once is removed a little later.
+      // Failed removals are retried after a delay.
       for (let i = 0; i < 50 && count("tmp") > 0; i++) await new Promise((resolve) => setTimeout(resolve, 50));
       return {
         code: error.code,

@@ -6,19 +6,19 @@ import { type RawEntry, tarball } from "./tarball.ts";
 /** The entries of an image's layers, bottom first. */
 export interface RandomImage {
   readonly layers: readonly (readonly RawEntry[])[];
-  /** Not compressed. */
+  /** Uncompressed. */
   readonly plain: boolean;
 }
 
 /**
- * Few names, so that layers meet in them; some beyond what a header holds, in other alphabets, or no UTF-8 at all.
+ * A few names, so that layers conflict. Some are too long for a header, in other alphabets, or not UTF-8.
  */
 const NAMES = ["a", "b", "c", "d", "e", "lib", "usr", "x y", "-rf", "é", "e\u0301", "A", "n".repeat(130)];
 const MODES = [0o644, 0o755, 0o600, 0o400, 0o777, 0o4755, 0o2755, 0o6711, 0o1777, 0o666, 0o700];
 
 type Kind = "file" | "directory" | "symlink" | "fifo";
 
-/** What the image holds so far, as names only: enough to meet, replace and delete what is there. */
+/** The paths of the image so far, so that later entries can replace and delete them. */
 class Known extends Map<string, { readonly kind: Kind; readonly layer: number }> {
   layer = 0;
 
@@ -27,12 +27,12 @@ class Known extends Map<string, { readonly kind: Kind; readonly layer: number }>
   }
 
   put(path: string, kind: Kind): void {
-    // A directory may be there already, with all that is in it.
+    // The directory may exist, with content.
     if (kind !== "directory" || this.get(path)?.kind !== "directory") this.forget(path, this.layer);
     this.set(path, { kind, layer: this.layer });
   }
 
-  /** Nothing of this layer and those below it is at the path any more. */
+  /** Removes the path and everything below it. */
   forget(path: string, layer: number): void {
     for (const [at, known] of this)
       if ((at === path || at.startsWith(`${path}/`)) && known.layer <= layer) this.delete(at);
@@ -44,9 +44,9 @@ class Known extends Map<string, { readonly kind: Kind; readonly layer: number }>
 }
 
 /**
- * An image of one to five layers that change, delete and replace each other's files. Most are valid; not all.
+ * An image of one to five layers that change, delete and replace each other's files. Most images are valid.
  *
- * @param orderly - seldom one that `pullsTheRug`; default true
+ * @param orderly avoids images for which `pullsTheRug` is true; default true
  */
 export function randomImage(seed: number, { orderly = true }: { orderly?: boolean } = {}): RandomImage {
   const dice = random(seed);
@@ -69,7 +69,7 @@ export function randomImage(seed: number, { orderly = true }: { orderly?: boolea
   return { layers, plain: dice.oneIn(4) };
 }
 
-/** The image, packed. */
+/** Compresses the layers. */
 export function packImage({ layers, plain }: RandomImage): TestImage {
   return testImage(
     layers.map((entries) => tarball(entries)),
@@ -86,8 +86,8 @@ export function isWhiteout(entry: RawEntry): boolean {
 }
 
 /**
- * Whether some layer goes through a name that it also replaces with something that is no directory, or deletes something
- * below a name that it also deletes. Which of the two comes first then decides what it means, where the name was a link.
+ * Whether a layer has a path through a name that it also replaces by a file. Also whether it has a whiteout below a
+ * name that it deletes. If the name was a link, the order of the two entries decides about the result.
  */
 export function pullsTheRug({ layers }: Pick<RandomImage, "layers">): boolean {
   return layers.some((entries) => {
@@ -173,7 +173,7 @@ function isBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}/`);
 }
 
-/** Somewhere below what is there, or at it; seldom below something that is no directory. */
+/** A path that exists, or one below it; rarely below a file. */
 function randomPath(dice: Random, known: Known): string {
   for (;;) {
     const path = anyPath(dice, known);
@@ -207,12 +207,12 @@ function randomTarget(dice: Random, known: Known): string {
   return target.length > 100 ? "a" : target;
 }
 
-/** The same path as archives may have it. */
+/** The path in one of the forms that archives use. */
 function written(dice: Random, path: string): string {
   return dice.pick([path, path, path, `./${path}`, `/${path}`]);
 }
 
-/** A name, in a header if it fits there, and otherwise or at times as PAX has it. */
+/** A name in the header, or, if it is too long and at random, in a PAX record. */
 function named(dice: Random, name: string): RawEntry {
   const long = Buffer.byteLength(name) > 99 || dice.oneIn(8);
   return long ? { name: "short", pax: { path: name } } : { name };

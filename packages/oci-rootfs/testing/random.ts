@@ -1,8 +1,8 @@
-/** Numbers that are the same for the same seed (mulberry32). */
+/** A seeded generator of random numbers (mulberry32). */
 export interface Random {
-  /** A whole number from 0 up to, without, `below`. */
+  /** An integer from 0 to `below` - 1. */
   below(below: number): number;
-  /** True one time in `n`. */
+  /** True with the probability 1/`n`. */
   oneIn(n: number): boolean;
   pick<T>(from: readonly T[]): T;
 }

@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeTree } from "../src/base/remove-tree.ts";
 
-/** A folder for one test: a place to work in, and things beside it that must stay as they are. */
+/** A directory for one test, with a store and with files beside it that must not change. */
 export interface Sandbox extends Disposable {
   readonly dir: string;
-  /** Where the store goes. */
+  /** The directory of the store. */
   readonly store: string;
-  /** A hash of everything that is not in the store. */
+  /** A hash of everything outside the store. */
   outside(): string;
-  /** Paths of all that is in the store's `tmp`. */
+  /** Paths of the files in the store's `tmp`. */
   leftovers(): string[];
 }
 
-/** @param parent - where the folder is made; default the folder for temporary files */
+/** @param parent the parent directory; default the directory for temporary files */
 export function sandbox(parent: string = tmpdir()): Sandbox {
   const dir = mkdtempSync(join(parent, "oci-rootfs-"));
   mkdirSync(join(dir, "sentinel"));
@@ -39,10 +39,10 @@ function hashTree(root: string, include: (path: string) => boolean): string {
   return hash.digest("hex");
 }
 
-/** Every path with its type, mode and content, in order: two trees are the same if these are. */
+/** Every path with its type, mode and content, in order. Equal trees have equal lists. */
 export function listTree(root: string, include: (path: string) => boolean = () => true): string[] {
   const lines: string[] = [];
-  // Names are bytes, one character each: not all of them are UTF-8.
+  // One character per byte, because not all names are UTF-8.
   const bytes = (path: string): Buffer => Buffer.from(path, "latin1");
   const visit = (raw: string, name: string): void => {
     const path = bytes(raw);

@@ -1,4 +1,4 @@
-/** One raw entry: nothing is checked, so that hostile archives can be written. */
+/** One raw entry without validation, for hostile archives. */
 export interface RawEntry {
   name: string | Buffer;
   /** Type flag of the header; default "0", a file. */
@@ -6,7 +6,7 @@ export interface RawEntry {
   mode?: number;
   link?: string;
   content?: Uint8Array | string;
-  /** What the header says, if that is not the content's length. */
+  /** The size in the header, if it differs from the content's length. */
   size?: number;
   mtime?: number;
   /** Extended header before this entry. */
@@ -23,7 +23,7 @@ export const directory = (name: string, mode = 0o755): RawEntry => ({ name: `${n
 export const symlink = (name: string, link: string): RawEntry => ({ name, type: "2", link, mode: 0o777 });
 export const hardlink = (name: string, link: string): RawEntry => ({ name, type: "1", link });
 
-/** A tar archive of these entries, closed by two empty blocks. */
+/** A tar archive of these entries, with two blocks of zeros at the end. */
 export function tarball(entries: readonly RawEntry[]): Buffer {
   return Buffer.concat([...entries.flatMap(blocks), Buffer.alloc(1024)]);
 }
@@ -72,7 +72,7 @@ function octal(block: Buffer, offset: number, length: number, value: number): vo
   block.write(value.toString(8).padStart(length - 1, "0"), offset);
 }
 
-/** Base 256 where octal digits do not suffice, negative sizes included. */
+/** Base 256 for numbers that octal digits cannot represent, including negative sizes. */
 function size(block: Buffer, value: number): void {
   if (value >= 0 && value < 8 ** 11) {
     octal(block, 124, 12, value);

@@ -59,8 +59,8 @@ export interface CopiedImage {
 const MAX_PARALLEL_BLOBS = 4;
 
 /**
- * Copies the bytes of an image, or of all images of an index, between a registry, a layout and a store, so that
- * digests do not change. Transfers only what the target lacks, and sets the name last.
+ * Copies an image, or all images of an index, between a registry, a layout and a store. The copy has the same bytes,
+ * and so the same digests. Transfers only what the target lacks, and sets the name last.
  *
  * @throws ImageError
  */
