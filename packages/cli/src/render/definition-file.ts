@@ -59,12 +59,16 @@ function withDefaults(
 
 function claimError(xrd: JsonValue, claim: JsonObject): InputError {
   const { names } = specOf(xrd);
-  const kind = isObject(names) ? String(names["kind"]) : "";
-  return new InputError(`${String(claim["kind"])} is a claim of ${kind} (--xrd); render takes the composite resource`, {
+  const kind = textOf(isObject(names) ? names["kind"] : undefined);
+  return new InputError(`${textOf(claim["kind"])} is a claim of ${kind} (--xrd); render takes the composite resource`, {
     details: [
       `Change its kind to ${kind} and remove metadata.namespace: a claim's spec is that of its composite resource.`,
     ],
   });
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 function defines(xrd: JsonValue, composite: JsonObject, field: "names" | "claimNames" = "names"): boolean {
