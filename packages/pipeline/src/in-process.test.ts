@@ -9,7 +9,7 @@ test("runs the function of an image with the call's options", async () => {
   expect(new TextDecoder().decode(output)).toBe("s 8");
 });
 
-test("an image that it does not have is a PullFailed that names those it has", async () => {
+test("an unknown image is a PullFailed that names the known images", async () => {
   const runner = inProcessRunner({ a: (input) => input });
   await expect(runner.run("toString", new Uint8Array())).rejects.toThrow(UnknownImageError);
   await expect(runner.run("b", new Uint8Array())).rejects.toMatchObject({
@@ -19,7 +19,7 @@ test("an image that it does not have is a PullFailed that names those it has", a
   });
 });
 
-test("a call is ended by its signal, before and while it runs", async () => {
+test("a call is aborted by its signal, before and while it runs", async () => {
   const runner = inProcessRunner({ hangs: () => new Promise<never>(() => {}) });
   await expect(
     runner.run("hangs", new Uint8Array(), { signal: AbortSignal.abort(new Error("early")) }),

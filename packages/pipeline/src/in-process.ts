@@ -10,8 +10,8 @@ export class UnknownImageError extends Error {
   readonly phase = "pull";
   readonly retryable = false;
 
-  constructor(image: string, known: readonly string[]) {
-    super(`there is no in-process function for the image ${image}; there is ${known.join(", ") || "none at all"}`);
+  constructor(image: string, known: readonly string[], options?: ErrorOptions) {
+    super(`no in-process function for the image ${image}; known images: ${known.join(", ") || "none"}`, options);
   }
 }
 

@@ -3,18 +3,20 @@ import { Command, CommanderError } from "commander";
 import { ExitCode, UsageError } from "./exit-code.ts";
 import { oneLine } from "./terminal-text.ts";
 
-/** The command line of a program. Its commands are added to `program`, and say by `exitWith` how they ended. */
+/** The command line of a program. Callers add commands to `program`, which set their exit code by `exitWith`. */
 export interface CommandLine {
   readonly program: Command;
-  /** The exit code that `parse` returns, unless it fails. */
+  /** Sets the exit code that `parse` returns, unless it fails. */
   exitWith(code: number): void;
-  /** Lines on stderr, the program's name before each. */
+  /** Writes lines to stderr, each after the program's name. */
   say(text: string): void;
   /** Runs one command and returns its exit code. Never rejects. @param args the arguments after the program's name */
   parse(args: readonly string[]): Promise<number>;
 }
 
-/** The command line of a program that has no commands yet. Wrong usage is told on stderr, a line each, and is exit code 2. */
+/**
+ * Creates the command line of a program without commands. Usage errors go to stderr, one line each, with exit code 2.
+ */
 export function commandLine(name: string, description: string, version: string): CommandLine {
   let exitCode: number = ExitCode.ok;
   const say = (text: string): void => {

@@ -16,8 +16,8 @@ export interface HelpStyle<T> {
 }
 
 /**
- * Declares the flags of settings. Commander keeps the texts: {@link readSettings} reads them together with the variables,
- * so that all problems are reported at once.
+ * Declares the flags of settings. Commander keeps the texts: {@link readSettings} reads them together with the
+ * variables, so that all problems are reported at once.
  */
 export function declareSettings<T extends object>(
   command: Command,

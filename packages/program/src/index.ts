@@ -1,4 +1,5 @@
-// What the programs of xfn share: command lines, settings, logs, probes, signals. Nothing here knows what a program does.
+// What the programs of xfn share: command lines, settings, logs, probes, signals. Nothing here knows a specific
+// program.
 
 export { type CommandLine, commandLine } from "./command-line.ts";
 export { ExitCode, signalExitCode, UsageError } from "./exit-code.ts";

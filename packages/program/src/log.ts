@@ -4,8 +4,8 @@ import type { LogFormat, LogLevel } from "./log-levels.ts";
 /** Structured logs: constant messages, with the variable parts as keys and values. */
 export type Log = Logger;
 
-// Callers control parts of log lines, and operators read logs in terminals. Escape the control characters that JSON does not
-// escape, and the bidirectional overrides that make text read differently from what it says (CVE-2021-42574).
+// Callers control parts of log lines, and operators read logs in terminals. Escape the control characters that JSON
+// does not escape, and the bidirectional overrides that make text read differently from what it says (CVE-2021-42574).
 const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 // An image name has up to 1024 characters; error messages are somewhat longer.

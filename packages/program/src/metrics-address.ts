@@ -1,13 +1,15 @@
 import { isIPv6 } from "node:net";
 
-/** Where metrics and probes are served. */
+/** The address of metrics and probes. */
 export interface MetricsAddress {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
-/** Reads `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT` (both on loopback), or `off`. @throws Error that says so */
+/**
+ * Reads `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT` (both on loopback), or `off`. @throws Error with the expected form
+ */
 export function metricsAddress(text: string): MetricsAddress | undefined {
   if (text === "off") return undefined;
   const [, v6, name = "", digits = ""] =

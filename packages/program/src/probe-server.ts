@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { MetricsAddress } from "./metrics-address.ts";
 
-/** What is answered. */
+/** The answers of the server. */
 export interface Probes {
   /** Why the program cannot do its work now; undefined if it can. */
   readonly notReady: () => string | undefined;
@@ -16,12 +16,12 @@ export interface ProbeServer {
   close(): Promise<void>;
 }
 
-// Probes and scrapers are few; whoever opens more is neither.
+// Probes and scrapers are few. More connections come from other clients.
 const MAX_CONNECTIONS = 64;
-// A scraper asks at once and is answered at once.
+// A scraper sends its request at once, and the answer takes milliseconds.
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Serves `/livez` (the process answers), `/readyz` (it can do its work) and `/metrics`, and nothing else. */
+/** Serves only `/livez` (the process answers), `/readyz` (it can do its work) and `/metrics`. */
 export async function startProbeServer(address: MetricsAddress, probes: Probes): Promise<ProbeServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },

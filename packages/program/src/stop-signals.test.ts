@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { onStopSignals } from "./stop-signals.ts";
 
-test("the first signal drains, the second kills, whichever they are; further ones change nothing", () => {
+test("the first signal drains, the second kills, in any order; further ones do nothing", () => {
   const source = new EventEmitter();
   const done: string[] = [];
   const stop = onStopSignals(

@@ -1,14 +1,14 @@
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** What the signals of a stop are to do. */
+/** The reactions to stop signals. */
 export interface Stopping {
-  /** The first: no more calls, those that there are may end. */
+  /** The first signal: accept no more calls, and let running calls end. */
   readonly drain: (signal: NodeJS.Signals) => void;
-  /** The second: now. */
+  /** The second signal: stop at once. */
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-/** What of the process is used; tests give their own. */
+/** The part of the process that is used. Tests pass their own. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;

@@ -1,11 +1,10 @@
-// Functions, images and files decide much of what is printed to a terminal, which acts on control characters: they can hide
-// lines, retitle the terminal, or make it answer as if the user had typed.
-//
-// C0 (without tab and line feed), DEL, C1, the line separators, and the bidirectional overrides that make text read
-// differently from what it says ("Trojan Source", CVE-2021-42574).
+// Functions, images and files control much of the output to a terminal, which acts on control characters. They can hide
+// lines, change the title, or make the terminal answer as if the user had typed.
+// Escape C0 (except tab and line feed), DEL, C1, line separators, and bidirectional overrides. The latter make text
+// read differently from what it says ("Trojan Source", CVE-2021-42574).
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-// An error's text with a path or two.
+// Long enough for an error message with several paths.
 const MAX_LENGTH = 2000;
 
 /** `text` with control characters shown as `\x1b` or `\u202e`. Tabs and line feeds stay. */

@@ -4,21 +4,25 @@ import { runInNewContext } from "node:vm";
 // All V8 tuning of the programs. Libraries never set flags: they would change the whole process of their users.
 
 /**
- * Keeps the young generation small while the program loads. Loading makes much garbage, for which V8 would grow the young
- * generation to 16 MB in `xfn-runner`, and to 48 MB in `xfn-controller`, and never shrink it.
+ * Keeps the young generation small while the program loads. Loading makes much garbage. V8 would grow the young
+ * generation to 16 MB in `xfn-runner` and to 48 MB in `xfn-controller`, and never shrink it.
  */
 export function tuneForLoading(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-/** Turns V8's middle compiler off. It takes 25 MB while a program runs most code once; {@link tuneForServing} turns it on. */
+/**
+ * Turns V8's middle compiler off. It takes 25 MB while a program runs most code once. {@link tuneForServing} turns it
+ * on.
+ */
 export function disableMaglev(): void {
   setFlagsFromString("--no-maglev");
 }
 
 /**
- * For a server with many short calls that collects its garbage when idle. The heap can grow to three times its live size
- * before a full collection. V8's own bound for a small heap is reached every second, which costs an eighth of the CPU time.
+ * For a server with many short calls that collects its garbage when idle. The heap can grow to three times its live
+ * size before a full collection. V8 reaches its own bound for a small heap every second, which costs an eighth of the
+ * CPU time.
  */
 export function tuneForServing(): void {
   setFlagsFromString("--heap-growing-percent=200");
@@ -34,8 +38,8 @@ const MAX_ROUNDS = 400;
 const OBJECTS_PER_ROUND = 500;
 
 /**
- * Grows the young generation to {@link YOUNG_SPACE_BYTES} and no further; V8 alone grows it to 48 MB and never shrinks it.
- * No flag sets the size after the start, so this function fills the space while growth is on.
+ * Grows the young generation to {@link YOUNG_SPACE_BYTES} and no further. V8 alone grows it to 48 MB and never shrinks
+ * it. No flag sets the size after the start, so this function fills the space while growth is on.
  */
 export function growYoungSpace(): void {
   const filling: object[] = [];
@@ -52,8 +56,8 @@ export function youngSpaceBytes(): number {
 }
 
 /**
- * Defines `globalThis.gc`, as `node --expose-gc` does. V8 counts a buffer as its small handle, so it leaves up to 64 MB of
- * used buffers while an image streams through; @xfn/oci-rootfs calls `gc` if there is one. The first use loads it.
+ * Defines `globalThis.gc`, as `node --expose-gc` does. V8 counts a buffer as its small handle, so it leaves up to 64 MB
+ * of used buffers while an image streams through. @xfn/oci-rootfs calls `gc` if there is one. The first use loads it.
  */
 export function exposeGc(): void {
   Object.defineProperty(globalThis, "gc", { configurable: true, get: collector });

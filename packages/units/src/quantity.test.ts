@@ -37,7 +37,7 @@ describe("parseQuantity", () => {
     expect(nanos(text)).toBe(expected);
   });
 
-  test("rounds what is finer than a nano-unit up, away from zero", () => {
+  test("rounds values finer than a nano-unit up, away from zero", () => {
     expect(nanos("0.1n")).toBe(1n);
     expect(nanos("-0.1n")).toBe(-1n);
     expect(nanos("1e-100000")).toBe(1n);
@@ -68,7 +68,7 @@ describe("parseQuantity", () => {
     },
   );
 
-  test("refuses an endless number without working on it", () => {
+  test("refuses an endless number without parsing it", () => {
     expect(() => parseQuantity("9".repeat(1_000_000))).toThrow(QuantityError);
   });
 

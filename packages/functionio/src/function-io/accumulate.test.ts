@@ -14,7 +14,7 @@ const OBSERVED: Observed = {
 };
 
 describe("laws", () => {
-  test("a step that returns what it was given changes nothing and earns no warning", () => {
+  test("a step that returns its input changes nothing and causes no warning", () => {
     fc.assert(
       fc.property(desired, results("Normal", "Warning"), (state, said) => {
         const given = io({ desired: state, results: said, observed: OBSERVED });
@@ -60,7 +60,7 @@ describe("laws", () => {
     );
   });
 
-  test("the first fatal result is the one that counts", () => {
+  test("the first fatal result counts", () => {
     const said: Result[] = [
       { severity: "Warning", message: "w" },
       { severity: "Error", message: "first" },

@@ -193,7 +193,7 @@ results:
     for (const text of both(value)) expect(() => parseFunctionIO(text)).not.toThrow();
   });
 
-  test("what Go prints for empty fields is dropped, but a null resource is kept", () => {
+  test("empty fields as Go prints them are dropped, but a null resource is kept", () => {
     const io = parseFunctionIO(
       `${HEAD}config: null
 observed: {composite: {resource: null, connectionDetails: null}, resources: null}

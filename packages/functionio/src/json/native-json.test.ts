@@ -6,22 +6,25 @@ import { hasEscapedKey, nativeJson } from "./native-json.ts";
 
 const PARSERS = { nativeJson, parseTrustedJson, parseJsonDocument };
 
-test.each(Object.entries(PARSERS))("%s gives keys with escapes their own names, whatever was read", (parser, parse) => {
-  for (const [index, [escaped, name]] of [
-    ["\\n", "\n"],
-    ['\\"', '"'],
-    ["\\u001c", "\u001c"],
-    ["\\u0061", "a"],
-    ["\\u005f_proto__", "__proto__"],
-  ].entries()) {
-    // No other objects begin with this key: V8 expects the same one to come after it again.
-    const first = `${parser}${index}`;
-    JSON.parse(`{"${first}":1,"\\\\":1}`);
-    expect(Object.keys(parse(`{"${first}":1,"${escaped}" : 2}`) as object)).toEqual([first, name]);
-  }
-});
+test.each(Object.entries(PARSERS))(
+  "%s gives keys with escapes their own names, whatever was parsed before",
+  (parser, parse) => {
+    for (const [index, [escaped, name]] of [
+      ["\\n", "\n"],
+      ['\\"', '"'],
+      ["\\u001c", "\u001c"],
+      ["\\u0061", "a"],
+      ["\\u005f_proto__", "__proto__"],
+    ].entries()) {
+      // No other objects begin with this key: V8 expects the same one to come after it again.
+      const first = `${parser}${index}`;
+      JSON.parse(`{"${first}":1,"\\\\":1}`);
+      expect(Object.keys(parse(`{"${first}":1,"${escaped}" : 2}`) as object)).toEqual([first, name]);
+    }
+  },
+);
 
-test("it reads what JSON.stringify prints, in the same order", () => {
+test("it parses the output of JSON.stringify, in the same order", () => {
   const key = fc.string({ unit: fc.constantFrom("\\", '"', "\n", "a", ":", "/", "\u001c", "é", "{", " ") });
   const value = fc.letrec<{ any: unknown }>((tie) => ({
     any: fc.oneof({ maxDepth: 4 }, key, fc.integer(), fc.array(tie("any")), fc.dictionary(key, tie("any"))),

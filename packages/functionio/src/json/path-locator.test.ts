@@ -10,7 +10,7 @@ const yaml = `a:
 a: {b: 3}
 `;
 
-test("the places of many paths are those of each of them", () => {
+test("the positions of many paths equal those of each path alone", () => {
   const texts = [yaml, '{\n "a": {"b": 1,\n  "list": [{"x": 1}, {"y": {"z": 2}}]}\n}'];
   const paths = [
     [],
@@ -28,7 +28,7 @@ test("the places of many paths are those of each of them", () => {
   }
 });
 
-test("of what is not there it is the place of the nearest ancestor; of a field it is its key's", () => {
+test("a missing value has the position of its nearest ancestor, and a field that of its key", () => {
   const [first, second] = readDocuments(yaml);
   expect(first?.positionsOf?.([["a", "b"], ["a", "b", "x"], ["a", "list", 1, "y", "z"], ["nope"]])).toEqual([
     { line: 2, column: 3 },

@@ -9,7 +9,7 @@ import { notJson } from "./not-json.ts";
  */
 export function printJson(value: JsonValue, indent = 0): string {
   const contents = { exact: false, bad: false };
-  survey(value, contents);
+  scan(value, contents);
   if (contents.bad) {
     const found = notJson(value);
     if (found !== undefined) {
@@ -40,11 +40,11 @@ function exactInteger(_key: string, value: unknown): unknown {
   return digits === undefined ? value : (JSON as unknown as RawJson).rawJSON(digits);
 }
 
-function survey(value: JsonValue, contents: { exact: boolean; bad: boolean }): void {
+function scan(value: JsonValue, contents: { exact: boolean; bad: boolean }): void {
   if (typeof value === "object") {
     if (value === null) return;
-    if (Array.isArray(value)) for (const item of value) survey(item, contents);
-    else for (const key in value) survey(value[key] as JsonValue, contents);
+    if (Array.isArray(value)) for (const item of value) scan(item, contents);
+    else for (const key in value) scan(value[key] as JsonValue, contents);
   } else if (typeof value === "bigint") contents.exact = true;
   else if (typeof value === "number" && !Number.isSafeInteger(value)) {
     if (!Number.isFinite(value)) contents.bad = true;

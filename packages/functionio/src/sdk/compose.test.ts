@@ -7,7 +7,7 @@ import type { StandardSchema } from "./standard-schema.ts";
 
 const XR = { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "shop", uid: "1" }, spec: { size: 2 } };
 
-/** A FunctionIO as the SDK gets it: parsed, so that nobody else holds its objects. */
+/** A FunctionIO as the SDK gets it: parsed, so that no other object refers to it. */
 function input(parts: Partial<FunctionIO> = {}): FunctionIO {
   return structuredClone({ ...io({ observed: { composite: { resource: XR } } }), ...parts }) as FunctionIO;
 }
@@ -33,7 +33,7 @@ describe("nothing is forgotten", () => {
     );
   });
 
-  test("entries of earlier steps keep what is not said anew, and their place", async () => {
+  test("entries of earlier steps keep unmentioned fields, and their position", async () => {
     const fn = compose(({ desired }) => {
       desired.apply("b", { ...BUCKET, spec: { tags: ["x"] } });
       desired.apply("c", BUCKET);
@@ -100,7 +100,7 @@ describe("desired", () => {
     ]);
   });
 
-  test("patch lays fields over every entry that is there, and over none that is not", async () => {
+  test("patch overlays fields on existing entries only", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const given = {
       desired: {
@@ -130,7 +130,7 @@ describe("desired", () => {
     ]);
   });
 
-  test("prune nulls what is observed, matches, and is not desired", async () => {
+  test("prune deletes entries that are observed, match, and are not desired", async () => {
     const observed = {
       composite: { resource: XR },
       resources: ["bucket-0", "bucket-1", "bucket-2", "other"].map((name) => ({ name, resource: { kind: "Bucket" } })),
@@ -244,7 +244,7 @@ describe("observed", () => {
     })(input({ observed })).constructor;
   });
 
-  test("changing what is observed throws, and is not returned", async () => {
+  test("modifying observed state throws, and is not returned", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const observed = { composite: { resource: XR }, resources: [{ name: "a", resource: { spec: { list: [1] } } }] };
     for (const change of [
@@ -345,7 +345,7 @@ describe("config", () => {
     },
   };
 
-  test("is what its schema returns", async () => {
+  test("is the output of its schema", async () => {
     const seen: number[] = [];
     const fn = compose({ config: schema }, ({ config }) => void seen.push(config.size));
     await fn(input({ config: { size: 3 } }));

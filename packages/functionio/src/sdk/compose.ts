@@ -53,6 +53,8 @@ export function fatal(message: string): never {
 /** The error of {@link fatal}. The SDK turns its message into the result, without a stack. */
 export class FatalResult extends Error {
   override readonly name = "FatalResult";
+  readonly code = "Fatal";
+  readonly retryable = false;
 }
 
 /**

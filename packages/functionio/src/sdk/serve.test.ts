@@ -68,7 +68,7 @@ describe("a bundled function", () => {
     expect(stdout).toContain('"n":9223372036854775807');
   });
 
-  test("reads YAML too, and what Crossplane sent without apiVersion and kind", async () => {
+  test("reads YAML too, and input of Crossplane without apiVersion and kind", async () => {
     const file = await bundle("export default compose(({ xr, results }) => results.normal(String(xr.kind)));");
     const { code, stdout } = await run(file, "observed:\n  composite:\n    resource:\n      kind: XStore\n");
     expect(code).toBe(0);
@@ -171,7 +171,7 @@ describe("a bundled function", () => {
     expect(JSON.parse((await run(file, INPUT)).stdout)).toMatchObject({ results: [{ severity: "Fatal" }] });
   });
 
-  test("what the handler left running does not hold up the pipeline", async () => {
+  test("open timers of the handler do not delay the pipeline", async () => {
     const file = await bundle("setInterval(() => {}, 60_000); export default compose(() => {});");
     expect((await run(file, INPUT)).code).toBe(0);
   });

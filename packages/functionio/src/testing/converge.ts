@@ -5,28 +5,29 @@ import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson, overlayJson } from "../sdk/json.ts";
 import { type Invocation, type InvokeInput, invoke } from "./invoke.ts";
 
-/** How the world answers to what a function desires. */
+/** How a simulated cluster reacts to desired resources. */
 export interface ConvergeOptions {
-  /** The status that a resource's controller writes once it has been applied. None if absent. */
+  /** The status that a resource's controller writes after the apply; undefined for none. */
   readonly status?: (name: string, resource: KubernetesObject, round: number) => object | undefined;
-  /** How many rounds it may take until nothing changes. Default 5. */
+  /** The maximum number of rounds until nothing changes. Default 5. */
   readonly rounds?: number;
 }
 
 /** The last round of a function that converged. */
 export interface Convergence extends Invocation {
-  /** How many rounds it took; 1 if the first answer was final. */
+  /** The number of rounds; 1 if the first output was final. */
   rounds: number;
 }
 
 const DEFAULT_ROUNDS = 5;
 
 /**
- * Runs a function again and again, each time with what it desired as what is observed, until it desires the same twice. This
- * finds functions that are not idempotent: "create it only if it is not there" drops it in the next run.
+ * Runs a function repeatedly until it desires the same twice. Each round observes the desired state of the round
+ * before. This finds functions that are not idempotent: a function that creates a resource only if it does not exist
+ * drops it in the next round.
  *
- * @throws {Error} when an entry is dropped that an earlier round desired, when the desired state keeps changing, or when a
- * round ends in a fatal result
+ * @throws {Error} if a round drops an entry of an earlier round, if the desired state keeps changing, or if a round
+ *   ends in a fatal result
  */
 export async function converge<Composite extends object, Config>(
   fn: ComposeFunction<Composite, Config>,

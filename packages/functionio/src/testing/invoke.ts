@@ -16,7 +16,7 @@ import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson } from "../sdk/json.ts";
 import type { Input, PartialInput } from "../sdk/readonly.ts";
 
-/** What a function under test is given. Fields that are undefined are left out. */
+/** The input of a function under test. Undefined fields are omitted. */
 export interface InvokeInput<Composite extends object = KubernetesObject, Config = unknown> {
   /** The observed XR. */
   readonly xr?: PartialInput<Composite>;
@@ -25,29 +25,29 @@ export interface InvokeInput<Composite extends object = KubernetesObject, Config
   readonly observed?: { readonly [name: string]: object };
   /** Connection details of observed composed resources, by entry name and detail name. */
   readonly connectionDetails?: { readonly [name: string]: { readonly [detail: string]: string } };
-  /** What earlier steps desired, by entry name; null for a resource to delete. */
+  /** The desired resources of earlier steps, by entry name; null for a resource to delete. */
   readonly desired?: { readonly [name: string]: object | null };
-  /** What earlier steps desired of the XR. */
+  /** The desired XR of earlier steps. */
   readonly desiredComposite?: object;
-  /** What earlier steps said. */
+  /** The results of earlier steps. */
   readonly results?: readonly Result[];
 }
 
-/** What a function returned, checked as a pipeline checks it; plain objects, for `toEqual` and `deepEqual`. */
+/** The output of a function, checked as in a pipeline. Plain objects, for `toEqual` and `deepEqual`. */
 export interface Invocation {
-  /** The desired resources, by entry name; null for those to delete. */
+  /** The desired resources, by entry name; null for a resource to delete. */
   desired: { [name: string]: KubernetesObject | null };
   /** The desired entries with their readiness checks and connection details, by name. */
   entries: { [name: string]: DesiredResource };
-  /** What is desired of the XR, if anything. */
+  /** The desired XR, if there is one. */
   composite: KubernetesObject | undefined;
   /** The desired connection details of the XR. */
   connectionDetails: { [name: string]: string };
-  /** All results, those of earlier steps too. */
+  /** All results, including those of earlier steps. */
   results: Result[];
   /** The message of the first fatal result. */
   fatal: string | undefined;
-  /** What a pipeline would warn of, such as entries of earlier steps that were dropped. */
+  /** The warnings of a pipeline, such as dropped entries of earlier steps. */
   warnings: string[];
   /** The whole FunctionIO. */
   output: FunctionIO;

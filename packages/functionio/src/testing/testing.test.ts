@@ -26,7 +26,7 @@ const loop = compose<XStore>(({ xr, desired }) => {
 });
 
 describe("invoke", () => {
-  test("gives what a handler reads and returns what it desires, as plain objects", async () => {
+  test("passes the input to the handler and returns the desired state, as plain objects", async () => {
     const fn = compose(({ config, observed, desired, results }) => {
       desired.apply("copy", { apiVersion: "v1", kind: "A", config, user: observed.connectionDetailsOf("db")["user"] });
       desired.composite.connectionDetail("url", "x");
@@ -77,7 +77,7 @@ describe("invoke", () => {
     await expect(invoke(fn, {})).rejects.toBeInstanceOf(FunctionIOError);
   });
 
-  test("what a pipeline would warn of is there", async () => {
+  test("warnings of a pipeline are returned", async () => {
     const forgetful = (): never =>
       ({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} }) as never;
     const { warnings } = await invoke(forgetful, { desired: { a: {} } });
@@ -92,7 +92,7 @@ describe("converge", () => {
     expect(Object.keys(result.desired)).toEqual(["bucket-0", "bucket-1"]);
   });
 
-  test("what is pruned is gone, and stays gone", async () => {
+  test("pruned entries stay deleted", async () => {
     const result = await converge(loop, { xr: XR, observed: { "bucket-2": bucket(2), other: { kind: "O" } } });
     expect(result.desired).toEqual({ "bucket-0": bucket(0), "bucket-1": bucket(1) });
   });

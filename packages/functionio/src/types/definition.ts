@@ -2,22 +2,22 @@ import type { ParsedDocument } from "../document/read.ts";
 import { DocumentError, type Issue } from "../json/errors.ts";
 import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json/json-value.ts";
 
-/** One version of one kind, as a definition declares it. */
+/** One version of a kind in a definition. */
 export interface KindVersion {
   group: string;
   version: string;
   kind: string;
   /** The OpenAPI schema of the whole object; empty if the definition has none. */
   schema: JsonObject;
-  /** The version that gets the kind's plain name: it is stored, or referenced by compositions. */
+  /** The version that gets the kind's plain name: the stored one, or the one that compositions reference. */
   preferred: boolean;
-  /** A composite resource or a claim: these always have a spec. */
+  /** Whether it is a composite resource or a claim, which always have a spec. */
   composite: boolean;
 }
 
 /**
- * The kinds that documents define: `CustomResourceDefinition` (v1 and v1beta1), `CompositeResourceDefinition` (the XR and, if
- * it offers one, its claim) and `List`s of these.
+ * The kinds that documents define: `CustomResourceDefinition` (v1 and v1beta1), `CompositeResourceDefinition` (the XR
+ * and, if offered, its claim) and `List`s of these.
  *
  * @throws {DocumentError} Invalid
  */

@@ -219,7 +219,7 @@ describe("compiled", () => {
   const HEAD =
     'import { compose, type } from "@xfn/functionio/sdk";\nimport type { Bucket, XStore } from "./types.ts";\n';
 
-  test("what is right compiles", async () => {
+  test("valid code compiles", async () => {
     const source = `${HEAD}
 export default compose<XStore>(({ xr, desired, observed }) => {
   for (const region of xr.spec.regions ?? []) {

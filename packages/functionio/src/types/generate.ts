@@ -4,14 +4,14 @@ import { type KindVersion, readDefinitions } from "./definition.ts";
 import { comment, propertyLine, quote } from "./schema-type.ts";
 
 /**
- * TypeScript interfaces of the kinds that CRDs and CompositeResourceDefinitions define, one for each kind and version, and
- * their entries in `Kinds`, so that `desired.apply` of the SDK knows them by `apiVersion` and `kind`. Types only: nothing of
- * it exists at run time. The same documents in the same order give the same text.
+ * TypeScript interfaces for the kinds of CRDs and CompositeResourceDefinitions, one for each kind and version, with
+ * their entries in `Kinds`. `desired.apply` of the SDK finds them there by `apiVersion` and `kind`. Only types: nothing
+ * exists at run time. The same documents in the same order give the same text.
  *
- * The stored (or referenceable) version of a kind has its plain name, `Bucket`; others carry theirs, `BucketV1Alpha1`. Kinds
- * of one name in several groups carry their group: `S3Bucket`.
+ * The stored or referenceable version of a kind has its plain name, `Bucket`; other versions are suffixed,
+ * `BucketV1Alpha1`. Kinds with the same name in several groups are prefixed with the group: `S3Bucket`.
  *
- * @throws {DocumentError} Invalid, if a document is not a definition
+ * @throws {DocumentError} Invalid if a document is not a definition
  */
 export function generateTypes(documents: readonly ParsedDocument[]): string {
   const kinds = unique(readDefinitions(documents));
@@ -23,7 +23,7 @@ export function generateTypes(documents: readonly ParsedDocument[]): string {
     "// Written by `xfn types`. Do not edit: run it again when the definitions change.",
     `declare module "@xfn/functionio/sdk" {\n  interface Kinds {\n${register.join("\n")}\n  }\n}`,
     ...interfaces,
-    // A file without kinds is a module all the same.
+    // A file without kinds must be a module too.
     ...(interfaces.length === 0 ? ["export {};"] : []),
   ]
     .join("\n\n")
@@ -34,7 +34,7 @@ function apiVersion({ group, version }: KindVersion): string {
   return group === "core" ? version : `${group}/${version}`;
 }
 
-/** The last definition of a kind and version counts, at the place of the first. */
+/** The last definition of a kind and version counts, in the position of the first. */
 function unique(kinds: readonly KindVersion[]): KindVersion[] {
   return [...new Map(kinds.map((kind) => [`${apiVersion(kind)}/${kind.kind}`, kind])).values()];
 }
@@ -50,7 +50,7 @@ function printInterface(kind: KindVersion, name: string): string {
   ];
   for (const [field, property] of Object.entries(properties)) {
     if (field === "apiVersion" || field === "kind" || field === "metadata") continue;
-    // Its controller writes the status later, so that a reader must always be ready for none.
+    // The controller writes the status later, so readers must handle its absence.
     const always = field !== "status" && (required.includes(field) || (kind.composite && field === "spec"));
     lines.push(propertyLine(field, property, always, "  "));
   }
@@ -60,7 +60,7 @@ function printInterface(kind: KindVersion, name: string): string {
   return `${comment(schema, "")}export interface ${name} {\n${lines.join("\n")}\n}`;
 }
 
-/** Names that would hide something that the generated file uses. */
+/** Names that would shadow a name of the generated file. */
 const TAKEN: ReadonlySet<string> = new Set(["Kinds"]);
 
 function nameInterfaces(kinds: readonly KindVersion[]): string[] {
@@ -90,7 +90,7 @@ function nameInterfaces(kinds: readonly KindVersion[]): string[] {
   });
 }
 
-/** `v1alpha1` -> `V1Alpha1`, `s3.example.org` -> `S3ExampleOrg`: letters and digits only, beginning with a capital. */
+/** `v1alpha1` -> `V1Alpha1`, `s3.example.org` -> `S3ExampleOrg`: only letters and digits, with a capital first. */
 function identifier(text: string): string {
   const words = text.match(/[A-Za-z]+|[0-9]+/g) ?? [];
   const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

@@ -1,2 +1,2 @@
-// Definitions in, TypeScript interfaces out. Nothing here needs Node.
+// Turns definitions into TypeScript interfaces. Does not need Node.js.
 export { generateTypes } from "./generate.ts";

@@ -4,7 +4,7 @@ const STEP = "  ";
 const SDK = 'import("@xfn/functionio/sdk")';
 const ANY_OBJECT = "{ [key: string]: unknown }";
 
-/** The TypeScript type of an OpenAPI schema of Kubernetes. `indent` is that of the line that the type begins on. */
+/** The TypeScript type of an OpenAPI schema of Kubernetes. `indent` is the indentation of the type's first line. */
 export function schemaType(schema: JsonValue | undefined, indent: string): string {
   if (!isObject(schema)) return "unknown";
   const type = baseType(schema, indent);
@@ -21,7 +21,7 @@ function baseType(schema: JsonObject, indent: string): string {
   switch (schema["type"] ?? (isObject(schema["properties"]) ? "object" : undefined)) {
     case "string":
       return "string";
-    // `int` is what seed 004 writes.
+    // Early Crossplane definitions write `int`.
     case "integer":
     case "int":
     case "number":
@@ -63,7 +63,7 @@ function objectType(schema: JsonObject, indent: string): string {
   );
   const { additionalProperties } = schema;
   if (lines.length === 0) {
-    // An object without known fields is a map; of anything, if its schema does not say of what.
+    // An object without known fields is a map, with values of any type if the schema names none.
     return isObject(additionalProperties)
       ? `{ [key: string]: ${schemaType(additionalProperties, indent)} }`
       : ANY_OBJECT;
@@ -82,7 +82,7 @@ function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 
-/** A string literal. JSON escapes all that could end it; the rest keeps the source plain ASCII where it is invisible. */
+/** A string literal. JSON escapes every character that could end it; invisible characters are escaped too. */
 export function quote(text: string): string {
   return JSON.stringify(text).replace(
     /[\x7f-\x9f\u2028\u2029\ufeff\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
@@ -90,12 +90,15 @@ export function quote(text: string): string {
   );
 }
 
-/** 40 lines of a description: Kubernetes' own longest are about that, and a hostile one must not fill the file. */
+/**
+ * 40 lines of a description. Kubernetes' longest descriptions have about that many; a hostile one must not fill the
+ * file.
+ */
 const MAX_COMMENT_LINES = 40;
 
 /**
- * A doc comment of a schema's description and default; "" if it has neither. A description is somebody else's text: it can
- * neither end the comment nor hide behind control or direction characters.
+ * A doc comment of a schema's description and default; "" if it has neither. The description comes from another author.
+ * It must neither end the comment nor contain control or direction characters.
  */
 export function comment(schema: JsonValue | undefined, indent: string): string {
   if (!isObject(schema)) return "";
@@ -109,7 +112,7 @@ export function comment(schema: JsonValue | undefined, indent: string): string {
       line
         .replace(/[\0-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, " ")
         .replaceAll("*/", "*\\/")
-        // A comment can switch checks off.
+        // A comment can disable checks.
         .replaceAll("@ts-", "@ ts-")
         .trimEnd(),
     )

@@ -6,7 +6,7 @@ import type { Position } from "../json/text.ts";
 import { construct } from "./construct.ts";
 import { parseYaml } from "./parse.ts";
 
-/** One YAML document: its value, and where its parts stand in the text. */
+/** One YAML document: its value and the positions of its parts. */
 export interface YamlDocument {
   value: JsonValue;
   positionOf(path: JsonPath): Position;
@@ -14,15 +14,15 @@ export interface YamlDocument {
 }
 
 /**
- * Reads all documents of a YAML text as Kubernetes does. Documents that are empty or null are skipped.
+ * Reads all documents of a YAML text as Kubernetes does. Empty and null documents are skipped.
  *
- * @throws {DocumentError} with the first syntax error, or else with every problem that was found
+ * @throws {DocumentError} with the first syntax error, or else with all problems
  */
 export function readYaml(input: string, limits: ResolvedLimits, source: string | undefined): YamlDocument[] {
   const { text, events, positionAt } = parseYaml(input, limits, source);
   const { values, issues } = construct(text, events, limits);
   if (issues[0] !== undefined) {
-    // A syntax error is the reason for what follows it, not the other way round.
+    // A syntax error causes the problems after it.
     const { code } = issues.find((issue) => issue.code === "Syntax") ?? issues[0];
     const described = issues.map(({ path, message, offset }): Issue => ({ path, message, ...positionAt(offset) }));
     throw new DocumentError(code, described, source);
@@ -34,7 +34,9 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
     })
     .filter(({ value }) => value !== null);
 
-  /** Builds all again up to the paths: positions are asked for rarely, and noting them would cost every reader. */
+  /**
+   * Builds the values again up to the paths. Positions are needed rarely, and recording them would slow every reader.
+   */
   function locate(index: number, wanted: readonly JsonPath[]): number[] {
     const locator = new PathLocator(wanted);
     construct(text, events, limits, (document, path, offset) => {

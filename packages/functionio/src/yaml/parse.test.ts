@@ -51,7 +51,7 @@ describe("brackets and quoted text go on at any column, as Kubernetes reads them
     );
   });
 
-  test("positions are those of the text as it was given", () => {
+  test("positions refer to the original text", () => {
     const document = read("a: [\n1,\n{b: 2}\n]\nc: 3\n");
     expect(document.positionOf(["a", 1, "b"])).toEqual({ line: 3, column: 2 });
     expect(document.positionOf(["c"])).toEqual({ line: 5, column: 1 });
@@ -106,7 +106,7 @@ describe("hostile text", () => {
     expect(b?.k).toEqual([1, 3]);
   });
 
-  test("errors do not quote what they refuse", () => {
+  test("errors do not quote the refused text", () => {
     const error = failure("password: hunter2\nb: c: d");
     expect(`${error.stack}${JSON.stringify(error)}${String(error.cause)}`).not.toContain("hunter2");
   });

@@ -3,17 +3,17 @@ import { DocumentError } from "../json/errors.ts";
 import type { ResolvedLimits } from "../json/limits.ts";
 import { type Position, positionAt } from "../json/text.ts";
 
-/** The events of a YAML text. Their offsets are those of `text`, which may differ from what was given in white space. */
+/** The events of a YAML text. Their offsets refer to `text`, which can differ from the input in white space. */
 export interface ParsedYaml {
   text: string;
   events: readonly Event[];
-  /** The place of an offset in the text that was given. */
+  /** The position in the input of an offset. */
   positionAt(offset: number): Position;
 }
 
 /** 16 MiB of YAML: its events take up to 60 times as much memory. JSON is not read as YAML and has no such limit. */
 const MAX_YAML_LENGTH = 16 * 1024 * 1024;
-/** 32 MiB, about a second: each line that {@link indented} mends has the text parsed once more. */
+/** 32 MiB, about a second: each line that {@link indented} fixes causes another parse. */
 const MAX_PARSED_AGAIN = 32 * 1024 * 1024;
 const TOO_LITTLE = "deficient indentation";
 const PADDING = " ".repeat(64);
@@ -30,7 +30,7 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
     const { line, column } = positionAt(text, offset);
     return { line, column: Math.max(column - (padded.get(line) ?? 0), 1) };
   };
-  // A scalar is a level to the parser, and one more while it may turn out to be a key.
+  // A scalar is one level for the parser, and another one while it can still be a key.
   const maxDepth = limits.maxDepth + 2;
   for (let again = 0; ; again += text.length) {
     try {
@@ -39,11 +39,11 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
       if (!(error instanceof YAMLException)) throw error;
       const { reason } = error;
       let offset = error.mark?.position ?? 0;
-      const mended = reason === TOO_LITTLE && again < MAX_PARSED_AGAIN ? indented(text, offset) : undefined;
-      if (mended !== undefined) {
+      const fixed = reason === TOO_LITTLE && again < MAX_PARSED_AGAIN ? indented(text, offset) : undefined;
+      if (fixed !== undefined) {
         const { line } = positionAt(text, offset);
-        padded.set(line, (padded.get(line) ?? 0) + mended.length - text.length);
-        text = mended;
+        padded.set(line, (padded.get(line) ?? 0) + fixed.length - text.length);
+        text = fixed;
         continue;
       }
       const deep = reason.startsWith("nesting exceeded");
@@ -53,16 +53,16 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
         offset = quote;
         message = "is a quoted text that never ends";
       }
-      // Without a cause: the library's message quotes the text, which may hold secrets.
+      // Omit the cause: the library's message quotes the text, which can contain secrets.
       throw new DocumentError(deep ? "TooDeep" : "Syntax", [{ path: "", message, ...position(offset) }], source);
     }
   }
 }
 
 /**
- * Kubernetes lets brackets and quoted text go on at any column, as in `args: [` ... `]`, and after tabs; people write that.
- * The library insists on the letter (https://github.com/nodeca/js-yaml/issues/768). White space has no meaning there, so
- * the line at `offset`, which the library refuses, gets more of it. Undefined if that is not the reason.
+ * Kubernetes lets brackets and quoted text continue at any column, as in `args: [` ... `]`, and after tabs. The library
+ * refuses that (https://github.com/nodeca/js-yaml/issues/768). White space has no meaning there, so this function
+ * indents the refused line at `offset`. Undefined if the indentation is not the reason.
  */
 function indented(text: string, offset: number): string | undefined {
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
@@ -73,7 +73,7 @@ function indented(text: string, offset: number): string | undefined {
   return text.slice(0, offset - space.length) + (starts ? PADDING : "") + space.replaceAll("\t", " ") + rest;
 }
 
-/** Where the quoted text begins that does not end before the end of `text`: it is what a quote there would close. */
+/** The start of the quoted text that does not end before the end of `text`: a quote there would close it. */
 function openQuote(text: string, reason: string, maxDepth: number): number | undefined {
   if (reason !== TOO_LITTLE && !reason.endsWith("quoted scalar")) return undefined;
   for (const quote of ["'", '"']) {

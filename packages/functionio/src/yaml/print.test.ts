@@ -81,7 +81,7 @@ test("text is never folded", () => {
   expect(printYaml({ a: text })).toBe(`a: ${text}\n`);
 });
 
-test("what YAML cannot carry is an error", () => {
+test("values that YAML cannot represent are errors", () => {
   expect(() => printYaml({ a: [Number.NaN] })).toThrow(DocumentError);
   expect(() => printYaml({ a: Infinity })).toThrow(DocumentError);
   expect(() => printYaml({ a: "\ud800" })).toThrow(DocumentError);

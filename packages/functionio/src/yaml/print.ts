@@ -16,11 +16,12 @@ import { printJson } from "../json/print-json.ts";
 import { resolvePlain } from "./plain-scalar.ts";
 
 /**
- * YAML text of a value for people, as `kubectl -o yaml` lays it out: two spaces, lists not indented under their key, no line
- * folding, text of several lines as a block; keys in their order. Text that YAML 1.1 or 1.2 readers would take for
- * something else (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) is quoted. Integers beyond 2^53 are exact. Ends with a newline.
+ * Prints a value as YAML for people, in the layout of `kubectl -o yaml`: two spaces, lists not indented under their
+ * key, no line folding, blocks for texts of several lines, keys in their order. Texts that YAML 1.1 or 1.2 readers
+ * would not read as text (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) are quoted. Integers beyond 2^53 are exact. Ends
+ * with a newline.
  *
- * @throws {DocumentError} NotJson, for NaN, infinities and half surrogate pairs
+ * @throws {DocumentError} NotJson for NaN, infinities and lone surrogates
  */
 export function printYaml(value: JsonValue): string {
   const found = notJson(value);
@@ -29,23 +30,23 @@ export function printYaml(value: JsonValue): string {
   }
   const options = { schema: SCHEMA, seqNoIndent: true, lineWidth: -1, noRefs: true, scalarStyleRules: RULES };
   try {
-    // The library ends the document after a block that keeps its empty lines, which nothing that we print needs.
+    // The library ends the document after a block that keeps its empty lines, which our output does not need.
     return dump(value, options).replace(/(?<=\n)\.\.\.\n$/, "");
   } catch (error) {
-    // Its regular expressions overflow the stack at a text of some megabytes. JSON is YAML too.
+    // The library's regular expressions overflow the stack for texts of several megabytes. JSON is YAML too.
     if (error instanceof RangeError) return `${printJson(value, 2)}\n`;
     throw error;
   }
 }
 
-/** The library's integers are numbers only, and print as `String` rounds them: 41538645226132408 as ...410. */
+/** The library's integers are only numbers, and print as `String` rounds them: 41538645226132408 as ...410. */
 const EXACT_INTEGERS = defineScalarTag(intYaml11Tag.tagName, {
   ...intYaml11Tag,
   identify: (value) => typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value as number) < 1e21),
   represent: (value) => BigInt(value as number | bigint).toString(),
 });
 const SCHEMA = DUMP_SCHEMA.withTags(EXACT_INTEGERS);
-/** All that is more than text to readers of YAML 1.1 or 1.2. */
+/** Texts that are not plain text to readers of YAML 1.1 or 1.2. */
 const IMPLICIT = DUMP_SCHEMA.tags.filter((tag) => tag.nodeKind === "scalar").filter((tag) => tag.implicit);
 const INVISIBLE = /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/;
 
@@ -54,19 +55,19 @@ const RULES: readonly ScalarStyleRule[] = [
     const { isKey, node } = layout;
     if (node.tag !== strTag.tagName) return;
     if (node.value.includes("\n")) {
-      // The default rules would quote a script with a tab in it, however many lines it has.
+      // The default rules would quote every script that contains a tab.
       if (!isKey && /^\S/.test(node.value) && !INVISIBLE.test(node.value)) layout.style = SCALAR_STYLE.LITERAL_BLOCK;
     } else if (isMore(node.value)) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;
-    // The library forgets that the first key of a document is at the start of a line, where `---` ends it.
+    // The library ignores that the first key of a document is at the start of a line, where `---` ends it.
     else if (/^(?:---|\.\.\.)/.test(node.value)) layout.style = SCALAR_STYLE.SINGLE_QUOTED;
   },
   ...Object.values(DEFAULT_SCALAR_STYLE_RULES),
 ];
 
-/** Whether a reader may take unquoted text for more than text. Such is double-quoted, as kubectl does it. */
+/** Whether a reader could read an unquoted text as another type. Such texts are double-quoted, as in kubectl. */
 function isMore(text: string): boolean {
   if (typeof resolvePlain(text) !== "string" || /^[-+]?\._*$|^=$/.test(text)) return true;
-  // An exponent alone, such as a commit's `e5`, is a number to some readers (the npm package `yaml`).
+  // Some readers (the npm package `yaml`) read an exponent alone, such as a commit's `e5`, as a number.
   if (/^[-+]?[0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$/.test(text)) return true;
   return IMPLICIT.some((tag) => tag.resolve(text, false, tag.tagName) !== NOT_RESOLVED);
 }

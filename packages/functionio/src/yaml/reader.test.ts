@@ -116,7 +116,7 @@ const CASES: readonly [string, string, unknown][] = [
   ["no line end at the end of a literal", "a: |\n  x", { a: "x" }],
 ];
 
-describe("what documents mean", () => {
+describe("the meaning of documents", () => {
   test.each(CASES)("%s", (_name, text, value) => {
     expect(read(text)).toEqual([value]);
   });
@@ -129,7 +129,7 @@ describe("what documents mean", () => {
   });
 });
 
-describe("scalars mean what they mean to Kubernetes", () => {
+describe("scalars are resolved as in Kubernetes", () => {
   test.each<[string, JsonValue]>([
     ["yes", true],
     ["Off", false],
@@ -172,7 +172,7 @@ describe("scalars mean what they mean to Kubernetes", () => {
   });
 });
 
-describe("what is refused, and where", () => {
+describe("refused texts, and positions", () => {
   test.each<[string, string, number, number]>([
     ["a value after a value", "a: 'x' y", 1, 8],
     ["a mapping on the line of its key", "a: b: c", 1, 5],
@@ -252,7 +252,7 @@ describe("positions", () => {
 });
 
 describe("beside the yaml library", () => {
-  test("reads what it writes, in every style", () => {
+  test("reads its own output, in every style", () => {
     const style = fc.record({
       collectionStyle: fc.constantFrom<"any" | "flow">("any", "flow"),
       defaultStringType: fc.constantFrom<"PLAIN" | "QUOTE_DOUBLE" | "QUOTE_SINGLE" | "BLOCK_LITERAL" | "BLOCK_FOLDED">(

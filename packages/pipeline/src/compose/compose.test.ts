@@ -91,13 +91,13 @@ describe("identity", () => {
     expect(metadata?.["finalizers"]).toEqual(["keep.example.org/it"]);
   });
 
-  test("what only the API server writes is left out", () => {
+  test("fields that only the API server writes are left out", () => {
     const server = { uid: "u", resourceVersion: "7", generation: 1, creationTimestamp: "x", managedFields: [{}] };
     const { metadata } = one(bucket({ metadata: { name: "n", ...server } })).resource;
     for (const field of Object.keys(server)) expect(metadata).not.toHaveProperty(field);
   });
 
-  test("what the function returned is not changed", () => {
+  test("the function's output is not modified", () => {
     const desired: Desired = { resources: [{ name: "a", resource: bucket({ metadata: { labels: { team: "a" } } }) }] };
     const before = structuredClone(desired);
     composing({ desired });
@@ -108,7 +108,7 @@ describe("identity", () => {
 describe("names", () => {
   const withUid = asComposite(xr({ uid: "1234" }));
 
-  test("a name that the function gave stays", () => {
+  test("a name from the function stays", () => {
     const { metadata } = one(bucket({ metadata: { name: "mine" } }), { composite: withUid }).resource;
     expect(metadata?.name).toBe("mine");
     expect(metadata).not.toHaveProperty("generateName");
@@ -122,13 +122,13 @@ describe("names", () => {
     expect(one(bucket()).resource.metadata).toMatchObject({ generateName: "my-store-" });
   });
 
-  test("a generateName that the function gave is the start of the name", () => {
+  test("a generateName from the function is the start of the name", () => {
     const generating = bucket({ metadata: { generateName: "logs-" } });
     expect(one(generating, { composite: withUid }).resource.metadata?.name).toMatch(/^logs-[0-9a-f]{12}$/);
     expect(one(generating).resource.metadata).toMatchObject({ generateName: "logs-" });
   });
 
-  test("an object that exists keeps its name and namespace, and a different wish earns a warning", () => {
+  test("an existing object keeps its name and namespace, and a different request causes a warning", () => {
     const observed = existing({ name: "old", namespace: "ns", generateName: "o-" });
     for (const composite of [withUid, asComposite(xr())]) {
       const { metadata } = one(bucket(), { observed, composite }).resource;
@@ -163,13 +163,13 @@ describe("the three states of an entry", () => {
     ],
   };
 
-  test("present is applied, null is deleted, absent is left alone", () => {
+  test("present entries are applied, null entries deleted, absent entries unchanged", () => {
     const result = composing({ desired, observed });
     expect(result.composed.map((one) => one.name)).toEqual(["a"]);
     expect(result.deleted).toEqual(["b", "never-was"]);
   });
 
-  test("undesiredResources: Delete deletes what is absent too", () => {
+  test("undesiredResources: Delete deletes absent entries too", () => {
     expect(composing({ desired, observed, deleteUndesired: true }).deleted).toEqual(["b", "c", "never-was"]);
   });
 
@@ -189,7 +189,7 @@ describe("the three states of an entry", () => {
 });
 
 describe("readiness", () => {
-  test("is that of the observed object; what does not exist is not ready unless nothing is checked", () => {
+  test("is that of the observed object; a missing object is ready only without checks", () => {
     const conditions = [{ type: "Ready", status: "True" }];
     expect(one(bucket(), { observed: existing({ name: "x" }, { status: { conditions } }) }).ready).toBe(true);
     expect(one(bucket(), { observed: existing({ name: "x" }) }).ready).toBe(false);
@@ -259,7 +259,7 @@ describe("connection details", () => {
     expect(warnings.join()).not.toContain("hunter");
   });
 
-  test("a detail that cannot be derived is reported, and costs nothing else", () => {
+  test("a detail that cannot be derived is reported, and the others are published", () => {
     const connectionDetails = [{ name: "n" }] as never;
     const { composed, warnings } = composing({
       desired: { resources: [{ name: "a", resource: bucket(), connectionDetails }] },

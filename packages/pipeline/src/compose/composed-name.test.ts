@@ -4,7 +4,7 @@ import { composedName } from "./composed-name.ts";
 
 const uid = "7b0b3c2e-3f5c-4a53-9d3b-0c5b1f8f8a11";
 
-test("the same XR and entry always give the same name, so that a retry finds what was created", () => {
+test("the same XR and entry always give the same name, so that a retry finds the created object", () => {
   // A changed name would make every existing XR create its resources a second time: this value must never change.
   expect(composedName("my-store-", uid, "bucket")).toBe("my-store-1ebbbb87bbc8");
 });
@@ -28,7 +28,7 @@ test("every name fits a DNS label in length, and is a DNS name if its prefix is"
   );
 });
 
-test("a long prefix is cut, but not in the middle of a separator", () => {
+test("a long prefix is truncated, but not in the middle of a separator", () => {
   const long = composedName(`${"a".repeat(49)}.b-`, uid, "bucket");
   expect(long).toMatch(/^a{49}-[0-9a-f]{12}$/);
   const fits = composedName(`${"a".repeat(50)}-`, uid, "bucket");

@@ -17,7 +17,7 @@ async function recorded(
 }
 
 describe("the record of a step", () => {
-  test("tells what it was, what it was given and returned, and what it changed", async () => {
+  test("has the step, its input, its output and its changes", async () => {
     let given = 0;
     const { records } = await recorded(
       runOf(
@@ -45,7 +45,7 @@ describe("the record of a step", () => {
     expect(first).not.toHaveProperty("error");
   });
 
-  test("adds up the runner's phases, and passes them on", async () => {
+  test("adds up the runner's phases, and reports them", async () => {
     const { records, phases } = await recorded(
       runOf((input, { onPhase }) => {
         onPhase?.("start", 2);
@@ -62,7 +62,7 @@ describe("the record of a step", () => {
     ]);
   });
 
-  test("of a step that fails is the last, says why, and has the state before it", async () => {
+  test("of a failed step is the last, has the reason, and the state before the step", async () => {
     const { records, error } = await recorded(
       runOf(desires({ a: bucket() }), prints("secret: [unclosed"), desires({ b: bucket() })),
     );
@@ -73,7 +73,7 @@ describe("the record of a step", () => {
     expect(JSON.stringify(records[1]?.error)).not.toContain("secret");
   });
 
-  test("of a step that desires what cannot exist has the state before it", async () => {
+  test("of a step that desires an impossible object has the state before the step", async () => {
     const { records } = await recorded(runOf(desires({ a: { kind: "Bucket" } })));
     expect(records[0]).toMatchObject({ after: {}, error: { code: "InvalidDesired" } });
   });

@@ -98,7 +98,7 @@ spec:
     });
   });
 
-  test("prints the whole XR when asked, with what functions desire of it", async () => {
+  test("prints the whole XR when asked, with the fields that functions desire", async () => {
     const composite = xr(
       { labels: { team: "a" } },
       {
@@ -148,7 +148,7 @@ spec:
     expect(readDocuments(text)[2]?.value).toMatchObject({ message });
   });
 
-  test("what is printed reads back as it was, integers beyond 2^53 included", async () => {
+  test("output parses to the same values, including integers beyond 2^53", async () => {
     const scalar = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom("true", "no", "1e3", "0x10", "null", "~", "2024-01-01", "- a", "a: b", "#", " x ", "\n"),
@@ -176,7 +176,7 @@ spec:
 });
 
 describe("render", () => {
-  test("lists what would be deleted, and prints nothing for it", async () => {
+  test("lists entries that would be deleted, and prints nothing for them", async () => {
     const result = await render({
       ...runOf(desires({ gone: null, stays: bucket() })),
       observed: [observedBucket("gone"), observedBucket("other")],
@@ -220,7 +220,7 @@ describe("render", () => {
     expect(await message("d", "c", "b", "a", "e")).toBe("Unready resources: a, b, c, and 2 more");
   });
 
-  test("secret: connection details are in the result, but in nothing that is printed", async () => {
+  test("secret: connection details are in the result, but never in the output", async () => {
     const result = await render(
       runOf(
         changes((io) => {
@@ -260,7 +260,7 @@ describe("render", () => {
     });
   });
 
-  test("all observed resources that cannot be used are named at once", async () => {
+  test("all unusable observed resources are named at once", async () => {
     const foreign = observedBucket("c", {});
     (foreign["metadata"] as Record<string, JsonValue>)["ownerReferences"] = [{ uid: "other", controller: true }];
     const observed = [observedBucket("a"), observedBucket("a"), bucket({ metadata: { name: "x" } }), foreign];
@@ -269,7 +269,7 @@ describe("render", () => {
     expect((error as Error).message.split("\n")).toHaveLength(3);
   });
 
-  test("a Secret that an observed resource writes gives its connection details", async () => {
+  test("a Secret that an observed resource writes is the source of its connection details", async () => {
     const secret = {
       apiVersion: "v1",
       kind: "Secret",
@@ -303,14 +303,14 @@ describe("render", () => {
     });
   });
 
-  test("an XR without a UID may have observed resources of any owner: there is no telling", async () => {
+  test("an XR without a UID accepts observed resources of any owner", async () => {
     const owned = observedBucket("a");
     (owned["metadata"] as Record<string, JsonValue>)["ownerReferences"] = [{ uid: "live", controller: true }];
     const result = await render({ ...runOf(desires({ a: bucket() })), observed: [owned] });
     expect(result.resources[0]?.metadata?.name).toBe("store-a");
   });
 
-  test("an XR that selects Compositions by label gets no other", async () => {
+  test("an XR that selects Compositions by label refuses others", async () => {
     const select = (env: string, spec: Record<string, JsonValue>) =>
       render({ ...runOf(), composite: xr({}, { spec }) });
     const selector = (env: string) => ({ compositionSelector: { matchLabels: { env } } });
@@ -340,12 +340,12 @@ describe("the environment", () => {
   });
   const config = { apiVersion: "v1alpha1", kind: "EnvironmentConfig", metadata: { name: "prod" }, data: { zone: "z" } };
 
-  test("is selected by the Composition from the EnvironmentConfigs that there are", async () => {
+  test("is selected by the Composition from the existing EnvironmentConfigs", async () => {
     const { resources } = await render({ ...runOf(), composition, environmentConfigs: [config] });
     expect(resources[0]?.["spec"]).toMatchObject({ region: "z" });
   });
 
-  test("that cannot be had is an error that says whether waiting helps", async () => {
+  test("an environment that cannot be selected is an error that says whether a retry can help", async () => {
     const run = render({ ...runOf(), composition });
     await expect(run).rejects.toMatchObject({ code: "InvalidEnvironment", retryable: true });
   });

@@ -27,8 +27,8 @@ function spy(seen: FunctionIO[]): (input: Uint8Array) => Uint8Array {
 
 const header = `{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO"`;
 
-describe("what a function is given", () => {
-  test("its own config, the observed state, what was desired so far, and the results so far", async () => {
+describe("the input of a function", () => {
+  test("has its own config, the observed state, the desired state and the results so far", async () => {
     const seen: FunctionIO[] = [];
     const look = spy(seen);
     const { runner } = runOf(
@@ -56,7 +56,7 @@ describe("what a function is given", () => {
     expect(plain[2]?.results).toEqual([{ severity: "Normal", message: "hello" }]);
   });
 
-  test("its own settings, and the runner's defaults for what the author left out", async () => {
+  test("has its own settings, and the runner's defaults for omitted ones", async () => {
     const seen: [image: string, options: RunOptions | undefined][] = [];
     const composition = compositionOf([
       {
@@ -103,7 +103,7 @@ describe("what a function is given", () => {
     ]);
   });
 
-  test("bytes of its own: a function that overwrites its input changes nothing for the next", async () => {
+  test("is a separate buffer: a function that overwrites its input does not affect the next", async () => {
     const seen: FunctionIO[] = [];
     const run = runOf((input) => {
       const output = input.slice();
@@ -114,7 +114,7 @@ describe("what a function is given", () => {
     expect(seen[0]?.observed.composite?.resource?.kind).toBe("XStore");
   });
 
-  test("observed state is printed once, however many steps there are", async () => {
+  test("observed state is printed once for all steps", async () => {
     const reads = async (steps: number): Promise<number> => {
       let count = 0;
       const composite = xr();
@@ -132,8 +132,8 @@ describe("what a function is given", () => {
   });
 });
 
-describe("what functions return", () => {
-  test("a different observed state changes nothing and earns a warning that names the step and path", async () => {
+describe("the output of functions", () => {
+  test("a different observed state changes nothing and causes a warning that names the step and path", async () => {
     const seen: FunctionIO[] = [];
     const warnings: StepResult[] = [];
     const run = runOf(
@@ -166,7 +166,7 @@ describe("what functions return", () => {
     expect(results).toEqual([{ severity: "Warning", step: "step-2", message: expect.stringContaining('"a"') }]);
   });
 
-  test("results keep the step that said them, also when later steps pass them on or drop them", async () => {
+  test("results keep their step, even if later steps pass them on or drop them", async () => {
     const says = (message: string, severity = "Normal") =>
       changes((io) => void (io.results = [...(io.results ?? []), { severity, message, reason: "R" }]));
     const run = runOf(
@@ -290,7 +290,7 @@ describe("output that is not a FunctionIO", () => {
     expect(inspect(error)).not.toContain("hunter2");
   });
 
-  test("what the function wrote to stderr is at hand, but not in the message", async () => {
+  test("the function's stderr is a property of the error, but not part of the message", async () => {
     const run = runOf((_input, { onStderr }) => {
       onStderr?.("Traceback: hunter2");
       return new Uint8Array();
@@ -365,7 +365,7 @@ describe("a runner that fails", () => {
     expect(error.message).not.toContain("still waiting");
   });
 
-  test("a runner that names the step itself is not repeated", async () => {
+  test("a step that the runner's message names is not repeated", async () => {
     const cause = new Error("function image-2 (step step-2): it exited with code 3");
     expect((await failure(runPipeline(failing(cause)))).message).toBe(cause.message);
   });
@@ -378,13 +378,13 @@ describe("a runner that fails", () => {
     });
   });
 
-  test("an unknown image says so", async () => {
+  test("an unknown image is reported", async () => {
     const { runner } = runOf();
     const error = await failure(runPipeline({ ...runOf((input) => input), runner }));
     expect(error).toMatchObject({ code: "RunFailed", cause: { code: "PullFailed" } });
   });
 
-  test("credentials that cannot be had fail the step", async () => {
+  test("missing credentials fail the step", async () => {
     const run = runPipeline({
       ...runOf((input) => input),
       auth: () => Promise.reject(new Error("no such secret")),
@@ -394,7 +394,7 @@ describe("a runner that fails", () => {
 });
 
 describe("ending a run", () => {
-  test("no step starts after the caller ended it, even with a runner that does not look at the signal", async () => {
+  test("no step starts after the caller aborted, even with a runner that ignores the signal", async () => {
     const controller = new AbortController();
     let ran = 0;
     const run = async (_image: string, input: Uint8Array): Promise<Uint8Array> => {
@@ -414,7 +414,7 @@ describe("ending a run", () => {
     expect(ran).toBe(1);
   });
 
-  test("a step that is running is ended", async () => {
+  test("a running step is aborted", async () => {
     const controller = new AbortController();
     const run = runOf(() => new Promise<never>(() => controller.abort()));
     expect(await failure(runPipeline({ ...run, signal: controller.signal }))).toMatchObject({
@@ -450,8 +450,8 @@ describe("the XR", () => {
   });
 });
 
-test("steps and phases are told as they happen", async () => {
-  const told: string[] = [];
+test("steps and phases are reported as they happen", async () => {
+  const reported: string[] = [];
   const run = runOf(
     (input, { onPhase }) => {
       onPhase?.("pull", 1);
@@ -462,8 +462,8 @@ test("steps and phases are told as they happen", async () => {
   );
   await runPipeline({
     ...run,
-    onStep: (step, index) => told.push(`${index} ${step.name}`),
-    onPhase: (step, phase, ms) => told.push(`${step} ${phase} ${ms}`),
+    onStep: (step, index) => reported.push(`${index} ${step.name}`),
+    onPhase: (step, phase, ms) => reported.push(`${step} ${phase} ${ms}`),
   });
-  expect(told).toEqual(["0 step-1", "step-1 pull 1", "step-1 run 2", "1 step-2"]);
+  expect(reported).toEqual(["0 step-1", "step-1 pull 1", "step-1 run 2", "1 step-2"]);
 });

@@ -82,19 +82,19 @@ describe("templates without functions", () => {
     expect(unready).toEqual(["a"]);
   });
 
-  test("need no runner that works", async () => {
+  test("need no working runner", async () => {
     const runner = { run: () => Promise.reject(new Error("no runner here")) };
     const { composed } = await runPipeline({ ...runOf([template("a")]), runner });
     expect(composed).toHaveLength(1);
   });
 
-  test("are a complete statement: what they no longer name is deleted", async () => {
+  test("are complete: resources that no template names are deleted", async () => {
     const observed = [observedBucket("a"), observedBucket("old"), observedBucket("older")];
     const { deleted } = await runPipeline({ ...runOf([template("a")]), observed });
     expect(deleted).toEqual(["old", "older"]);
   });
 
-  test("see the XR's composite label, which is its own name where it has none", async () => {
+  test("see the XR's composite label, which defaults to its own name", async () => {
     const label = { ...copySize, fromFieldPath: "metadata.labels[crossplane.io/composite]", toFieldPath: "spec.of" };
     const of = async (metadata: Json): Promise<unknown> => {
       const { composed } = await runPipeline({ ...runOf([template("a", [label])]), composite: xr(metadata) });
@@ -107,7 +107,7 @@ describe("templates without functions", () => {
     ]);
   });
 
-  test("name what is new after the UID of the XR, the same in every run", async () => {
+  test("name new resources by the UID of the XR, the same in every run", async () => {
     const names = async (): Promise<unknown> => {
       const run = runOf([template("a"), template("b", [{ ...copySize, toFieldPath: "metadata.name" }])]);
       const composite = xr({ uid: "u-1" }, { spec: { size: "given" } });
@@ -117,7 +117,7 @@ describe("templates without functions", () => {
     expect(await names()).toEqual(await names());
   });
 
-  test("keep the name of what exists", async () => {
+  test("keep the name of an existing object", async () => {
     const observed = [observedBucket("a")];
     const run = { ...runOf([template("a")]), composite: xr({ uid: "u-1" }), observed };
     const [one] = (await runPipeline(run)).composed;
@@ -144,7 +144,7 @@ describe("templates without functions", () => {
     expect(plain(without.composed[0]?.resource["spec"])).toEqual({ region: "eu" });
   });
 
-  test("change nothing of what they are given", async () => {
+  test("do not modify their input", async () => {
     const up = { type: "ToCompositeFieldPath", fromFieldPath: "status.url", toFieldPath: "status.url" };
     const env = { ...copySize, type: "ToEnvironmentFieldPath", fromFieldPath: "spec.region", toFieldPath: "region" };
     const run = {
@@ -166,7 +166,7 @@ describe("a template that fails", () => {
     message: expect.stringMatching(/^composed resource "a": cannot be rendered: spec\.resources\[0]\.patches\[0]: /),
   };
 
-  test("is also one whose patch makes no object of its metadata; null is filled in", async () => {
+  test("is also one whose patch makes metadata another type than an object; null is replaced", async () => {
     const text = { type: "string", string: { type: "Format", fmt: "%v" } };
     const never = { type: "match", match: { patterns: [{ type: "literal", literal: "never", result: 1 }] } };
     const [spoil, empty] = [[text], [text, never]].map((transforms) => ({
@@ -192,7 +192,7 @@ describe("a template that fails", () => {
     expect(result.unready).toEqual(["a"]);
   });
 
-  test("deletes nothing of what exists for it, whatever the rules for what is not desired", async () => {
+  test("deletes no existing object, whatever the rules for undesired resources", async () => {
     const observed = [observedBucket("a", isReadyNow), observedBucket("old")];
     const without = await runPipeline({ ...runOf([template("a", [broken])]), observed });
     expect(without).toMatchObject({ deleted: ["old"], unready: ["a"], composed: [] });
@@ -200,7 +200,7 @@ describe("a template that fails", () => {
     expect(await runPipeline({ ...functions, observed })).toMatchObject({ deleted: ["old"], unready: ["a"] });
   });
 
-  test("takes no published connection details away", async () => {
+  test("keeps published connection details", async () => {
     const rest = { connectionDetails: [{ fromConnectionSecretKey: "user" }] };
     const observed = [observedBucket("a", isReadyNow, { user: "admin" })];
     const { connectionDetails } = await runPipeline({ ...runOf([template("a", [broken], rest)]), observed });
@@ -225,7 +225,7 @@ describe("a template that fails", () => {
     expect(results).toEqual([failed]);
   });
 
-  test("can be given up by a function, which then deletes what exists", async () => {
+  test("can be replaced by a deletion in a function", async () => {
     const run = runOf([template("a", [broken])], [desires({ a: null })]);
     const result = await runPipeline({ ...run, observed: [observedBucket("a")] });
     expect(result).toMatchObject({ deleted: ["a"], unready: [], composed: [] });
@@ -238,7 +238,7 @@ describe("a template that fails", () => {
     expect(results[0]?.message).toContain('"template-0": cannot be rendered: spec.to[0].patches[0]: ');
   });
 
-  test("may be one whose result cannot exist: an object of another group than the one that exists", async () => {
+  test("can be one with an impossible result: an object of another group than the existing one", async () => {
     const observed = [{ name: "a", resource: { ...bucket({ metadata: { name: "x" } }), apiVersion: "other/v1" } }];
     const { results, composed, deleted } = await runPipeline({ ...runOf([template("a")]), observed });
     expect(results).toEqual([
@@ -264,7 +264,7 @@ describe("a patch to the XR that fails", () => {
     expect((await runPipeline(runOf([template("a", [up])]))).composed).toHaveLength(1);
   });
 
-  test("may be one that would make it another object", async () => {
+  test("can be one that would change the identity of the XR", async () => {
     const rename = { ...up, fromFieldPath: "spec.region", toFieldPath: "metadata.name" };
     const error = await failure(runPipeline({ ...runOf([template("a", [rename])]), observed: [observedBucket("a")] }));
     expect(error).toMatchObject({ code: "TemplatesFailed", message: expect.stringContaining("metadata.name") });
@@ -272,7 +272,7 @@ describe("a patch to the XR that fails", () => {
 });
 
 describe("templates before functions", () => {
-  test("the first function is given what they made, and nothing of their checks and details", async () => {
+  test("the first function gets their resources, without their checks and details", async () => {
     let seen: FunctionIO | undefined;
     const up = { type: "ToCompositeFieldPath", fromFieldPath: "status.url", toFieldPath: "status.url" };
     const rest = { readinessChecks: [{ type: "None" }], connectionDetails: [{ name: "x", value: "y" }] };
@@ -302,7 +302,7 @@ describe("templates before functions", () => {
     expect(plain(seen?.observed.composite)).toEqual({ resource: composite });
   });
 
-  test("a function can change, drop and delete what they made", async () => {
+  test("a function can change, drop and delete their resources", async () => {
     const run = runOf(
       [template("changed"), template("dropped"), template("deleted")],
       [
@@ -327,7 +327,7 @@ describe("templates before functions", () => {
     expect(results).toEqual([{ severity: "Warning", step: "step-1", message: expect.stringContaining('"dropped"') }]);
   });
 
-  test("a function that drops what they set in the XR is told of", async () => {
+  test("a function that drops their changes to the XR causes a warning", async () => {
     const up = { type: "ToCompositeFieldPath", fromFieldPath: "spec.region", toFieldPath: "status.region" };
     const run = runOf([template("a", [up])], [changes((io) => void delete io.desired?.composite)]);
     const { results, desired } = await runPipeline({ ...run, observed: [observedBucket("a")] });
@@ -337,7 +337,7 @@ describe("templates before functions", () => {
     expect(desired.composite).toBeUndefined();
   });
 
-  test("what nothing desires stays, unless the Composition says Delete", async () => {
+  test("undesired objects stay, unless the Composition says Delete", async () => {
     const deleted = async (undesiredResources: string): Promise<string[]> => {
       const run = runOf([template("a")], [changes(() => undefined)], { undesiredResources });
       return (await runPipeline({ ...run, observed: [observedBucket("old")] })).deleted;
@@ -374,14 +374,14 @@ describe("readiness", () => {
     expect(await ready(checks, [], { url: "u" })).toBe(true);
   });
 
-  test("without checks of its own a template asks for the Ready condition, whatever functions add", async () => {
+  test("a template without checks requires the Ready condition, whatever functions add", async () => {
     const { status } = isReadyNow;
     expect(await ready({}, [extra([{ type: "None" }])], {})).toBe(false);
     expect(await ready({}, [extra([{ type: "None" }])], status)).toBe(true);
     expect(await ready({ readinessChecks: [{ type: "None" }] }, [extra([])], {})).toBe(true);
   });
 
-  test("a check of a template that cannot be evaluated is a warning that says whose it is", async () => {
+  test("a template's check that cannot be evaluated is a warning that names the template", async () => {
     const run = runOf([template("a", [], { readinessChecks: [check("status.url.deep", "u")] })]);
     const { results, unready } = await runPipeline({ ...run, observed: [observedBucket("a", isReadyNow)] });
     expect(unready).toEqual(["a"]);
@@ -420,7 +420,7 @@ describe("connection details", () => {
   });
 });
 
-describe("what cannot be run", () => {
+describe("unsupported Compositions", () => {
   test("mode: Pipeline is a clear error", async () => {
     const { composition, ...run } = runOf([]);
     const pipeline = { ...composition, spec: { ...composition.spec, mode: "Pipeline" as const } };

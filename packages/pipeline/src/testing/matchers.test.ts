@@ -133,7 +133,7 @@ describe("toComposeResource", () => {
     `);
   });
 
-  test("its message says so if the entry is to be deleted, or nothing is composed, or the run was ended", async () => {
+  test("its message reports a deleted entry, an empty composition, and a run that ended early", async () => {
     expect(failure(() => expect(result).toComposeResource("replica"))).toMatchInlineSnapshot(
       `"expected the entry "replica" to be composed, but it is desired to be deleted"`,
     );
@@ -146,7 +146,7 @@ describe("toComposeResource", () => {
     );
   });
 
-  test("negated, its message says what is there", () => {
+  test("negated, its message shows the composed resource", () => {
     expect(failure(() => expect(result).not.toComposeResource("server"))).toMatchInlineSnapshot(
       `"expected the entry "server" not to be composed, but it is: MySQLServer orders"`,
     );
@@ -171,7 +171,7 @@ describe("toComposeResource", () => {
     expect(failure(() => expect(odd).toComposeResource("odd", other))).toContain('"c"');
   });
 
-  test("its message holds for keys that no field path can name", async () => {
+  test("its message works for keys that no field path can name", async () => {
     const data = { "": "a", "a]b": "a", "a.b": "a", __proto__x: "a" };
     const odd = await rendered(
       compose(({ desired }) => desired.apply("odd", { apiVersion: "v1", kind: "ConfigMap", data })),
@@ -183,7 +183,7 @@ describe("toComposeResource", () => {
 });
 
 describe("toBeReady", () => {
-  test("holds once everything that is composed is ready", async () => {
+  test("holds once all composed resources are ready", async () => {
     const status = { ...READY, state: "Ready", replicas: 1 };
     const available = { conditions: [{ type: "Available", status: "True" }], state: "Ready", replicas: 1 };
     const observed = { server: { ...SERVER, status }, firewall: { ...FIREWALL, status: available } };
@@ -228,7 +228,7 @@ describe("toBeReady", () => {
     `);
   });
 
-  test("its message tells a check that cannot be evaluated, and a missing condition", async () => {
+  test("its message names a check that cannot be evaluated, and a missing condition", async () => {
     const odd = await rendered(database, { server: SERVER, firewall: { ...FIREWALL, status: { state: [SECRET] } } });
     expect(failure(() => expect(odd).toBeReady())).toMatchInlineSnapshot(`
       "expected the composite resource (XDatabase orders) to be ready
@@ -242,7 +242,7 @@ describe("toBeReady", () => {
     `);
   });
 
-  test("nothing is ready after a fatal result, and nothing that is not composed", () => {
+  test("no entry is ready after a fatal result, and no entry without a resource", () => {
     expect(failure(() => expect(ended).toBeReady())).toMatchInlineSnapshot(`
       "expected the composite resource (XDatabase orders) to be ready
         step "database" ended in a fatal result, after which nothing is composed: the region is closed"
@@ -262,7 +262,7 @@ describe("toHaveResult", () => {
     expect(result).toHaveResult("Normal", again);
   });
 
-  test("its message shows the results that there are", async () => {
+  test("its message shows the actual results", async () => {
     expect(result).not.toHaveResult("Fatal");
     expect(failure(() => expect(result).toHaveResult("Normal", /deprecated/))).toMatchInlineSnapshot(`
       "expected a Normal result that matches /deprecated/, but the results are
@@ -279,7 +279,7 @@ describe("toHaveResult", () => {
     );
   });
 
-  test("refuses a severity that there is not", () => {
+  test("refuses an unknown severity", () => {
     expect(failure(() => expect(result).toHaveResult("Error" as "Fatal"))).toContain("Fatal, Warning, Normal");
   });
 });
@@ -309,7 +309,7 @@ describe("toPublish", () => {
 });
 
 describe("snapshots", () => {
-  test("are what xfn render -r -x prints, then names of connection details and of what is deleted", () => {
+  test("are the output of xfn render -r -x, then names of connection details and of deleted entries", () => {
     expect(result).toMatchInlineSnapshot(`
       ---
       apiVersion: example.org/v1
@@ -389,7 +389,7 @@ describe("snapshots", () => {
     `);
   });
 
-  test("do not depend on order, and never hold the value of a connection detail", async () => {
+  test("do not depend on order, and never contain the value of a connection detail", async () => {
     const shuffled = compose(({ desired }) => {
       desired.apply("b", { kind: "B", apiVersion: "v1" });
       desired.apply("a", { apiVersion: "v1", kind: "A" });
@@ -411,7 +411,7 @@ describe("snapshots", () => {
   });
 });
 
-test("a matcher says what it was given instead of a result", () => {
+test("a matcher reports an argument that is not a result", () => {
   expect(failure(() => expect(Promise.resolve()).toBeReady())).toContain("await it");
   expect(failure(() => expect(null).toBeReady())).toContain("null");
 });

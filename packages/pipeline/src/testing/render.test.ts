@@ -71,7 +71,7 @@ describe("render", () => {
     expect(result.resource("nothing")).toBeUndefined();
   });
 
-  test("reads files and folders beside the test, whatever else they hold", async () => {
+  test("reads files and folders in the test's folder, with other documents in them", async () => {
     const result = await render({
       composite: file("xr.yaml"),
       composition: file("composition.yaml"),
@@ -81,7 +81,7 @@ describe("render", () => {
     expect(result.resource("bucket")?.metadata?.name).toBe("there");
   });
 
-  test("takes what exists by entry name, without names and annotations", async () => {
+  test("accepts observed resources by entry name, without names and annotations", async () => {
     const status = { conditions: [{ type: "Ready", status: "True" }] };
     const observed = { bucket: { apiVersion: "s3.example.org/v1", kind: "Bucket", status } };
     const result = await render({ ...both, observed });
@@ -90,7 +90,7 @@ describe("render", () => {
     expect(observed.bucket).toEqual({ apiVersion: "s3.example.org/v1", kind: "Bucket", status });
   });
 
-  test("runs what functions do not name in a runner, and a runner may stand for one step", async () => {
+  test("runs other steps in a runner, and accepts a runner for one step", async () => {
     const seen: string[] = [];
     const echo: FunctionRunner = {
       run: async (image, input) => {
@@ -115,13 +115,13 @@ describe("render", () => {
     expect((await render({ ...both, composite })).resource("bucket")?.["spec"]).toEqual({ size: 4 });
   });
 
-  test("gives a fatal result as a value", async () => {
+  test("returns a fatal result as a value", async () => {
     const result = await render({ ...both, functions: { bucket, policy: compose(() => fatal("not today")) } });
     expect(result.fatal).toEqual({ severity: "Fatal", message: "not today", step: "policy" });
     expect(result.names).toEqual([]);
   });
 
-  test("tells what is suspicious about the Composition", async () => {
+  test("reports warnings about the Composition", async () => {
     const composition = COMPOSITION.replace("functions:", "fnuctions: 1\n  functions:");
     expect((await render({ ...both, composition })).findings).toMatchObject([{ path: "spec.fnuctions" }]);
   });
@@ -135,7 +135,7 @@ describe("render", () => {
     expect(error.message).toContain("no such luck");
   });
 
-  test("ends when its signal says so", async () => {
+  test("stops when its signal aborts", async () => {
     const signal = AbortSignal.abort();
     expect(await errorOf(() => render({ ...both, signal }))).toMatchObject({ code: "Aborted" });
   });
@@ -166,18 +166,18 @@ describe("wrong input of a test", () => {
     expect(await errorOf(() => render({ ...both, composite: loop }))).toMatchObject({ code: "InvalidInput" });
   });
 
-  test("text that is no YAML is told with its line", async () => {
+  test("text that is not YAML is reported with its line", async () => {
     const error = await errorOf(() => render({ ...both, composition: "a: 1\nb: [" }));
     expect(error.name).toBe("DocumentError");
     expect(error.message).toMatch(/^composition:2/);
   });
 
-  test("all that is wrong with a Composition is told", async () => {
+  test("all problems of a Composition are reported", async () => {
     const error = await errorOf(() => render({ ...both, composition: { kind: "Composition" } }));
     expect(error.name).toBe("CompositionError");
   });
 
-  test("a step without a function is named with its image and what there is, before anything runs", async () => {
+  test("a step without a function is reported with its image and the known functions, before anything runs", async () => {
     const never = vi.fn<typeof bucket>(bucket);
     const error = await errorOf(() => render({ ...both, functions: { bucket: never } }));
     expect(error).toMatchObject({ name: "TestingError", code: "MissingFunction" });
@@ -186,13 +186,13 @@ describe("wrong input of a test", () => {
     expect(never).not.toHaveBeenCalled();
   });
 
-  test("a function for no step is an error with the name that was probably meant", async () => {
+  test("a function for an unknown step is an error that suggests a name", async () => {
     const error = await errorOf(() => render({ ...both, functions: { buckte: bucket, policy } }));
     expect(error.code).toBe("UnknownFunction");
     expect(error.message).toContain('did you mean "bucket"?');
   });
 
-  test("an import that gave no function is an error", async () => {
+  test("an import without a function is an error", async () => {
     const functions = { bucket, policy: undefined as unknown as typeof policy };
     expect((await errorOf(() => render({ ...both, functions }))).message).toContain('functions["policy"] is undefined');
   });
@@ -205,7 +205,7 @@ describe("wrong input of a test", () => {
 describe("converge", () => {
   const ready = (): object => ({ conditions: [{ type: "Ready", status: "True" }] });
 
-  test("comes to what a cluster comes to", async () => {
+  test("converges to the state of a cluster", async () => {
     const waits = compose(({ desired, observed }) => {
       if (observed.resource<{ status?: { id?: string } }>("bucket")?.status?.id === undefined) return;
       desired.apply("policy", { apiVersion: "v1", kind: "ConfigMap" });
@@ -220,7 +220,7 @@ describe("converge", () => {
     expect(result.rounds).toBe(3);
   });
 
-  test("keeps what the test said exists besides what is composed", async () => {
+  test("keeps the test's own fields of observed resources", async () => {
     const observed = {
       bucket: { apiVersion: "s3.example.org/v1", kind: "Bucket", metadata: { name: "mine" }, status: ready() },
     };
@@ -230,7 +230,7 @@ describe("converge", () => {
     expect(result).not.toBeReady("policy");
   });
 
-  test("refuses what is created only if it is not there", async () => {
+  test("refuses a resource that is created only if it does not exist", async () => {
     const once = compose(({ desired, observed }) => {
       if (!observed.names().includes("policy")) desired.apply("policy", { apiVersion: "v1", kind: "ConfigMap" });
     });
@@ -239,7 +239,7 @@ describe("converge", () => {
     expect(error.message).toContain("policy");
   });
 
-  test("refuses what goes on changing, and names it", async () => {
+  test("refuses output that keeps changing, and names it", async () => {
     let count = 0;
     const counts = compose(({ desired }) => {
       desired.apply("policy", { apiVersion: "v1", kind: "ConfigMap", data: { count: `${count++}` } });
@@ -255,7 +255,7 @@ describe("converge", () => {
     expect(result.fatal?.message).toBe("no");
   });
 
-  test("what is deleted is gone in the next round", async () => {
+  test("deleted resources are gone in the next round", async () => {
     const prunes = compose(({ desired }) => desired.prune(({ name }) => name === "old"));
     const observed = { old: { apiVersion: "v1", kind: "ConfigMap" } };
     const input = { ...both, functions: { bucket, policy: prunes }, observed };

@@ -68,7 +68,7 @@ test("a Composition of templates needs neither functions nor a runner", async ()
   expect(result).toComposeResource("policy", { data: { policy: "private" } });
 });
 
-test("fields that differ are told with who set them", async () => {
+test("differing fields are reported with their origin", async () => {
   const rest = "  functions: [{ name: tag, type: Container, container: { image: tag } }]";
   const tag = compose(({ desired }) => desired.patch("bucket", { spec: { tags: ["a", "b"] } }));
   const result = await render({ composite: XR, composition: composition(BUCKET, rest), functions: { tag } });
@@ -108,7 +108,7 @@ test("fields that differ are told with who set them", async () => {
   ]);
 });
 
-test("a template that fails is told of, whether something is to be composed or to be ready", async () => {
+test("a failed template is reported by toComposeResource and by toBeReady", async () => {
   const bucket = { apiVersion: "s3.example.org/v1", kind: "Bucket", status: { state: "Down" } };
   const result = await render({ composite: XR, composition: composition(BUCKET), observed: { bucket } });
   expect(result.names).toEqual(["bucket"]);
@@ -128,7 +128,7 @@ test("a template that fails is told of, whether something is to be composed or t
   `);
 });
 
-test("a template without readiness checks waits for the condition Ready, whatever a function checks besides", async () => {
+test("a template without readiness checks waits for the condition Ready, whatever a function checks too", async () => {
   const rest = "  functions: [{ name: check, type: Container, container: { image: check } }]";
   const check = compose(({ desired }) => {
     desired.patch("one", {}, { readinessChecks: [{ type: "NonEmpty", fieldPath: "status.id" }] });
@@ -146,7 +146,7 @@ test("a template without readiness checks waits for the condition Ready, whateve
   `);
 });
 
-test("the environment is selected from the EnvironmentConfigs that a test gives", async () => {
+test("the environment is selected from the EnvironmentConfigs of a test", async () => {
   const environment = `
   environment:
     environmentConfigs: [{ type: Reference, ref: { name: here } }]
@@ -163,7 +163,7 @@ test("the environment is selected from the EnvironmentConfigs that a test gives"
   await expect(render(given)).rejects.toMatchObject({ code: "InvalidEnvironment" });
 });
 
-test("connection details that no resource exposes, or no definition knows, are findings", async () => {
+test("connection details without a source, or missing in the definition, are findings", async () => {
   const { findings } = await render({ composite: XR, composition: composition(BUCKET), definition: DEFINITION });
   expect(findings.map(({ message }) => message).join()).toContain("url");
 });
@@ -175,7 +175,7 @@ test("a definition of another kind is an error", async () => {
   });
 });
 
-test("a converged composition has what comes only once something else exists", async () => {
+test("a converged composition contains resources that depend on others", async () => {
   const chain = `
   - name: first
     base: { apiVersion: v1, kind: First }

@@ -100,7 +100,7 @@ describe("steps", () => {
     expect(steps[1]).toMatchObject({ status: "Failed", error, entries: [], added: 0 });
   });
 
-  test("what is added, changed and removed is told field by field, empty lists and objects included", () => {
+  test("additions, changes and removals are reported field by field, including empty lists and objects", () => {
     const trace = traced([
       bucket({ size: 1, list: [], gone: { deep: [true] }, same: null }),
       bucket({ size: 2, list: ["a"], empty: {}, same: null }),
@@ -122,7 +122,7 @@ describe("steps", () => {
     expect(trace.steps[1]).toMatchObject({ added: 2, changed: 1, removed: 1 });
   });
 
-  test("what a scalar was replaced by is told as removed and added", () => {
+  test("the replacement of a scalar is reported as removed and added", () => {
     expect(changesOf(traced([bucket({ a: 1 }), bucket({ a: { b: 1 } })]), 1)).toEqual([
       "removed spec.a",
       "added spec.a.b",
@@ -144,7 +144,7 @@ describe("steps", () => {
     ]);
   });
 
-  test("the XR comes first, then entries by name; details and checks are parts of their own", () => {
+  test("the XR comes first, then entries by name; details and checks are separate parts", () => {
     const trace = traced([
       {
         composite: { resource: { status: { host: "h" } } },
@@ -170,8 +170,8 @@ describe("steps", () => {
   });
 });
 
-describe("who set a field", () => {
-  test("the last step that changed it", () => {
+describe("the origin of a field", () => {
+  test("is the last step that changed it", () => {
     const trace = traced([
       bucket({ size: 1, region: "eu" }),
       bucket({ size: 2, region: "eu" }),
@@ -184,11 +184,11 @@ describe("who set a field", () => {
     expect(whoSet(trace, "spec.size", null)).toEqual([]);
   });
 
-  test("who removed it and set it again counts, even to the same value", () => {
+  test("is the step that removed and set it again, even to the same value", () => {
     expect(whoSet(traced([bucket({ a: 1 }), bucket({}), bucket({ a: 1 })]), "spec.a")).toEqual(["spec.a: step-2"]);
   });
 
-  test("elements of a list keep their origin when others come before, between and go", () => {
+  test("elements of a list keep their origin when others are inserted or removed", () => {
     const item = (name: string): JsonObject => ({ name, value: name });
     const list = (...names: string[]): Desired => bucket({ list: names.map(item) });
     const names = (states: Desired[]): string[] =>
@@ -227,7 +227,7 @@ describe("who set a field", () => {
   });
 });
 
-describe("who set a field, in templates", () => {
+describe("the origin of a field, in templates", () => {
   const write = (path: string, index: number, rest: Partial<TemplateWrite> = {}): TemplateWrite => ({
     resource: "bucket",
     path,
@@ -264,7 +264,7 @@ describe("who set a field, in templates", () => {
   const origin = (trace: Trace, path: string, entry: string | null = "bucket"): unknown =>
     originOf(trace, entry, path)[0]?.origin;
 
-  test("a patch that wrote it, or something around it", () => {
+  test("is a patch that wrote it, or a parent of it", () => {
     const trace = templates([write("spec.map", 0), write("spec.list[1]", 1)]);
     const patched = { step: "templates", stepIndex: 0, template: "bucket", from: "FromCompositeFieldPath spec.0" };
     expect(origin(trace, "spec.map.b")).toEqual({ ...patched, source: "spec.resources[1].patches[0]" });
@@ -274,7 +274,7 @@ describe("who set a field, in templates", () => {
     );
   });
 
-  test("of several patches the last, however much it wrote", () => {
+  test("is the last of several patches, however much it wrote", () => {
     const inner = write("spec.map.a", 0);
     const outer = write("spec.map", 1);
     expect(origin(templates([inner, outer]), "spec.map.a")).toMatchObject({ source: outer.source });
@@ -282,7 +282,7 @@ describe("who set a field, in templates", () => {
     expect(origin(templates([outer, inner]), "spec.map.b")).toMatchObject({ source: outer.source });
   });
 
-  test("the base, where no patch wrote it", () => {
+  test("is the base if no patch wrote it", () => {
     const base = {
       step: "templates",
       stepIndex: 0,
@@ -296,7 +296,7 @@ describe("who set a field, in templates", () => {
     expect(origin(trace, "metadata.annotations.note")).toEqual(base);
   });
 
-  test("the pipeline, where it says whose a resource is", () => {
+  test("is the pipeline for the identity of a resource", () => {
     const trace = templates([write("metadata.labels", 0), write("metadata.labels[crossplane.io/composite]", 1)]);
     for (const path of ["labels[crossplane.io/composite]", "ownerReferences", "generateName"]) {
       expect(origin(trace, `metadata.${path}`)).toMatchObject({ from: "identity", template: "bucket" });
@@ -308,7 +308,7 @@ describe("who set a field, in templates", () => {
     });
   });
 
-  test("a patch to the XR, of a template or of the environment", () => {
+  test("is a patch to the XR, of a template or of the environment", () => {
     const source = "spec.environment.patches[0]";
     const { template: _, ...fromEnvironment } = write("status.zone", 0, { resource: null, source });
     expect(origin(templates([fromEnvironment]), "status.zone", null)).toEqual({
@@ -319,7 +319,7 @@ describe("who set a field, in templates", () => {
     });
   });
 
-  test("a function that comes after it, if it changed the field", () => {
+  test("is a later function that changed the field", () => {
     const later = structuredClone(after);
     const resource = later.resources?.[0]?.resource as { spec: JsonObject };
     resource.spec["base"] = false;

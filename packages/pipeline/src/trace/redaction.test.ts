@@ -99,13 +99,13 @@ describe("never shown", () => {
     }
   });
 
-  test("a secret of an object that exists, which a function copied", () => {
+  test("a secret of an existing object, which a function copied", () => {
     const observed = [{ apiVersion: "v1", kind: "Secret", data: { x: BASE64 } }];
     const trace = traced([desires({ kind: "ConfigMap", data: { x: SECRET } })], { observed, message: SECRET });
     expect(text(trace)).not.toContain(SECRET);
   });
 
-  test("who set a hidden field can still be asked", () => {
+  test("the origin of a hidden field is still known", () => {
     const trace = traced([desires({ spec: { password: SECRET } })]);
     expect(originOf(trace, "a", "spec.password")).toEqual([
       { part: "resource", path: "spec.password", hidden: true, origin: { step: "step-0", stepIndex: 0 } },
@@ -135,7 +135,7 @@ describe("shown", () => {
     expect(originOf(traced([desires(resource)]), "a", path)).toMatchObject([{ value: expect.anything() as unknown }]);
   });
 
-  test("where a connection detail comes from", () => {
+  test("the source of a connection detail", () => {
     const details = [{ name: "user", type: "FromConnectionSecretKey", fromConnectionSecretKey: "username" }];
     expect(text(traced([desires({}, { connectionDetails: details })]))).not.toContain("hidden");
   });
@@ -146,7 +146,7 @@ describe("shown", () => {
   });
 });
 
-test("of many secrets that begin alike, none is shown", () => {
+test("none of many secrets with a common start is shown", () => {
   const secrets = Array.from({ length: 100 }, (_, index) => `secret-number-${index}-x`);
   const stringData = Object.fromEntries(secrets.map((secret, index) => [`k${index}`, secret]));
   const copies = secrets.map((secret) => `copy of ${secret}`);

@@ -7,12 +7,12 @@ import { entryState } from "./overlay.ts";
 import { parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";
 
-/** The examples of seed 000, "Function API", word for word. */
+/** The examples of Crossplane's design document "Composition Functions", section "Function API", verbatim. */
 function example(name: string): string {
-  return readFileSync(new URL(`../../fixtures/seed-000/${name}.yaml`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../fixtures/function-api/${name}.yaml`, import.meta.url), "utf8");
 }
 
-test("the full example is what a function is given", () => {
+test("the full example is the input of a function", () => {
   const io = parseFunctionIO(example("observed"));
   expect(io.config?.["spec"]).toEqual({ version: "POSTGRES_9_6" });
   expect(io.observed.composite?.resource?.metadata?.name).toBe("my-db");
@@ -51,7 +51,7 @@ test("a function that cannot complete ends the pipeline: Error is an alias of Fa
   expect(accumulate(before, io, "render").fatal?.message).toContain("Could not render");
 });
 
-test("the error example as it is printed does not close its quote, and is refused at that quote", () => {
+test("the printed error example does not close its quote, and is refused at that quote", () => {
   expect.assertions(2);
   try {
     parseFunctionIO(example("error-as-printed"), { source: "error.yaml" });
