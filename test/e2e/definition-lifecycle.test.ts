@@ -365,29 +365,29 @@ describe("a definition", needs("api-server"), () => {
       wrap: (client) => ({
         ...client,
         delete: (reference, options) =>
-          refuses && reference.kind === "XHeld"
-            ? Promise.reject(new ApiError("Forbidden", 'xhelds.example.org "x" is forbidden', { status: 403 }))
+          refuses && reference.kind === "XBlocked"
+            ? Promise.reject(new ApiError("Forbidden", 'xblockeds.example.org "x" is forbidden', { status: 403 }))
             : client.delete(reference, options),
       }),
     });
     const reconcileOther = definitionReconciler(other.context);
     const { claimNames: _, ...spec } = thingDefinition({}, "blocked").spec;
     await create({ ...thingDefinition({}, "blocked"), spec });
-    await other.settle(reconcileOther, "xhelds.example.org");
-    await create({ apiVersion: "example.org/v1", kind: "XHeld", metadata: { name: "x" }, spec: {} });
-    await remove("xhelds.example.org");
+    await other.settle(reconcileOther, "xblockeds.example.org");
+    await create({ apiVersion: "example.org/v1", kind: "XBlocked", metadata: { name: "x" }, spec: {} });
+    await remove("xblockeds.example.org");
     other.events.length = 0;
     for (let looks = 0; looks < 2; looks++)
-      await expect(other.look(reconcileOther, "xhelds.example.org")).rejects.toThrow("forbidden");
-    const blocked = await definition("xhelds.example.org");
+      await expect(other.look(reconcileOther, "xblockeds.example.org")).rejects.toThrow("forbidden");
+    const blocked = await definition("xblockeds.example.org");
     expect(conditionsOf(blocked)["Established"]).toBe("False TerminatingCompositeResource");
     expect(messageOf(blocked, "Established")).toBe(
-      'its composites cannot be deleted: xhelds.example.org "x" is forbidden',
+      'its composites cannot be deleted: xblockeds.example.org "x" is forbidden',
     );
     expect(other.events).toMatchObject([{ type: "Warning", reason: "TerminatingCompositeResource" }]);
     refuses = false;
-    await other.settle(reconcileOther, "xhelds.example.org");
-    expect(await definition("xhelds.example.org")).toBeUndefined();
+    await other.settle(reconcileOther, "xblockeds.example.org");
+    expect(await definition("xblockeds.example.org")).toBeUndefined();
     await other.stop();
   });
 

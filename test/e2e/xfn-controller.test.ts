@@ -33,9 +33,9 @@ describe("xfn-controller", () => {
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.trimEnd().split("\n")).toEqual([
-      expect.stringMatching(/^xfn-controller: --poll-interval: "never": /),
+      expect.stringMatching(/^xfn-controller: --poll-interval: "never" is not a duration: /),
       expect.stringMatching(/^xfn-controller: --kubeconfig: there is no file \/missing$/),
-      expect.stringMatching(/^xfn-controller: --runner-\*: .*--enable-composition-functions$/),
+      expect.stringMatching(/^xfn-controller: --runner-\* .*--enable-composition-functions$/),
     ]);
   });
 
