@@ -7,7 +7,7 @@ import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// What xfn build makes, as other tools and a registry see it.
+// Images of xfn build, read by other tools and a registry.
 
 const FUNCTION = (text: string): string => `import { compose } from "@xfn/functionio/sdk";
 export default compose(({ results }) => results.normal("${text}"));
@@ -42,7 +42,7 @@ function layoutBlob(layout: string, digest: string): Manifest {
   return JSON.parse(readFileSync(workspace.path(layout, "blobs", digest.replace(":", "/")), "utf8")) as Manifest;
 }
 
-/** A base for two processors, of which only the file that says so differs. */
+/** A base for two processors, which differ in one file. */
 async function twoPlatformBase(): Promise<void> {
   const store = await openStore({ dir: workspace.path("base-store") });
   const images = ["amd64", "arm64"].map((architecture) => ({
@@ -62,7 +62,7 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
     await registry.stop();
   });
 
-  test("is an index of one image each, that skopeo copies whole and a registry takes", async () => {
+  test("is an index with one image for each, which skopeo and a registry accept", async () => {
     const described = ["--annotation", "team=a", "--label", "tier=1"];
     const platforms = ["--platform", "linux/amd64,linux/arm64", "--base", "oci:base:v1"];
     const digest = await build("mood", "-t", "mood:v1", "-o", "oci:multi:v1", ...platforms, ...described);
@@ -77,7 +77,7 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
     ]);
     const [amd64, arm64] = (index.manifests ?? []).map((one) => layoutBlob("multi", one.digest).layers ?? []);
     expect(amd64?.[0]).not.toEqual(arm64?.[0]);
-    // All that xfn itself adds is the same for both, and is stored and sent once.
+    // The layers of xfn are the same for both, and are stored and sent once.
     expect(amd64?.slice(1)).toEqual(arm64?.slice(1));
 
     const name = `docker://${registry.host}/org/mood:v1`;
@@ -103,12 +103,12 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
     expect(execFileSync("skopeo", ["inspect", from], { encoding: "utf8" })).toContain('"Digest"');
   });
 
-  test("has the same digest when it is built again", async () => {
+  test("has the same digest in a second build", async () => {
     const args = ["mood", "-t", "mood:v1", "--base", "oci:base:v1", "--platform", "linux/amd64,linux/arm64"];
     expect(await build(...args)).toBe(await build(...args));
   });
 
-  test("is refused where the base has no image for one of them", async () => {
+  test("is refused if the base lacks one of them", async () => {
     const args = ["mood", "-t", "mood:v1", "--base", "oci:base:v1", "--platform", "linux/amd64,linux/s390x"];
     const { code, stdout, stderr } = await workspace.xfn(["build", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -116,8 +116,8 @@ describe("an image for several platforms", needs("skopeo", "docker-registry"), (
   });
 });
 
-describe("a function that is built again after a change", needs("docker-registry", "skopeo"), () => {
-  test("has one new layer, its own code", async () => {
+describe("a second build after a change", needs("docker-registry", "skopeo"), () => {
+  test("has one new layer, the code", async () => {
     await using registry = await startRegistry();
     const push = async (): Promise<string[]> => {
       const name = `${registry.host}/org/mood:v1`;
@@ -140,8 +140,8 @@ describe("a function that is built again after a change", needs("docker-registry
   });
 });
 
-describe("a list of packages", needs("umoci"), () => {
-  test("is in the image that umoci unpacks, with what the lock file says", async () => {
+describe("an SBOM", needs("umoci"), () => {
+  test("is in the image that umoci unpacks, with the data of the lock file", async () => {
     await workspace.write(
       "with-package/function.ts",
       `import pad from "left-pad";\n${FUNCTION("fine")}export { pad };\n`,

@@ -8,7 +8,7 @@ import { needs } from "../harness/needs.ts";
 import { XFN_MAIN } from "../harness/paths.ts";
 import { type As, Workspace } from "../harness/workspace.ts";
 
-// A function that says what it sees of the composite's name; `mood` decides what becomes of it.
+// A function whose outcome depends on `mood` of the composite.
 const FUNCTION = `#!/bin/sh
 io=$(cat)
 case $io in
@@ -17,7 +17,8 @@ case $io in
 *'"mood":"silent"'*) ;;
 *'"mood":"twice"'*) printf '%s\\n---\\n%s\\n' "$io" "$io" ;;
 *'"mood":"dies"'*) printf '\\033[2Jwhy it died\\n' >&2; exit 3 ;;
-*'"mood":"fatal"'*) echo '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{},"results":[{"severity":"Fatal","message":"no \\u001b[2J good"}]}' ;;
+*'"mood":"fatal"'*) printf '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{},'
+  echo '"results":[{"severity":"Fatal","message":"no \\u001b[2J good"}]}' ;;
 *) printf '%s' "$io" ;;
 esac
 `;
@@ -55,7 +56,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
     const render = (mood: string, ...args: string[]): ReturnType<Workspace["xfn"]> =>
       workspace.xfn(["render", "-", "composition.yaml", ...args], { input: xr(mood) });
 
-    test("render prints the XR and nothing on stderr when there is nothing to say", async () => {
+    test("render prints the XR, and nothing on stderr without a warning", async () => {
       const { code, stdout, stderr } = await render("fine");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toMatch(/^---\napiVersion: example.org\/v1\nkind: XMood\n/);
@@ -67,7 +68,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       ["twice", /step "before".*more than one document/],
       ["dies", /before.*exited with code 3[\s\S]*why it died/],
     ])(
-      "a function that is %s: exit code 1, no half output, its step named, no escape sequence",
+      "a function that is %s: exit code 1, no partial output, the name of its step, no escape sequence",
       async (mood, message) => {
         const { code, stdout, stderr } = await render(mood);
         expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -77,7 +78,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       },
     );
 
-    test("a fatal result is exit code 1, told on stderr without its escape sequences, and a document with -r", async () => {
+    test("a fatal result is exit code 1, an escaped message on stderr, and a document with -r", async () => {
       const { code, stdout, stderr } = await render("fatal", "-r");
       expect(code).toBe(1);
       expect(stdout).toMatch(/kind: Result\n[\s\S]*severity: Fatal/);
@@ -85,7 +86,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(stderr).not.toContain("\u001b");
     });
 
-    test("the run as a whole ends at --timeout", async () => {
+    test("--timeout ends the whole run", async () => {
       const { code, stdout, stderr } = await render("sleeps", "--timeout", "1s");
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(/1 s \(--timeout\).*"before"/);
@@ -95,15 +96,18 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
     test.each([
       ["SIGINT", 130],
       ["SIGTERM", 143],
-    ] as const)("%s while a function runs: exit code %i, and nothing is left", async (signal, expected) => {
-      const run = workspace.startXfn(["render", "-", "composition.yaml"], { input: xr("sleeps") });
-      await untilRunning("sleep\u{0}86399");
-      run.child.kill(signal);
-      expect(await run.finished).toMatchObject({ code: expected, stdout: "" });
-      expect(await leftovers(state)).toEqual([]);
-    });
+    ] as const)(
+      "%s while a function runs: exit code %i, and no processes or files remain",
+      async (signal, expected) => {
+        const run = workspace.startXfn(["render", "-", "composition.yaml"], { input: xr("sleeps") });
+        await untilRunning("sleep\u{0}86399");
+        run.child.kill(signal);
+        expect(await run.finished).toMatchObject({ code: expected, stdout: "" });
+        expect(await leftovers(state)).toEqual([]);
+      },
+    );
 
-    test("a stdout that nobody reads is a failure without a stack trace", async () => {
+    test("a closed stdout is a failure without a stack trace", async () => {
       const script = `"$0" "$1" render xr.yaml composition.yaml | true; exit "\${PIPESTATUS[0]}"`;
       await workspace.write("xr.yaml", xr("fine"));
       const { code, stderr } = await workspace.start(["bash", "-c", script, process.execPath, XFN_MAIN]).finished;
@@ -111,7 +115,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(stderr).not.toMatch(/\n\s+at /);
     });
 
-    test("run takes YAML and gives the function's FunctionIO as one line of JSON", async () => {
+    test("run reads YAML, and prints the function's FunctionIO as one line of JSON", async () => {
       const input =
         "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\nobserved: {}\nx-kept: 9007199254740993\n";
       const { code, stdout } = await workspace.xfn(["run", "test/mood"], { input });
@@ -119,7 +123,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(stdout).toMatch(/^\{"apiVersion":.*"x-kept":9007199254740993.*\}\n$/);
     });
 
-    test("an image built again is the same image; in an OCI layout as well", async () => {
+    test("a second build gives the same image, also in an OCI layout", async () => {
       const [first, again, layout] = await Promise.all([
         workspace.xfn(["build", "mood", "-t", "test/mood"]),
         workspace.xfn(["build", ".", "-t", "test/mood"], { cwd: workspace.path("mood") }),
@@ -129,14 +133,14 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(layout.stdout).toBe(first.stdout);
     });
 
-    test("an oci: image is found from the file that names it", async () => {
+    test("an oci: image is relative to the file that names it", async () => {
       await workspace.xfn(["build", "mood", "-t", "test/mood", "-o", "oci:deep/images/mood"]);
       await workspace.write("deep/composition.yaml", composition.replaceAll('"test/mood"', '"oci:images/mood"'));
       const { code } = await workspace.xfn(["render", "-", "deep/composition.yaml"], { input: xr("fine") });
       expect(code).toBe(0);
     });
 
-    test("doctor says that containers can run here, in words and in JSON", async () => {
+    test("doctor reports that containers can run, as text and as JSON", async () => {
       const [words, json] = await Promise.all([workspace.xfn(["doctor"]), workspace.xfn(["doctor", "--json"])]);
       expect(words.code).toBe(0);
       expect(words.stdout).toMatch(/crun/);
@@ -147,7 +151,7 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(await leftovers(state)).toEqual([]);
     });
 
-    test("what doctor says of limits is what happens to a function with a limit", async () => {
+    test("doctor's report of limits matches the call of a function with a limit", async () => {
       const { stdout } = await workspace.xfn(["doctor", "--json"]);
       const { checks } = JSON.parse(stdout) as { checks: { id: string; status: string }[] };
       const enforceable = checks.find(({ id }) => id === "limits")?.status === "ok";
@@ -165,7 +169,7 @@ describe("xfn", () => {
   });
 });
 
-// The function has no way to tell that it runs: its output is read at its end. Its processes can be seen from outside.
+// The output of a function is read when it exits, so look for its processes instead.
 async function untilRunning(commandLine: string): Promise<void> {
   const running = (): boolean =>
     readdirSync("/proc").some((pid) => {

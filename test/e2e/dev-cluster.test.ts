@@ -10,9 +10,9 @@ import { needs } from "../harness/needs.ts";
 import { XFN_MAIN } from "../harness/paths.ts";
 import { type Started, Workspace } from "../harness/workspace.ts";
 
-// `xfn dev cluster`, and the API server that tests start: what it can, and that nothing of it stays.
+// `xfn dev cluster`, and the API server of the tests: its features, and its clean-up.
 
-/** Resolves when a program has printed this on stdout. */
+/** Waits until a program has printed this text on stdout. */
 async function printed(started: Started, pattern: RegExp): Promise<RegExpExecArray> {
   let text = "";
   return await new Promise((resolve, reject) => {
@@ -25,7 +25,7 @@ async function printed(started: Started, pattern: RegExp): Promise<RegExpExecArr
   });
 }
 
-/** Processes that know a folder by their command lines. */
+/** Processes with a folder in their command lines. */
 async function processesIn(folder: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(
@@ -34,7 +34,7 @@ async function processesIn(folder: string): Promise<string[]> {
   return commands.filter((command) => command.includes(folder));
 }
 
-/** The binaries where the workspace's user finds them: its cache is another one. */
+/** The binaries for the workspace's user, whose cache is another one. */
 function binariesOf(workspace: Workspace): Record<string, string> {
   const { binaries } = findBinaries();
   return {
@@ -44,7 +44,7 @@ function binariesOf(workspace: Workspace): Record<string, string> {
 }
 
 describe("xfn dev cluster", () => {
-  test("says what it does, with an example", () => {
+  test("has help with an example", () => {
     const { status, stdout } = spawnSync(process.execPath, [XFN_MAIN, "dev", "cluster", "--help"], {
       encoding: "utf8",
     });
@@ -52,14 +52,14 @@ describe("xfn dev cluster", () => {
     expect(stdout).toContain("$ xfn dev cluster --data-dir ./cluster");
   });
 
-  test("names the variable and Go where there are neither binaries nor Go", async () => {
+  test("names the variable and Go if there are neither binaries nor Go", async () => {
     await using workspace = await Workspace.create();
     const { code, stdout, stderr } = await workspace.xfn(["dev", "cluster"], { env: { PATH: "/nonexistent" } });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/API server binaries are missing \(.*kube-apiserver.*\).*KUBEBUILDER_ASSETS.*Go/s);
   });
 
-  test("refuses names of users that no kubeconfig can have", async () => {
+  test("refuses user names that are invalid in a kubeconfig", async () => {
     await using workspace = await Workspace.create();
     const { code, stderr } = await workspace.xfn(["dev", "cluster", "--users", "ada,../x"]);
     expect(code).toBe(2);
@@ -68,7 +68,7 @@ describe("xfn dev cluster", () => {
 });
 
 describe("xfn dev cluster", needs("api-server"), () => {
-  test("serves kubectl until Ctrl-C, keeps its objects in --data-dir, and leaves no process", async () => {
+  test("serves kubectl until Ctrl-C, keeps its objects in --data-dir, and ends its processes", async () => {
     await using workspace = await Workspace.create();
     const env = binariesOf(workspace);
     const kubectl = (kubeconfig: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
@@ -82,9 +82,9 @@ describe("xfn dev cluster", needs("api-server"), () => {
     const first = await start();
     expect(first.kubeconfig).toBe(workspace.path("cluster/kubeconfig"));
     expect((await kubectl(first.kubeconfig, "create", "configmap", "kept")).stdout).toContain("created");
-    // Who is not admin may do what RBAC says: nothing, as yet.
+    // Other users than admin need RBAC, which grants nothing yet.
     expect((await kubectl(`${first.kubeconfig}-ada`, "get", "configmaps")).stderr).toContain("Forbidden");
-    // A second one would wait for the first one's etcd without a word.
+    // A second cluster would wait for the first one's etcd without a message.
     const second = await workspace.xfn(["dev", "cluster", "--data-dir", "cluster"], { env });
     expect(second.code).toBe(2);
     expect(second.stderr).toContain("in use by process");
@@ -94,7 +94,7 @@ describe("xfn dev cluster", needs("api-server"), () => {
 
     const again = await start();
     expect((await kubectl(again.kubeconfig, "get", "configmap", "kept", "-o", "name")).stdout).toBe("configmap/kept\n");
-    // However it ends, its programs end with it.
+    // Its programs end with it, even if it is killed.
     again.cluster.child.kill("SIGKILL");
     await again.cluster.finished;
     await expect.poll(() => processesIn(workspace.root), { timeout: 10_000 }).toEqual([]);
@@ -112,7 +112,7 @@ describe("the tests' API server", needs("api-server"), () => {
     expect(await processesIn(server.folder)).toEqual([]);
   });
 
-  test("collects garbage of a new kind once its controller manager has started again", async () => {
+  test("collects garbage of a new kind after a restart of its controller manager", async () => {
     const crd = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -137,7 +137,7 @@ describe("the tests' API server", needs("api-server"), () => {
     await server.kubectl(["wait", "configmap/owned", "--for", "delete", "--timeout", "30s"]);
   });
 
-  test("users may do what RBAC grants them", async () => {
+  test("grants users the permissions of RBAC", async () => {
     await expect(server.kubectl(["get", "secrets"], { as: "ada" })).rejects.toThrow("Forbidden");
     await server.kubectl(["create", "clusterrolebinding", "ada", "--clusterrole", "view", "--user", "ada"]);
     await expect
@@ -146,7 +146,7 @@ describe("the tests' API server", needs("api-server"), () => {
     await expect(server.kubectl(["get", "secrets"], { as: "ada" })).rejects.toThrow("Forbidden");
   });
 
-  test("is there again, with what it held, after a restart and after a crash", async () => {
+  test("keeps its objects across a restart and a crash", async () => {
     const { endpoint } = server;
     await server.kubectl(["create", "configmap", "before"]);
     await server.restart();
@@ -158,13 +158,13 @@ describe("the tests' API server", needs("api-server"), () => {
     expect(server.endpoint).toBe(endpoint);
   });
 
-  test("its tokens and keys are its owner's alone", async () => {
+  test("only its owner can read its tokens and keys", async () => {
     expect((await stat(server.folder)).mode & 0o077).toBe(0);
     for (const name of ["tokens.csv", "sa.key", "kubeconfig"])
       expect((await stat(join(server.folder, name))).mode & 0o077).toBe(0);
   });
 });
 
-test("binaries of another version are kept elsewhere", () => {
+test("binaries of other versions have other folders", () => {
   expect(builtBinaries({ XDG_CACHE_HOME: "/cache" })).toMatch(/^\/cache\/xfn\/api-server\/[0-9a-f]{16}$/);
 });

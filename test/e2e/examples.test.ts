@@ -7,11 +7,11 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, exampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// Every example as its README says: the commands in it, as they are written.
+// Runs the commands in the README of every example.
 
-/** What the renders of a README print, in their order. */
+/** The expected output of the renders of a README, in order. */
 interface Render {
-  /** A file beside the README, with what is on stdout. */
+  /** A file beside the README with the expected stdout. */
   stdout: string;
   stderr?: string;
   code?: number;
@@ -19,7 +19,7 @@ interface Render {
 
 const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
   templates: {
-    // No containers: patch-and-transform is all there is.
+    // Templates alone, without containers.
     needs: [],
     renders: [
       { stdout: "expected.yaml" },
@@ -66,7 +66,7 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
   },
 };
 
-// Those that an API server is needed for, with the tests that do what their READMEs say.
+// Examples with an API server, with the tests that run the commands of their READMEs.
 const ON_A_SERVER: readonly string[] = [
   // test/e2e/xfn-controller-page.test.ts
   "controller",
@@ -93,7 +93,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: needed
     const commands = blocks.flatMap(({ text }) => consoleCommands(text)).map(({ command }) => command);
     const renderCommands = commands.filter((command) => command.startsWith("./xfn render "));
 
-    // What a reader, or the launcher for them, has done before the first render.
+    // The launcher does this before the first render.
     beforeAll(async () => {
       await buildExampleImages(workspace, example);
       for (const command of commands.filter((command) => !renderCommands.includes(command))) {
@@ -102,7 +102,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: needed
       }
     });
 
-    test("each render is a case below", () => {
+    test("each render is a case", () => {
       expect(renderCommands).toHaveLength(renders.length);
     });
 
@@ -117,7 +117,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: needed
 });
 
 describe("examples", () => {
-  test("each folder is run by this test, or by one with an API server", () => {
+  test("each folder is run by this test, or by a test with an API server", () => {
     const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(folders.map((folder) => folder.name).toSorted()).toEqual(
       [...Object.keys(EXAMPLES), ...ON_A_SERVER].toSorted(),
@@ -130,12 +130,12 @@ describe("examples", () => {
     return readdirSync(join(FOLDER, folder)).includes("types.ts") ? [{ types, definition }] : [];
   });
 
-  test.each(definitions)("$types is what xfn types makes of $definition", async ({ types, definition }) => {
+  test.each(definitions)("$types equals the output of xfn types for $definition", async ({ types, definition }) => {
     const generated = await workspace.xfn(["types", `examples/${definition}`]);
     expect(generated).toMatchObject({ code: 0, stdout: readFileSync(join(FOLDER, types), "utf8") });
   });
 
-  test("the shell functions read JSON by the same program", () => {
+  test("the shell functions use the same json.awk", () => {
     const copies = ["quickstart/functions/network-policy", "shell/functions/sandbox"];
     const [first, second] = copies.map((folder) => readFileSync(join(FOLDER, folder, "json.awk"), "utf8"));
     expect(first).toBe(second);

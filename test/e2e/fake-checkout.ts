@@ -5,13 +5,13 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { which } from "../harness/which.ts";
 import type { Finished, RunOptions, Workspace } from "../harness/workspace.ts";
 
-// What a minimal system has: nothing that the launcher could bring is among it.
+// The programs of a minimal system, without those that the launcher can install.
 const TOOLS =
   "basename cat chmod cksum cmp cp cut dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep tail tar tr uname".split(
     " ",
   );
 
-// Each stand-in writes what it was asked into $CALLS, which tests read.
+// Each stand-in appends its call to $CALLS.
 const NPM = `#!/bin/sh
 echo "npm $*" >>"$CALLS"
 echo "\${npm_config_cache-unset}" >"$CALLS.npm-cache"
@@ -57,7 +57,7 @@ if (args[0] === "build") fs.appendFileSync(process.env.CALLS, "xfn " + args.join
 else console.log(JSON.stringify({ args, cwd: process.cwd(), cache: process.env.XDG_CACHE_HOME ?? "", main: process.argv[1] }));
 `;
 
-/** What the stand-in for the program prints. */
+/** The output of the stand-in for the program. */
 export interface Seen {
   args: string[];
   cwd: string;
@@ -66,7 +66,7 @@ export interface Seen {
   main: string;
 }
 
-/** A checkout with the real launcher and stand-ins for everything that it calls: fast, and without a network. */
+/** A checkout with the real launcher, and stand-ins for all programs that it calls. Needs no network. */
 export class FakeCheckout {
   readonly root: string;
   readonly tools: string;
@@ -110,12 +110,12 @@ export class FakeCheckout {
     chmodSync(join(this.tools, name), 0o755);
   }
 
-  /** Makes `id -u` say this. */
+  /** Makes `id -u` print this. */
   user(uid: number): void {
     this.tool("id", `#!/bin/sh\necho ${uid}\n`);
   }
 
-  /** Puts apt-get on the PATH, which installs stand-ins. */
+  /** Puts a stand-in for apt-get on the PATH. */
   apt(): void {
     this.tool("apt-get", `#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n`);
   }
@@ -125,13 +125,13 @@ export class FakeCheckout {
     return await this.run([join(this.root, "xfn"), ...args], options);
   }
 
-  /** Runs something with the stand-ins on the PATH, and nothing else. */
+  /** Runs a command with only the stand-ins on the PATH. */
   async run(command: readonly string[], options: RunOptions = {}): Promise<Finished> {
     const env = { PATH: this.tools, TOOLS: this.tools, CALLS: this.#calls, ...options.env };
     return await this.#workspace.start(["/bin/sh", ...command], { ...options, env }).finished;
   }
 
-  /** What the stand-ins were asked since the last time this was called. */
+  /** The calls of the stand-ins since the last call of this method. */
   calls(): string[] {
     try {
       return readFileSync(this.#calls, "utf8").split("\n").filter(Boolean);
@@ -143,19 +143,19 @@ export class FakeCheckout {
     }
   }
 
-  /** Where npm was told to keep its cache when it last ran; `unset` where it was left to its home. */
+  /** The setting of npm's cache in its last run; `unset` for the default below its home. */
   npmCache(): string {
     return readFileSync(`${this.#calls}.npm-cache`, "utf8").trim();
   }
 
-  /** Makes npm fail, or take its time. */
+  /** Makes npm fail, or slow. */
   npm(how: "fails" | "is-slow"): string {
     writeFileSync(`${this.#calls}.npm-${how}`, "");
     return `${this.#calls}.npm-${how}`;
   }
 }
 
-/** What the program saw; fails with its stderr if it did not run. */
+/** The output of the program. Throws its stderr if it did not run. */
 export function seen({ stdout, stderr, code }: Finished): Seen {
   if (code !== 0) throw new Error(`exit code ${code}\n${stderr}`);
   return JSON.parse(stdout) as Seen;

@@ -6,8 +6,8 @@ import { needs } from "../harness/needs.ts";
 import { Workspace } from "../harness/workspace.ts";
 import { FakeCheckout, seen } from "./fake-checkout.ts";
 
-// The launcher with stand-ins for npm, tsc, apt-get and the program (fake-checkout.ts). That the real ones do their part is
-// shown by every run of CI, which starts with a clean checkout.
+// The launcher with stand-ins for npm, tsc, apt-get and the program (fake-checkout.ts). Each run of CI tests the real
+// ones, because it starts with a clean checkout.
 
 let workspace: Workspace;
 let checkout: FakeCheckout;
@@ -33,25 +33,25 @@ describe("./xfn in a fresh clone", () => {
     expect(result.stderr.split("\n")).toEqual(["xfn: installing packages (npm ci)", "xfn: building (tsc -b)", ""]);
   });
 
-  test("does nothing and says nothing the second time", async () => {
+  test("does and prints nothing the second time", async () => {
     await checkout.xfn([]);
     checkout.calls();
     const { stderr, code } = await checkout.xfn([]);
     expect({ stderr, code, calls: checkout.calls() }).toEqual({ stderr: "", code: 0, calls: [] });
   });
 
-  test("passes on the program's exit code", async () => {
+  test("returns the program's exit code", async () => {
     checkout.write("packages/cli/src/main.ts", "process.exit(2)");
     expect((await checkout.xfn([])).code).toBe(2);
   });
 
-  test("can be called by a link", async () => {
+  test("can be called through a link", async () => {
     symlinkSync(join(checkout.root, "xfn"), workspace.path("to-xfn"));
     symlinkSync("to-xfn", workspace.path("link"));
     expect(seen(await checkout.run(["link", "x"])).args).toEqual(["x"]);
   });
 
-  test("two at once set up once", async () => {
+  test("two concurrent starts set up once", async () => {
     checkout.npm("is-slow");
     const results = await Promise.all([checkout.xfn(["one"]), checkout.xfn(["two"])]);
     expect(results.map((result) => seen(result).args[0])).toEqual(["one", "two"]);
@@ -59,7 +59,7 @@ describe("./xfn in a fresh clone", () => {
     expect(results.map(({ stderr }) => stderr).join("")).toContain("waiting for another set-up");
   });
 
-  test("shows what npm said when it fails, and starts again the next time", async () => {
+  test("shows npm's output if it fails, and retries the next time", async () => {
     const failing = checkout.npm("fails");
     const result = await checkout.xfn([]);
     expect(result.code).toBe(1);
@@ -68,7 +68,7 @@ describe("./xfn in a fresh clone", () => {
     expect((await checkout.xfn([])).code).toBe(0);
   });
 
-  test("does an installation again that was killed", async () => {
+  test("repeats an installation that was killed", async () => {
     await checkout.xfn([]);
     checkout.calls();
     rmSync(join(checkout.root, "node_modules/.package-lock.json"));
@@ -78,7 +78,7 @@ describe("./xfn in a fresh clone", () => {
 });
 
 describe("./xfn-runner", () => {
-  test("sets up as ./xfn does, once for both, and runs its own program", async () => {
+  test("sets up like ./xfn, once for both, and runs its own program", async () => {
     const result = await checkout.run([join(checkout.root, "xfn-runner"), "healthcheck", "a b"]);
     expect(seen(result)).toMatchObject({
       args: ["healthcheck", "a b"],
@@ -90,7 +90,7 @@ describe("./xfn-runner", () => {
     expect(checkout.calls()).toEqual([]);
   });
 
-  test("gets crun for what runs containers, and for nothing else", async () => {
+  test("installs crun only for commands that run containers", async () => {
     checkout.user(0);
     checkout.apt();
     rmSync(join(checkout.tools, "crun"));
@@ -105,7 +105,7 @@ describe("./xfn-runner", () => {
 });
 
 describe("./xfn-controller", () => {
-  test("sets up as ./xfn does, and runs its own program, which needs no crun", async () => {
+  test("sets up like ./xfn without crun, and runs its own program", async () => {
     checkout.user(0);
     checkout.apt();
     rmSync(join(checkout.tools, "crun"));
@@ -130,10 +130,10 @@ describe("./xfn, once set up, builds again", () => {
 
   const changes: [string, () => void][] = [
     ["after an edit", () => checkout.write("packages/cli/src/other.ts", "export {}")],
-    ["after a file came", () => checkout.write("packages/cli/src/deep/new.ts", "")],
-    ["after a file went", () => rmSync(join(checkout.root, "packages/cli/src/other.ts"))],
+    ["after a file was added", () => checkout.write("packages/cli/src/deep/new.ts", "")],
+    ["after a file was removed", () => rmSync(join(checkout.root, "packages/cli/src/other.ts"))],
     ["after a file became older", () => utimesSync(join(checkout.root, "packages/cli/src/other.ts"), 1, 1)],
-    ["when its output has gone", () => rmSync(join(checkout.root, "packages/cli/dist"), { recursive: true })],
+    ["when its output was removed", () => rmSync(join(checkout.root, "packages/cli/dist"), { recursive: true })],
   ];
   test.each(changes)("%s", async (_, change) => {
     change();
@@ -147,20 +147,20 @@ describe("./xfn, once set up, builds again", () => {
     expect(checkout.calls()).toEqual([]);
   });
 
-  test("and installs again when the lock file asks for something else", async () => {
+  test("and installs again when the lock file changes", async () => {
     checkout.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "2.0.0" } } }');
     expect((await checkout.xfn([])).stderr).toContain("installing packages");
     expect(installs(checkout.calls())).toHaveLength(1);
   });
 });
 
-describe("where Node is too old, ./xfn", () => {
+describe("if Node is too old, ./xfn", () => {
   beforeEach(() => {
     rmSync(join(checkout.tools, "node"));
     checkout.tool("node", "#!/bin/sh\necho v20.20.2\n");
   });
 
-  test("brings one into the checkout, once", async () => {
+  test("installs one into the checkout, once", async () => {
     const first = await checkout.xfn([]);
     expect(first.stderr).toContain("installing Node");
     expect(seen(first).main).toBe(join(checkout.root, "packages/cli/dist/xfn.js"));
@@ -171,15 +171,15 @@ describe("where Node is too old, ./xfn", () => {
     expect(checkout.calls()).toEqual(["tsc"]);
   });
 
-  test("is not confused by one that was brought half-way", async () => {
+  test("recovers from a partial installation", async () => {
     mkdirSync(join(checkout.root, ".xfn/node.new/node_modules"), { recursive: true });
     mkdirSync(join(checkout.root, ".xfn/node"));
     expect((await checkout.xfn([])).code).toBe(0);
   });
 });
 
-describe("where something of the system is missing, ./xfn", () => {
-  test("names the one command for root, if npm is missing", async () => {
+describe("if a program of the system is missing, ./xfn", () => {
+  test("prints one command for root, if npm is missing", async () => {
     rmSync(join(checkout.tools, "npm"));
     rmSync(join(checkout.tools, "crun"));
     checkout.apt();
@@ -207,7 +207,7 @@ describe("where something of the system is missing, ./xfn", () => {
     expect(checkout.calls().filter((call) => /^apt-get -q install .* crun$/.test(call))).toHaveLength(1);
   });
 
-  test("names the command for crun and lets the program go on", async () => {
+  test("prints the command for crun, and continues", async () => {
     rmSync(join(checkout.tools, "crun"));
     checkout.apt();
     checkout.user(1000);
@@ -243,18 +243,18 @@ describe("./xfn for a user without a home", () => {
   const homeless = { HOME: undefined, XDG_CACHE_HOME: undefined };
   const fallback = (): string => join(workspace.root, "tmp", `xfn-${process.getuid?.()}`);
 
-  test("keeps its cache in a private temporary folder", async () => {
+  test("has its cache in a private temporary folder", async () => {
     expect(seen(await checkout.xfn([], { env: homeless })).cache).toBe(fallback());
     expect(lstatSync(fallback()).mode & 0o777).toBe(0o700);
     expect((await checkout.xfn([], { env: homeless })).code).toBe(0);
   });
 
-  test("or whose home is not theirs to write to, does the same", async () => {
+  test("or with a read-only home, does the same", async () => {
     const env = { HOME: "/dev/null", XDG_CACHE_HOME: undefined };
     expect(seen(await checkout.xfn([], { env })).cache).toBe(fallback());
   });
 
-  test("does not let npm keep its cache where an outer npm would have", async () => {
+  test("does not use an outer npm's cache", async () => {
     const env = { ...homeless, npm_config_cache: "/dev/null/.npm" };
     expect((await checkout.xfn([], { env })).code).toBe(0);
     expect(checkout.npmCache()).toBe("unset");
@@ -268,14 +268,14 @@ describe("./xfn for a user without a home", () => {
     expect(stderr).toContain("set XDG_CACHE_HOME");
   });
 
-  test("refuses a link that somebody left there", async () => {
+  test("refuses a link in its place", async () => {
     mkdirSync(workspace.path("elsewhere"), { mode: 0o700 });
     symlinkSync(workspace.path("elsewhere"), fallback());
     expect((await checkout.xfn([], { env: homeless })).code).toBe(1);
   });
 });
 
-describe("./xfn in a checkout that cannot be written to", needs("ordinary-user"), () => {
+describe("./xfn in a read-only checkout", needs("ordinary-user"), () => {
   let user: Workspace;
 
   beforeEach(async () => {
@@ -302,7 +302,7 @@ describe("./xfn in a checkout that cannot be written to", needs("ordinary-user")
   const start = async (...args: string[]): ReturnType<Workspace["xfn"]> =>
     await user.start(["/bin/sh", join(checkout.root, "xfn"), ...args], { env: env() }).finished;
 
-  test("works in a copy in the user's cache, in the user's folder", async () => {
+  test("runs from a copy in the user's cache, in the user's folder", async () => {
     const result = await start("x");
     expect(seen(result).cwd).toBe(user.path());
     expect(seen(result).main).toMatch(
@@ -313,14 +313,14 @@ describe("./xfn in a checkout that cannot be written to", needs("ordinary-user")
     expect(checkout.calls()).toEqual([]);
   });
 
-  test("follows the original", async () => {
+  test("updates the copy after a change of the original", async () => {
     await start();
     chmodSync(join(checkout.root, "packages/cli/src"), 0o755);
     checkout.write("packages/cli/src/main.ts", 'console.log("new")');
     expect((await start()).stdout).toBe("new\n");
   });
 
-  test("uses it as it is once somebody has set it up", async () => {
+  test("runs from the checkout after another user has set it up", async () => {
     chmodSync(checkout.root, 0o755);
     chmodSync(join(checkout.root, "packages/cli"), 0o755);
     await checkout.xfn([]);
@@ -346,19 +346,19 @@ describe("the images of an example", () => {
       .map((call) => call.replace(/.* -t /, ""));
   const xr = (): string => join(checkout.root, "examples/one/xr.yaml");
 
-  test("are built by a render that names it, once", async () => {
+  test("are built once by a render of the example", async () => {
     await checkout.xfn(["render", xr()]);
     expect(builds()).toEqual(["example/one:v1", "example/other"]);
     const { stderr } = await checkout.xfn(["render", xr()]);
     expect({ stderr, builds: builds() }).toEqual({ stderr: "", builds: [] });
   });
 
-  test("are built by a render inside of it", async () => {
+  test("are built by a render in its folder", async () => {
     await checkout.xfn(["render", "xr.yaml"], { cwd: join(checkout.root, "examples/one") });
     expect(builds()).toEqual(["example/one:v1", "example/other"]);
   });
 
-  test("are built again when their function was edited", async () => {
+  test("are built again after an edit of their function", async () => {
     await checkout.xfn(["render", xr()]);
     builds();
     checkout.write("examples/one/fn/function.ts", "edited");
@@ -366,7 +366,7 @@ describe("the images of an example", () => {
     expect(builds()).toEqual(["example/one:v1"]);
   });
 
-  test("are built again when xfn was built again", async () => {
+  test("are built again after a build of xfn", async () => {
     await checkout.xfn(["render", xr()]);
     builds();
     checkout.write("packages/cli/src/new.ts", "");
@@ -374,7 +374,7 @@ describe("the images of an example", () => {
     expect(builds()).toHaveLength(2);
   });
 
-  test("are no business of other files, whatever their names", async () => {
+  test("are not built for files outside the checkout", async () => {
     mkdirSync(workspace.path("examples/one"), { recursive: true });
     writeFileSync(workspace.path("examples/one/xr.yaml"), "");
     await checkout.xfn(["render", "examples/one/xr.yaml"]);
@@ -382,7 +382,7 @@ describe("the images of an example", () => {
     expect(builds()).toEqual([]);
   });
 
-  test("do not stop the program when they cannot be built", async () => {
+  test("do not stop the program if they cannot be built", async () => {
     checkout.write(
       "packages/cli/src/main.ts",
       'if (process.argv[2] === "build") { console.error("no"); process.exit(1); }',

@@ -8,13 +8,13 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// README.md and docs/writing-functions.md from their first lines to their last, as a reader does it: each file is written, each command run and
-// its output compared with what the page shows (`...` stands for anything). A block says so in its opening line:
+// Follows README.md and docs/writing-functions.md from start to end: writes each file, runs each command, and compares
+// its output with the page (`...` matches anything). The opening line of a block marks it:
 //
 //     console [exit=CODE]
 //     LANGUAGE FILE [before the last line]
 //
-// Others are there to be read.
+// Other blocks are skipped.
 
 const PAGES = ["README.md", "docs/writing-functions.md"];
 
@@ -29,10 +29,10 @@ afterAll(async () => {
   await workspace[Symbol.asyncDispose]();
 });
 
-/** Something that a reader does. */
+/** A step of a page. */
 interface Step {
   title: string;
-  /** Does it, and returns what to compare with `expected`. */
+  /** Runs the step, and returns the value to compare with `expected`. */
   run(): Promise<unknown>;
   expected: unknown;
 }
@@ -54,13 +54,13 @@ function commands({ rest, text }: FencedBlock): Step[] {
     },
     expected: expect.objectContaining({
       code,
-      // A build says on stderr when it makes a base. The summary of `npm test` is made by scripts/test.sh.
+      // Only stdout: a build that makes a base reports that on stderr. scripts/test.sh prints the summary of npm test.
       [code === 0 ? "stdout" : "stderr"]: matching(command.startsWith("npm test") ? "..." : output),
     }),
   }));
 }
 
-/** What the page shows, `...` standing for anything. */
+/** Matches the output on the page; `...` matches anything. */
 function matching(shown: string): unknown {
   const source = shown.split("...").map(RegExp.escape).join("[\\s\\S]*?");
   return expect.stringMatching(new RegExp(`^${source}$`));
@@ -73,21 +73,21 @@ function file({ rest, text }: FencedBlock): Step {
     async run() {
       const path = workspace.path(name);
       const before = where === "" ? "" : await readFile(path, "utf8");
-      await writeFile(path, placed(before, text, where));
+      await writeFile(path, insert(before, text, where));
       return await readFile(path, "utf8");
     },
     expected: expect.stringContaining(text),
   };
 }
 
-function placed(before: string, text: string, where: string): string {
+function insert(before: string, text: string, where: string): string {
   switch (where) {
     case "":
       return text;
     case "before the last line":
       return before.replace(/.*\n$/, (last) => text + last);
     default:
-      throw new Error(`no such place: ${where}`);
+      throw new Error(`unknown position: ${where}`);
   }
 }
 
@@ -100,7 +100,7 @@ describe.each(PAGES)("%s", needs("crun"), (page) => {
     expect(await run()).toEqual(expected);
   });
 
-  test("it has steps", () => {
+  test("has steps", () => {
     expect(steps(page).length).toBeGreaterThan(5);
   });
 });

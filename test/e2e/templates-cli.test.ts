@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { XFN_MAIN } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The program itself, with Compositions of templates alone: no container is needed.
+// The program with Compositions of templates alone, which need no container.
 
 const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\n";
-// More than a pipe holds, so that whoever writes it learns that nobody reads.
+// More than the capacity of a pipe, so that the writer gets EPIPE.
 const RESOURCES = Array.from(
   { length: 2000 },
   (_, index) => `  - {name: r${index}, base: {apiVersion: v1, kind: ConfigMap, data: {text: ${"x".repeat(300)}}}}\n`,
@@ -35,9 +35,9 @@ afterAll(async () => {
 });
 
 test.each(["render xr.yaml composition.yaml", "validate composition.yaml rendered.yaml"])(
-  "a stdout that nobody reads is a failure without a stack trace: xfn %s",
+  "a closed stdout is a failure without a stack trace: xfn %s",
   async (command) => {
-    // Nothing reads, and what is written does not fit into a pipe.
+    // `true` does not read, and the output is larger than a pipe.
     const script = `{ "$0" "$1" ${command}; echo "code $?" >&2; } | true`;
     const { stderr } = await workspace.start(["bash", "-c", script, process.execPath, XFN_MAIN]).finished;
     expect(stderr).toMatch(/code [1-9]/);
@@ -49,17 +49,17 @@ test.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
 ] as const)("%s while a render of templates waits for its input: exit code %i, and no output", async (signal, code) => {
-  // Both ends of stdin stay open, so that it has no end.
+  // Both ends of stdin stay open, so that a read blocks.
   const script = 'mkfifo "$2"; exec 3<>"$2" <"$2" "$0" "$1" render - composition.yaml';
   const pipe = workspace.path(signal);
   const run = workspace.start(["bash", "-c", script, process.execPath, XFN_MAIN, pipe]);
-  await untilItListens(run.child.pid);
+  await untilHandlersAreSet(run.child.pid);
   run.child.kill(signal);
   expect(await run.finished).toMatchObject({ code, stdout: "" });
 });
 
-/** Until xfn has its signal handlers: Node itself handles SIGINT and SIGTERM, but not SIGHUP, the lowest bit. */
-async function untilItListens(pid: number | undefined): Promise<void> {
+/** Waits until xfn has its signal handlers. Node itself handles SIGINT and SIGTERM, but not SIGHUP, the lowest bit. */
+async function untilHandlersAreSet(pid: number | undefined): Promise<void> {
   for (;;) {
     const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
     const program = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[1];

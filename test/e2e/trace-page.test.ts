@@ -8,7 +8,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { type Finished, Workspace } from "../harness/workspace.ts";
 
-// What a person sees of `xfn render --trace=html`, in a real browser: not its pixels.
+// The page of `xfn render --trace=html` in a real browser, without a comparison of pixels.
 
 /** WCAG 2, level AA, for ordinary text. */
 const READABLE = 4.5;
@@ -72,7 +72,7 @@ describe("the page of a trace", needs("chromium"), () => {
       rendered = await runCommand(workspace, `./xfn render ${files} --trace=html`);
     });
 
-    test("is written beside what is printed, which stays the same", () => {
+    test("is written without a change of stdout", () => {
       const expected = readFileSync(join(CHECKOUT, "examples/quickstart/expected.yaml"), "utf8");
       expect(rendered).toMatchObject({ code: 0, stdout: expected, stderr: "xfn: trace written to trace.html\n" });
     });
@@ -105,7 +105,7 @@ describe("the page of a trace", needs("chromium"), () => {
       expect(await step(page, "network-policy").getAttribute("aria-current")).toBe("step");
     });
 
-    test("answers who set a field, and marks the step", async () => {
+    test("shows which step set a field, and marks the step", async () => {
       const page = await open("trace.html");
       const search = page.getByRole("searchbox", { name: "Find a field" });
       await search.fill("cluster instances");
@@ -124,7 +124,7 @@ describe("the page of a trace", needs("chromium"), () => {
       expect(await page.getByText("No such field is desired.").isVisible()).toBe(true);
     });
 
-    test("works by keyboard alone", async () => {
+    test("works with the keyboard alone", async () => {
       const page = await open("trace.html");
       await page.keyboard.press("Tab");
       await page.keyboard.press("ArrowRight");
@@ -147,7 +147,7 @@ describe("the page of a trace", needs("chromium"), () => {
       { width: 700, scheme: "light" as const },
       { width: 320, scheme: "light" as const },
       { width: 320, scheme: "dark" as const },
-    ])("can be read, $width pixels wide and $scheme", async ({ width, scheme }) => {
+    ])("is legible with $width pixels, $scheme", async ({ width, scheme }) => {
       const page = await open("trace.html", { width, scheme });
       const search = page.getByRole("searchbox");
       await search.fill("storage");
@@ -171,7 +171,7 @@ describe("the page of a trace", needs("chromium"), () => {
       await runCommand(workspace, "./xfn render store.yaml stores.yaml --trace=html --trace-file templates.html");
     });
 
-    test("tells which patch of which template set a field, and where it is written", async () => {
+    test("shows which patch of which template set a field, with its position", async () => {
       const page = await open("templates.html");
       await page.getByRole("button", { name: /^spec\.forProvider\.region: eu/ }).click();
       const text = await answer(page).innerText();
@@ -183,7 +183,7 @@ describe("the page of a trace", needs("chromium"), () => {
       expect(await answer(page).innerText()).toMatch(/set by\s+base\s+in the Composition\s+spec\.resources\[0\]\.base/);
     });
 
-    test("tells who set a secret, and not what it is", async () => {
+    test("shows which step set a secret, but not its value", async () => {
       const page = await open("templates.html");
       await page.getByRole("button", { name: /^stringData\.key: \(hidden\)/ }).click();
       expect(await answer(page).innerText()).toMatch(

@@ -8,7 +8,7 @@ import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { type Finished, Workspace } from "../harness/workspace.ts";
 
-// xfn xpkg: packages in the form that Crossplane's tools write and read.
+// xfn xpkg: packages in the format of Crossplane's tools.
 
 const META = `apiVersion: meta.pkg.crossplane.io/v1
 kind: Function
@@ -48,7 +48,7 @@ async function xpkg(...args: string[]): Promise<Finished> {
 const build = (...args: string[]): Promise<Finished> => xpkg("build", "-f", "package", ...args);
 
 describe("a package's file", () => {
-  test("holds the runtime's layers, the objects and the examples, and says which is which", async () => {
+  test("has the runtime's layers, the objects and the examples, with their labels", async () => {
     expect(await build("--embed-runtime-image", "mood:v1", "-o", "mood.xpkg")).toEqual(
       expect.objectContaining({ code: 0, stdout: "mood.xpkg\n", stderr: "" }),
     );
@@ -64,11 +64,11 @@ describe("a package's file", () => {
     expect(config.Entrypoint).toEqual(["/function/function"]);
     const label = (name: string | undefined): string | undefined =>
       config.Labels[`io.crossplane.xpkg:sha256:${name?.replace(".tar.gz", "")}`];
-    // The runtime image was a package of its own, of which nothing is left but its files.
+    // The runtime image was a package itself; only its files are left.
     expect(Layers.map(label)).toEqual([...Layers.slice(2).map(() => undefined), "base", "upbound"]);
   });
 
-  test("has the same bytes for the same folder, and a name by its content", async () => {
+  test("has the same bytes for the same folder, and a name derived from its content", async () => {
     const first = await build();
     expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("--embed-runtime-image") });
     const path = first.stdout.trim();
@@ -79,7 +79,7 @@ describe("a package's file", () => {
     expect((await build("-e", "package-without-examples")).stdout).not.toBe(first.stdout);
   });
 
-  test("gives back its objects", async () => {
+  test("can be extracted", async () => {
     await build("-o", "objects.xpkg");
     expect(await xpkg("extract", "--from-xpkg", "objects.xpkg", "-o", "objects.yaml")).toMatchObject({
       code: 0,
@@ -88,7 +88,7 @@ describe("a package's file", () => {
     expect(gunzipSync(readFileSync(workspace.path("objects.gz"))).toString()).toBe(STREAM);
   });
 
-  test("can have the runtime from a file of docker save", needs("skopeo"), async () => {
+  test("can take the runtime from a file of docker save", needs("skopeo"), async () => {
     await workspace.xfn(["build", "fn", "-t", "mood:v1", "-o", "oci:layout:v1"]);
     const tarball = workspace.path("runtime.tar");
     execFileSync("skopeo", ["copy", "-q", `oci:${workspace.path("layout")}:v1`, `docker-archive:${tarball}:mood:v1`]);
@@ -102,7 +102,7 @@ describe("a package's file", () => {
     expect(image.config.config?.Entrypoint).toEqual(["/function/function"]);
   });
 
-  test("of a runtime that is a package itself says of its own layers only that they are the package's", async () => {
+  test("of a runtime that is a package itself labels only its own layers", async () => {
     await build("--embed-runtime-image", "mood:v1", "-o", "inner.xpkg");
     await workspace.write("outer/crossplane.yaml", META.replace("function-mood", "function-outer"));
     const outer = ["-f", "outer", "-e", "none", "--embed-runtime-image-tarball", "inner.xpkg", "-o", "outer.xpkg"];
@@ -116,7 +116,7 @@ describe("a package's file", () => {
     expect(readImageFile(image.layers, "/package.yaml", 10_000)?.toString()).toContain("function-outer");
   });
 
-  test("is read by skopeo", needs("skopeo"), async () => {
+  test("can be read by skopeo", needs("skopeo"), async () => {
     await build("--embed-runtime-image", "mood:v1", "-o", "mood.xpkg");
     const layout = workspace.path("by-skopeo");
     execFileSync("skopeo", ["copy", "-q", `docker-archive:${workspace.path("mood.xpkg")}`, `oci:${layout}:v1`]);
@@ -143,7 +143,7 @@ describe("a pushed package", needs("docker-registry", "skopeo"), () => {
   const push = (name: string, ...args: string[]): Promise<Finished> =>
     xpkg("push", `${registry.host}/acme/${name}`, "--insecure-registry", registry.host, ...args);
 
-  test("has its base layer annotated, and the annotations that were asked for", async () => {
+  test("has an annotated base layer, and the requested annotations", async () => {
     await build("--embed-runtime-image", "mood:v1", "-o", "mood.xpkg");
     const { code, stdout } = await push("mood:v1.0.0", "-f", "mood.xpkg", "-a", "team=a");
     expect({ code, stdout }).toEqual({
@@ -157,7 +157,7 @@ describe("a pushed package", needs("docker-registry", "skopeo"), () => {
     expect(layers.slice(0, -2).every(({ annotations }) => annotations === undefined)).toBe(true);
   });
 
-  test("gives back its objects, wherever it is", async () => {
+  test("can be extracted from any location", async () => {
     await build("-o", "mood.xpkg");
     await push("objects:v1", "-f", "mood.xpkg");
     const from = `${registry.host}/acme/objects:v1`;
