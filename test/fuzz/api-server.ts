@@ -1,8 +1,7 @@
 import { compileSchema } from "@xfn/composition/schema";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 
-// The types, and nothing but the types, that the Kubernetes API makes sure of before anybody sees an object: a field of a
-// Composition may be absurd, but not a number where a text belongs.
+// Only the types that an API server enforces. The value of a field may be absurd, but a text is never a number.
 
 const text: JsonObject = { type: "string" };
 const flag: JsonObject = { type: "boolean" };
@@ -87,7 +86,7 @@ const schema = compileSchema({
   },
 });
 
-/** What an API server would keep of an XR and its templates; undefined if it would refuse them. */
+/** An XR and its templates as an API server stores them. Undefined if it rejects them. */
 export function asServed(input: JsonValue): JsonObject | undefined {
   const defaulted = schema.default(input);
   if (schema.validate(defaulted).length > 0) return undefined;

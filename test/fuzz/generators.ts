@@ -2,7 +2,7 @@ import { Float64, float64, type GoValue } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import fc, { type Arbitrary } from "fast-check";
 
-/** Keys with which other programs were broken into, and ordinary ones. */
+/** Keys of known attacks, and ordinary ones. */
 export const key: Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("a", "b", "name", "spec", "status", "metadata", "labels", "items", "kind") },
   { weight: 2, arbitrary: fc.constantFrom("__proto__", "constructor", "prototype", "toString", "hasOwnProperty") },
@@ -13,7 +13,7 @@ export const key: Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 12 }) },
 );
 
-/** Text: words, numbers in many spellings, Unicode of all sorts, bytes that are not UTF-8, and long runs of one thing. */
+/** Text: words, numbers in many forms, Unicode, bytes of invalid UTF-8, and long repetitions. */
 export const text: Arbitrary<string> = fc.oneof(
   {
     weight: 4,
@@ -59,7 +59,7 @@ export const text: Arbitrary<string> = fc.oneof(
   },
 );
 
-/** Numbers of both kinds that Go has. */
+/** Numbers of both Go types. */
 export const number: Arbitrary<GoValue> = fc.oneof(
   fc.integer({ min: -10, max: 1100 }),
   fc.maxSafeInteger(),
@@ -83,7 +83,7 @@ function canonical(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Any value that a document may hold. */
+/** Any value of a document. */
 export const value: Arbitrary<GoValue> = fc.letrec<{ value: GoValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -95,7 +95,7 @@ export const value: Arbitrary<GoValue> = fc.letrec<{ value: GoValue }>((tie) => 
   ),
 })).value;
 
-/** An object, sometimes one without a prototype, as our parsers make them. */
+/** An object, sometimes without a prototype like those of our parsers. */
 export const object: Arbitrary<JsonObject> = fc
   .tuple(fc.array(fc.tuple(key, value), { maxLength: 5 }), fc.boolean())
   .map(([entries, bare]) => objectOf(entries, bare));
@@ -106,12 +106,12 @@ function objectOf(entries: readonly (readonly [string, GoValue])[], bare = false
   return made;
 }
 
-/** Sets a key whatever it is called. */
+/** Sets any key. */
 export function put(object: JsonObject, name: string, one: JsonValue): void {
   Object.defineProperty(object, name, { value: one, writable: true, enumerable: true, configurable: true });
 }
 
-/** A copy of a value; boxes of numbers, which nobody changes, are shared. */
+/** Copies a value. Boxed numbers are immutable and shared. */
 export function copy<T>(original: T): T {
   return copyAny(original) as T;
 }

@@ -1,4 +1,4 @@
-// npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: hostile input for everything that takes input.
+// npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: feeds hostile input to everything that reads input.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { TARGETS, WEIGHTS } from "./targets.ts";

@@ -5,7 +5,7 @@ import fc, { type Arbitrary } from "fast-check";
 import { readVectorFile, type VectorCase } from "../vectors/vector-file.ts";
 import { copy, key, put, text, value } from "./generators.ts";
 
-// Inputs that are nearly right reach deeper than random ones: these are valid ones with a few changes.
+// Mutates valid inputs, because nearly valid ones reach more code than random ones.
 
 const SPECIAL = [
   "",
@@ -125,7 +125,7 @@ function placesOf(root: JsonObject): Place[] {
   return places;
 }
 
-/** The recorded inputs of one kind of file: what the conformance vectors are good for besides. */
+/** The inputs of one file of conformance vectors. */
 export function vectorInputs(kind: string): VectorCase[] {
   return readVectorFile(join(import.meta.dirname, "../vectors", `${kind}.json.gz`)).map((vector) => {
     const { output: _output, error: _error, ...input } = vector;

@@ -2,33 +2,33 @@ import fc from "fast-check";
 import { isTypedError } from "../vectors/adapter.ts";
 import type { Target } from "./target.ts";
 
-/** No input may take longer; far above what any takes, so that only what does not end in time is found. */
+/** The most time of an input, far above normal times. */
 export const MAX_MS = 100;
-/** A busy machine makes anything slow now and then, and a rerun fast again; what is slow by itself is slow each time. */
+/** A busy machine can slow down any run, so only an input that is slow in each rerun counts. */
 const RERUNS = 5;
 const RERUN_MS = 10;
 
-/** What came of fuzzing one target. */
+/** The result of fuzzing one target. */
 export interface TargetResult {
   runs: number;
-  /** How many inputs were answered by a typed error. */
+  /** The number of inputs that caused a typed error. */
   refused: number;
-  /** The slowest run, in milliseconds: of an input that was run again, the fastest of its runs. */
+  /** The slowest input in milliseconds: the fastest of its runs. */
   slowestMs: number;
   slowest: string;
-  /** What was found: the seed, the path and the smallest input, in words. */
+  /** The failure: the seed, the path and the smallest input. */
   failure?: string;
 }
 
-/** How often, and from which seed. */
+/** The number of runs, and the seed. */
 export interface FuzzOptions {
   runs: number;
   seed: number;
-  /** Of fast-check: repeats one failure. */
+  /** The path of fast-check that repeats one failure. */
   path?: string | undefined;
-  /** The time that an input may take, in milliseconds; default {@link MAX_MS}. */
+  /** The most time of an input in milliseconds. Default {@link MAX_MS}. */
   maxMs?: number | undefined;
-  /** Told before each run, so that another thread sees one that does not end. */
+  /** Called before each run, so that another thread can detect one that does not end. */
   onRun?: (run: number) => void;
 }
 
@@ -78,7 +78,7 @@ function once(target: Target, input: unknown): { ms: number; refused: boolean } 
   return { ms: performance.now() - began, refused };
 }
 
-/** An input in text; a long one is cut, as the seed makes it again. */
+/** Prints an input, cut to a maximum. The seed reproduces it. */
 function describe(input: unknown): string {
   const text = fc.stringify(input);
   return text.length > 8000 ? `${text.slice(0, 8000)}... (${text.length} characters)` : text;

@@ -1,6 +1,6 @@
 import type { Target } from "./target.ts";
 
-/** What is fuzzed, by name. */
+/** The targets by name. */
 export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   "field-path": async () => (await import("./targets/field-path.ts")).fieldPathText,
   "field-path-use": async () => (await import("./targets/field-path.ts")).fieldPathUse,
@@ -19,7 +19,7 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   cel: async () => (await import("./targets/schema.ts")).cel,
 };
 
-/** How often each is run, in proportion: the cheap ones more often. */
+/** The weights of targets. Cheap ones run more often. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
   "field-path": 12,
   "field-path-use": 15,

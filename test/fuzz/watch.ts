@@ -2,28 +2,28 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { TargetResult } from "./run.ts";
 
-/** A run that is not over by then never will be. */
+/** A run that takes longer does not end. */
 const HANG_MS = 30_000;
-/** An input that needs more memory than this is a finding, not the end of the machine. */
+/** The most memory of a thread. An input that needs more is a finding. */
 const MAX_MEGABYTES = 1024;
 
-/** What a thread is to do. */
+/** The task of a thread. */
 export interface Work {
   target: string;
   runs: number;
   seed: number;
-  /** The time that an input may take, in milliseconds. */
+  /** The most time of an input in milliseconds. */
   maxMs?: number;
-  /** Of fast-check: repeats one failure. */
+  /** The path of fast-check that repeats one failure. */
   path?: string | undefined;
 }
 
-/** A thread that fuzzes one target after the other; one that hangs or dies is replaced. */
+/** Fuzzes one target after the other in a thread, and replaces a thread that hangs or dies. */
 export class FuzzThread {
   readonly #progress: Int32Array = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | undefined;
 
-  /** Fuzzes one target. A run that does not end, and one that takes all memory, is its failure. */
+  /** Fuzzes one target. A run that does not end, or exceeds the memory, is a failure. */
   async fuzz(work: Work): Promise<TargetResult> {
     this.#worker ??= new Worker(join(import.meta.dirname, "worker.ts"), {
       workerData: this.#progress.buffer,
@@ -51,7 +51,7 @@ export class FuzzThread {
     this.#worker = undefined;
   }
 
-  /** To be called now and then: resolves once a single run has been under way for too long. */
+  /** Resolves once a single run takes too long. Call it repeatedly. */
   #hangs(resolve: (what: string) => void): () => void {
     let seen = -1;
     let since = performance.now();
@@ -65,7 +65,7 @@ export class FuzzThread {
   }
 }
 
-/** How many runs each target gets of a total, by its weight. */
+/** Divides a number of runs among targets by weight. */
 export function share(total: number, weights: Readonly<Record<string, number>>): Map<string, number> {
   const sum = Object.values(weights).reduce((all, weight) => all + weight, 0);
   return new Map(Object.entries(weights).map(([name, weight]) => [name, Math.ceil((total * weight) / sum)]));

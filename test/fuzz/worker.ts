@@ -1,4 +1,4 @@
-// Fuzzes in a thread of its own: a run that does not end can only be ended from outside.
+// Fuzzes in a separate thread, because only another thread can end an endless run.
 import { parentPort, workerData } from "node:worker_threads";
 import { fuzz } from "./run.ts";
 import { TARGETS } from "./targets.ts";

@@ -1,20 +1,20 @@
 import type { Expected, VectorCase } from "./vector-file.ts";
 
-/** How the cases of one kind of file are run through our packages. */
+/** Runs the cases of one kind of file through our packages. */
 export interface Adapter {
-  /** What our engine makes of a case; may be a promise. */
+  /** Our output for a case, or a promise of it. */
   run(vector: VectorCase): unknown;
-  /** Why a case is not run at all; undefined if it is. */
+  /** The reason to skip a case. Undefined if it runs. */
   skip?(vector: VectorCase): string | undefined;
-  /** What the reference made of a case, where it is recorded in another form than `output` or `error`. */
+  /** The recorded outcome of a case, if it is not in `output` or `error`. */
   expected?(vector: VectorCase): Expected;
-  /** Brings an output into the form in which it is compared, with what only the reference's test server adds. */
+  /** Normalizes an output for comparison, with the additions of the reference's test server. */
   normalize?(output: unknown, vector: VectorCase): unknown;
-  /** What else must hold of an error that was expected; a complaint, or undefined. */
+  /** Checks an expected error further. Returns the problem, or undefined. */
   checkError?(error: Error, vector: VectorCase): string | undefined;
 }
 
-/** An error that one of our packages throws on purpose: it has a code, and says whether a retry would help. */
+/** Whether an error is a typed error of our packages, with `code` and `retryable`. */
 export function isTypedError(thrown: unknown): thrown is Error & { code: string } {
   return (
     thrown instanceof Error &&

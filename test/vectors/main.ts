@@ -1,4 +1,4 @@
-// npm run vectors [-- DIR] [--all] [--case NAME] [--group NAME]: runs the vectors of a folder, this one unless another is given.
+// npm run vectors [-- DIR] [--all] [--case NAME] [--group NAME]: runs the vectors of a folder, by default this one.
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { rules } from "./rules.ts";
@@ -30,7 +30,7 @@ async function main(): Promise<number> {
   for (const name of report.unknown) console.log(`not run: ${name} is not a kind of file that is known here`);
   for (const [why, count] of report.skipped) console.log(`skipped: ${count} of ${why}`);
   for (const [name, count] of report.rules) if (count > 0) console.log(`rule: ${name} is about ${count}`);
-  // In any other folder a rule may well have nothing to say.
+  // In another folder a rule may match no case.
   const idle = whole && folder === here ? [...report.rules].filter(([, count]) => count === 0) : [];
   for (const [name] of idle) console.log(`rule without a case, to be removed: ${name}`);
   console.log(summary(report));

@@ -2,33 +2,33 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { Expected, VectorCase } from "./vector-file.ts";
 
 /**
- * Where our outcome differs from the reference's on purpose. A rule speaks of inputs, not of the names of cases, so that
- * it holds for any folder of vectors. docs/conformance.md lists the rules; a test keeps the two alike.
+ * An intended difference from the reference. A rule matches inputs, not names of cases, so that it applies to any folder of
+ * vectors. docs/conformance.md lists the rules, and a test compares both.
  */
 export interface Rule {
   name: string;
-  /** The kind of file whose cases it is for. */
+  /** The kind of file with its cases. */
   file: string;
-  /** Why we differ, in a sentence. */
+  /** The difference and its reason. */
   reason: string;
-  /** Whether it is about a case; decided by the case's input only. */
+  /** Whether the rule applies to a case, by its input only. */
   applies(vector: VectorCase): boolean;
-  /** What is to come out instead, where the reference says `recorded`. */
+  /** The expected outcome instead of the recorded one. */
   outcome(vector: VectorCase, recorded: Expected): Expected;
 }
 
-/** The objects of a list; none if it is no list. */
+/** The objects of a list. Empty if the value is no list. */
 export function list(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** A field that is to be an object; an empty one if it is not. */
+/** A field if it is an object, otherwise an empty object. */
 export function child(parent: JsonObject | undefined, field: string): JsonObject {
   const value = parent !== undefined && Object.hasOwn(parent, field) ? parent[field] : undefined;
   return isObject(value) ? value : {};
 }
 
-/** What comes out, as an expectation. */
+/** Expects an output. */
 export function attempt(run: () => unknown): Expected {
   try {
     return { output: run() };

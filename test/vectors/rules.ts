@@ -24,7 +24,7 @@ import {
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
-/** Every difference from the reference that is on purpose; docs/conformance.md has the same list. */
+/** All intended differences from the reference. docs/conformance.md has the same list. */
 export const rules: readonly Rule[] = [
   functionDetailTypes,
   matchTrueFalse,

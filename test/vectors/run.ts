@@ -24,34 +24,34 @@ export const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
   "xrd-crd": async () => (await import("./adapters/definitions.ts")).definitions,
 };
 
-/** Which cases to run; all of them unless said otherwise. */
+/** Selects cases to run. By default all run. */
 export interface Selection {
   name?: string | undefined;
   group?: string | undefined;
 }
 
-/** A case whose outcome is not the expected one. */
+/** A case with another outcome than expected. */
 export interface Failure {
   file: string;
   group: string;
   name: string;
-  /** The rule that says what is expected, if it is not the reference. */
+  /** The rule of the expected outcome. Absent for the reference. */
   rule?: string;
-  /** Where the two differ, for a part of an output. */
+  /** The field path of the first difference. */
   at?: string;
   expected: string;
   got: string;
 }
 
-/** What became of a folder of vectors. */
+/** The result of a folder of vectors. */
 export interface Report {
   passed: number;
   failures: Failure[];
-  /** How many cases were not run, by file and reason. */
+  /** The number of skipped cases, by file and reason. */
   skipped: Map<string, number>;
-  /** Files that hold nothing that is known here. */
+  /** Files of unknown kinds. */
   unknown: string[];
-  /** How many cases each rule is about. */
+  /** The number of cases of each rule. */
   rules: Map<string, number>;
 }
 
@@ -99,7 +99,7 @@ async function runCase(
     "output" in outcome ? { output: adapter.normalize?.(outcome.output, vector) ?? outcome.output } : outcome;
   const reference = adapter.expected?.(vector) ?? recorded(vector);
   const applying = rules.filter((one) => one.file === file && one.applies(vector));
-  // Each rule changes what the ones before it left: several may be about one case.
+  // Several rules may apply to one case. Each changes the result of those before it.
   const expected = normalize(applying.reduce((outcome, rule) => rule.outcome(vector, outcome), reference));
   for (const { name } of applying) report.rules.set(name, (report.rules.get(name) ?? 0) + 1);
   const mismatch = await check(adapter, vector, expected);

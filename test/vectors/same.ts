@@ -2,8 +2,8 @@ import { Float64 } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 
 /**
- * Whether two JSON values are equal. Numbers count by value, not by kind: what is written into a document is read
- * again, so that a float64 4.0 becomes the integer 4 sooner or later. Integers beyond 2^53 must agree in every digit.
+ * Whether two JSON values are equal. Numbers are compared by value, not by Go type, because a document turns the float64 4.0
+ * into the integer 4. Integers beyond 2^53 must agree in every digit.
  */
 export function same(a: unknown, b: unknown): boolean {
   if (isNumber(a) && isNumber(b)) return sameNumber(a, b);
@@ -25,7 +25,7 @@ function sameNumber(a: number | bigint | Float64, b: number | bigint | Float64):
   return left == right || (Number.isNaN(left) && Number.isNaN(right)); // oxlint-disable-line eslint/eqeqeq
 }
 
-/** Where two values first differ: the field path, and what each has there. */
+/** The first difference of two values: its field path, and both values. */
 export function firstDifference(a: unknown, b: unknown, path = ""): { path: string; a: unknown; b: unknown } {
   if (Array.isArray(a) && Array.isArray(b)) {
     for (let at = 0; at < Math.max(a.length, b.length); at++) {

@@ -2,7 +2,7 @@ import { Float64, float64, type GoValue, goKind } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 
 // Values that carry their Go type: {"t": "int64", "v": "7"}. Bytes that are not UTF-8 are {"t": "string", "b64": ...};
-// the engine holds them as lone surrogates U+DC80 to U+DCFF, one for each byte that is not part of a character.
+// the engine represents each byte of invalid UTF-8 as a lone surrogate, U+DC80 to U+DCFF.
 
 const FLOATS: ReadonlyMap<string, number> = new Map([
   ["NaN", Number.NaN],
@@ -10,7 +10,7 @@ const FLOATS: ReadonlyMap<string, number> = new Map([
   ["-Inf", Number.NEGATIVE_INFINITY],
 ]);
 
-/** The engine's value for a typed one of a vector. */
+/** Converts a typed value of a vector to the engine's value. */
 export function fromTyped(typed: unknown): GoValue {
   if (!isObject(typed)) throw new Error("a typed value is an object");
   const { t, v } = typed;
@@ -36,7 +36,7 @@ export function fromTyped(typed: unknown): GoValue {
   }
 }
 
-/** The same with its types in view, for comparing and for printing. */
+/** Shows the types of a value, for comparison and printing. */
 export function toTyped(value: GoValue): unknown {
   const kind = goKind(value);
   if (kind === "null") return { t: "null" };
@@ -57,7 +57,7 @@ function printFloat(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Text of bytes, those that are not UTF-8 as lone surrogates. */
+/** Decodes bytes, with lone surrogates for invalid UTF-8. */
 export function bytesToText(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; ) {
@@ -80,7 +80,7 @@ function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** The bytes of such a text. */
+/** Encodes such a text. */
 export function textToBytes(text: string): Buffer {
   const parts: Buffer[] = [];
   for (const character of text) {

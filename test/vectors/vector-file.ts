@@ -4,27 +4,27 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { float64 } from "@xfn/composition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 
-/** One recorded case: its input in whatever fields its file has, and what the reference made of it. */
+/** A recorded case: its input in the fields of its file, and the reference's outcome. */
 export interface VectorCase extends JsonObject {
   name: string;
   group: string;
 }
 
-/** What is to come out: a value, or a failure, of which the text does not matter. */
+/** The expected outcome: a value, or an error with any message. */
 export type Expected = { output: unknown } | { error: string };
 
-/** The endings under which a file of vectors may be kept; the longest file is below 2 MB, unpacked. */
+/** The extensions of files of vectors. Unpacked, the longest has less than 2 MB. */
 const ENDING = /\.json(?:\.gz|\.zst)?$/;
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 
-/** Whether a file of this name may hold vectors. */
+/** Whether a file name is one of vectors. */
 export function isVectorFile(name: string): boolean {
   return ENDING.test(name);
 }
 
-/** `patches` for `patches.json`, however it is compressed. */
+/** `patches` for `patches.json`, compressed or not. */
 export function vectorFileKind(name: string): string {
   return basename(name).replace(ENDING, "");
 }
@@ -49,8 +49,8 @@ export function readVectorFile(path: string): VectorCase[] {
 }
 
 /**
- * JSON with Go's two kinds of number kept apart: a literal with neither `.` nor exponent is an int64, any other a
- * float64 (which is a `Float64` where JavaScript could not tell).
+ * Parses JSON with Go's two types of numbers: a literal without `.` and exponent is an int64, any other a float64. A float64
+ * with an integral value becomes a `Float64`.
  */
 export function parseLossless(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }): unknown => {
@@ -67,7 +67,7 @@ function readNumber(literal: string): unknown {
   return Number.isSafeInteger(number) ? number : integer;
 }
 
-/** What the reference made of a case. */
+/** The recorded outcome of a case. */
 export function recorded(vector: VectorCase): Expected {
   const { error } = vector;
   if (error !== undefined) return { error: String(error) };

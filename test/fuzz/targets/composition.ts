@@ -25,7 +25,7 @@ const COMPOSITIONS: JsonObject[] = [
   spec: { compositeTypeRef: { apiVersion: "acme.example/v1", kind: "X" }, ...spec },
 }));
 
-/** Whether a Composition is valid; what is, compiles and renders. */
+/** Checks Compositions. A valid one must compile and render. */
 export const composition: Target = target<JsonObject>({
   input: mutatedValue(COMPOSITIONS),
   run: (input) => {
@@ -48,7 +48,7 @@ const COMPOSITE: KubernetesObject = {
   spec: { parameters: { size: "large", count: 3, tags: { a: "b" }, list: [1, 2] } },
 };
 
-/** Templates rendered for an XR, as an API server without our validation may give them. */
+/** Renders templates of an API server without our validation. */
 export const templates: Target = target<JsonObject>({
   input: mutatedValue<JsonObject>(PATCHES),
   run: (input) => {

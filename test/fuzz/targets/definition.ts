@@ -6,7 +6,7 @@ import { mutatedValue, vectorInputs } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 import { assertClean } from "./field-path.ts";
 
-/** Checking definitions, and CRDs of those that are wrong, too. */
+/** Checks definitions, and converts even wrong ones to CRDs. */
 export const definition: Target = target<JsonObject>({
   input: mutatedValue(vectorInputs("xrd-crd").map(({ xrd }) => xrd as JsonObject)),
   run: (input) => {

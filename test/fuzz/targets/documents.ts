@@ -22,7 +22,7 @@ const FUNCTION_IO = [
   '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{"composite":{"resource":{"apiVersion":"e.org/v1","kind":"X"}}},"desired":{"resources":[{"name":"a","resource":{"apiVersion":"v1","kind":"A"}}]},"results":[]}',
 ];
 
-/** The shapes with which parsers are made to take too long or to nest too deep. */
+/** Documents that make parsers slow, or nest too deep. */
 const bomb: Arbitrary<string> = fc
   .tuple(
     fc.constantFrom("[", "{a: ", "- ", "? ", "&a ", "*a ", "!!x ", "  ", "|\n", "a: &a [*a]\n", '"\\', "# "),
@@ -41,7 +41,7 @@ const document: Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: bomb },
 );
 
-/** Any YAML or JSON file. What was read prints, and reads as the same again. */
+/** Reads any YAML or JSON file. The printed value must read as the same value. */
 export const documents: Target = target({
   input: document,
   run: (input) => {
@@ -55,7 +55,7 @@ export const documents: Target = target({
   },
 });
 
-/** What a function may answer. */
+/** Answers of functions. */
 export const functionIO: Target = target({
   input: fc.oneof(
     { weight: 6, arbitrary: mutatedText(FUNCTION_IO).map((one) => Buffer.from(one, "utf8")) },

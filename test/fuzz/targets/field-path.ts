@@ -35,7 +35,7 @@ const index: Arbitrary<number> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(MAX_INDEX - 1, MAX_INDEX, MAX_INDEX + 1, 2 ** 32 - 1) },
 );
 
-/** A path by its grammar, which may still be wrong: keys are anything. */
+/** A path by the grammar with any keys, which may be invalid. */
 const written: Arbitrary<string> = fc
   .array(
     fc.oneof(
@@ -54,7 +54,7 @@ const path: Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: text },
 );
 
-/** Reading paths and printing them. What was read and printed reads as the same path again, quotes and brackets aside. */
+/** Parses and prints paths. Apart from quotes and brackets, the printed path must parse to the same path. */
 export const fieldPathText: Target = target({
   input: path,
   run: (input) => {
@@ -75,7 +75,7 @@ interface Use {
   mergeOptions: { keepMapValues?: boolean; appendSlice?: boolean } | undefined;
 }
 
-/** Everything that follows a path through an object. */
+/** Runs all operations that follow a path through an object. */
 export const fieldPathUse: Target = target<Use>({
   input: fc.record({
     root: object,
@@ -136,7 +136,7 @@ function findQuietly(root: JsonObject, segments: FieldPath): unknown {
 const OBJECT = Object.getOwnPropertyNames(Object.prototype).join();
 const ARRAY = Object.getOwnPropertyNames(Array.prototype).join();
 
-/** No key, however it is called, reaches what all objects share. */
+/** Asserts that no key changed Object.prototype. */
 export function assertClean(): void {
   assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), OBJECT);
   assert.equal(Object.getOwnPropertyNames(Array.prototype).join(), ARRAY);

@@ -9,7 +9,7 @@ import { assertClean } from "./field-path.ts";
 
 const CORPUS: JsonObject[] = [...vectorInputs("readiness"), ...vectorInputs("connection-details")];
 
-/** What is made of an observed resource by what a function says of it: whether it is ready, and its connection details. */
+/** Evaluates readiness checks and connection details of functions for an observed resource. */
 export const observed: Target = target<JsonObject>({
   input: mutatedValue(CORPUS).filter(isJson),
   run: (input) => {
@@ -40,7 +40,7 @@ export const observed: Target = target<JsonObject>({
   },
 });
 
-/** Whether a value can be printed as JSON: the generators know NaN, too. */
+/** Whether JSON can represent a value. The generators create NaN, too. */
 function isJson(value: JsonValue): boolean {
   try {
     printJson(value);

@@ -74,7 +74,7 @@ const VALUES: JsonObject[] = [
   { apiVersion: "v1", kind: "X", metadata: { name: "x" }, spec: { region: "eu", size: 3, list: [{ name: "a" }] } },
 ];
 
-/** Structural schemas, CEL rules included: defaults, pruning and validation of any value. */
+/** Defaults, prunes and validates any value with structural schemas and CEL rules. */
 export const schema: Target = target<{ schema: JsonObject; value: JsonValue; old: JsonValue | undefined }>({
   input: fc.record({
     schema: mutatedValue(SCHEMAS),
@@ -98,7 +98,7 @@ export const schema: Target = target<{ schema: JsonObject; value: JsonValue; old
   },
 });
 
-/** What an API server would refuse in the schema, which does not keep it from being used here. */
+/** Checks for an API server. A schema that it rejects is used nevertheless. */
 function checked(schema: JsonObject): void {
   try {
     checkSchema(schema);
@@ -118,7 +118,7 @@ const FUNCTIONS = [
   "'%s %d'.format([self.name, self.a]) == 'x' && self.name.find('[0-9]+') == '' && self.name.findAll('a').size() == 0",
 ];
 
-/** Rules in CEL, of which something may be wrong, on any value: also those that an author made to take long. */
+/** Evaluates CEL rules, even wrong and slow ones, on any value. */
 export const cel: Target = target<{ rule: string; value: JsonObject }>({
   input: fc.record({ rule: mutatedText([...RULES, ...FUNCTIONS]), value: mutatedValue(VALUES) }),
   run: (input) => {

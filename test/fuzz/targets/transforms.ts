@@ -21,7 +21,7 @@ interface Use {
   input: GoValue;
 }
 
-/** Lists of transforms, of which something may be wrong, on any value. */
+/** Runs lists of transforms, even wrong ones, on any value. */
 export const transforms: Target = target<Use>({
   input: fc.record({ transforms: mutatedValue(LISTS).map((one): unknown => one.transforms), input: INPUTS }),
   run: ({ transforms: list, input }) => {
@@ -56,7 +56,7 @@ const verb: Arbitrary<string> = fc
   )
   .map((parts) => `%${parts.join("")}`);
 
-/** Go's fmt on any arguments. */
+/** Formats any arguments like Go's fmt. */
 export const format: Target = target<{ fmt: string; inputs: GoValue[] }>({
   input: fc.record({
     fmt: fc.oneof(
@@ -93,7 +93,7 @@ const MATCHED = [
   ),
 ];
 
-/** Regular expressions of RE2, on text that makes others backtrack. */
+/** Matches RE2 patterns on text that makes other engines backtrack. */
 export const regexp: Target = target<{ match: string; group: number; input: string }>({
   input: fc
     .record({
@@ -109,14 +109,14 @@ export const regexp: Target = target<{ match: string; group: number; input: stri
     .map((use) => ({ ...use, input: use.input.slice(0, reasonable(use.match)) })),
   run: ({ match, group, input }) => {
     const found = compileTransforms([{ type: "string", string: { type: "Regexp", regexp: { match, group } } }])(input);
-    // What was found is a part of the text.
+    // The match is a part of the text.
     assert.ok(typeof found === "string" && input.toWellFormed().includes(found.toWellFormed()));
   },
 });
 
 /**
- * What RE2 may take is the size of the pattern times that of the text, and the engine allows more than a tenth of a second
- * of it: what is looked for here is what takes longer than that. A repetition count can stand for thousands.
+ * RE2's time is proportional to the sizes of pattern and text, and the engine allows more than a tenth of a second. Only
+ * inputs beyond that are findings. A repetition count can multiply the size by thousands.
  */
 function reasonable(match: string): number {
   return match.includes("{") ? 60 : Math.floor(1_000_000 / (match.length + 1));

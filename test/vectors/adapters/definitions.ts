@@ -2,7 +2,7 @@ import { claimCrd, compositeCrd } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Adapter } from "../adapter.ts";
 
-/** CompositeResourceDefinition to CustomResourceDefinition: of the composite resource, or of its claim. */
+/** Converts a CompositeResourceDefinition to the CRD of the composite resource, or of its claim. */
 export const definitions: Adapter = {
   run: (vector) => {
     const xrd = vector["xrd"] as JsonObject;

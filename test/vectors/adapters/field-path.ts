@@ -66,7 +66,7 @@ function printed(path: FieldPath): unknown {
   };
 }
 
-/** Vectors are shared between runs: what changes an object is given a copy. */
+/** Runs share vectors, so operations that change an object get a copy. */
 function changed(object: JsonValue | undefined, change: (copy: JsonObject) => void): unknown {
   const copy = clone(object) as JsonObject;
   change(copy);

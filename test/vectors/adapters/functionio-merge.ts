@@ -4,7 +4,7 @@ import type { Adapter } from "../adapter.ts";
 import { recorded, type VectorCase } from "../vector-file.ts";
 import { reconciles } from "./reconcile.ts";
 
-/** Compositions: in the group `validation` their checks, else a reconcile of an XR. */
+/** Compositions: the group `validation` checks them, other groups reconcile an XR. */
 export const functionioMerge: Adapter = {
   run: (vector) => adapterOf(vector).run(vector),
   expected: (vector) => adapterOf(vector).expected?.(vector) ?? recorded(vector),
@@ -15,7 +15,7 @@ function adapterOf({ group }: VectorCase): Adapter {
   return group === "validation" ? validation : reconciles;
 }
 
-/** Validation of a Composition's spec: whether it is valid, and which fields are not. */
+/** Validates a Composition's spec, and returns the invalid fields. */
 const validation: Adapter = {
   run: (vector) => {
     const { findings } = checkComposition(
@@ -41,7 +41,7 @@ const validation: Adapter = {
 
 const ONE_ERROR_EACH = /\.(?:patches|readinessChecks)\[\d+\]/;
 
-/** The reference tells one error of each patch and readiness check; we tell all of them, in the same order. */
+/** The reference reports the first error of each patch and readiness check. We report all, in the same order. */
 function firstOfEach(errors: readonly string[]): string[] {
   const seen = new Set<string>();
   return errors.filter((path) => {

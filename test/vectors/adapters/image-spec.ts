@@ -9,9 +9,9 @@ import type { Adapter } from "../adapter.ts";
 import { child, list } from "../rule.ts";
 
 /**
- * The runtime specification of a call: what the image's configuration, its accounts, and the limits and network that a
- * Composition gives the function make of it. Both sides are reduced to what these decide, and to what
- * keeps the function in: the rest of a specification is the runtime's own (mount options, masked paths).
+ * The runtime specification of a call, from the image's configuration and accounts, and from the Composition's limits and
+ * network. Only fields that depend on these, and fields of the isolation, are compared. Others, such as mount options and
+ * masked paths, are the runtime's choice.
  */
 export const imageSpec: Adapter = {
   async run(vector) {
@@ -33,7 +33,7 @@ export const imageSpec: Adapter = {
     const { uid, gid, additionalGids } = process.user;
     return {
       ...spec,
-      // A sandbox has one group; who the image says that its user is, is compared whole.
+      // A sandbox has one group. The user of the image is compared as a whole.
       process: {
         ...child(spec, "process"),
         user: { uid, gid, ...(additionalGids.length > 0 && { additionalGids: [...additionalGids] }) },
@@ -44,7 +44,7 @@ export const imageSpec: Adapter = {
   normalize: (output) => (isObject(output) ? relevant(output) : output),
 };
 
-/** The mounts by which host state could be seen; the others are empty and the sandbox's own. */
+/** The mounts that could expose state of the host. Other mounts are empty. */
 const SHARED_MOUNTS = ["/proc", "/sys", "/etc/resolv.conf", "/etc/hosts"];
 
 function relevant(spec: JsonObject): JsonObject {
@@ -65,7 +65,7 @@ function relevant(spec: JsonObject): JsonObject {
   } as JsonObject;
 }
 
-/** The process of an image whose only layer holds the case's files. */
+/** The process of an image with the case's files in its only layer. */
 async function readProcess(config: ImageConfig, files: JsonObject): ReturnType<typeof processConfig> {
   const dir = mkdtempSync(join(tmpdir(), "xfn-vectors-image-"));
   try {
@@ -77,13 +77,13 @@ async function readProcess(config: ImageConfig, files: JsonObject): ReturnType<t
   }
 }
 
-interface Asked {
+interface RunOptions {
   network: "Isolated" | "Accessible";
   limits: { memoryBytes?: number; cpus?: number };
 }
 
-/** What a Composition whose function has these limits and this network asks a runner for. */
-function readRunOptions({ limits, network }: JsonObject): Asked {
+/** The run options of a function with these limits and this network. */
+function readRunOptions({ limits, network }: JsonObject): RunOptions {
   const container = {
     image: "vector",
     ...(limits !== undefined && { resources: { limits } }),

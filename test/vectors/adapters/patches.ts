@@ -2,7 +2,7 @@ import { compileTemplates, type Patch, type PatchSet, type ResourceTemplate } fr
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import type { Adapter } from "../adapter.ts";
 
-/** Templates rendered for one XR. The reference names new resources with a dry-run create; this does the same. */
+/** Renders templates for one XR. Like the reference, names new resources as a dry-run create does. */
 export const patches: Adapter = {
   run: (vector) => {
     const { xr, resources, patchSets, environment, environmentPatches, observed } = vector;
@@ -27,7 +27,7 @@ export const patches: Adapter = {
       ...(rendered.environment !== undefined && { environment: rendered.environment }),
     };
   },
-  // Of a resource that could not be rendered, only that is compared.
+  // For a resource that could not be rendered, only the failure is compared.
   normalize: (output) => {
     if (!isObject(output) || !isObject(output["composed"])) return output;
     const composed = Object.entries(output["composed"]).map(([name, one]): [string, unknown] => [
@@ -38,12 +38,12 @@ export const patches: Adapter = {
   },
 };
 
-/** The reference's stand-in API server: the n-th new resource is called by its generateName and five digits. */
+/** Names like the reference's fake API server: generateName and the number of the new resource in five digits. */
 function namer(): (resource: JsonObject) => JsonObject {
   let count = 0;
   return (resource) => {
     const metadata = resource["metadata"];
-    // What is no text is none.
+    // A generateName that is no string counts as absent.
     const text = (field: string): string =>
       isObject(metadata) && typeof metadata[field] === "string" ? metadata[field] : "";
     if (!isObject(metadata) || text("name") !== "" || text("generateName") === "") return resource;

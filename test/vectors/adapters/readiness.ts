@@ -2,7 +2,7 @@ import { isReady } from "@xfn/composition";
 import type { JsonObject, ReadinessCheck } from "@xfn/functionio";
 import type { Adapter } from "../adapter.ts";
 
-/** Whether one composed resource is ready, by a template's checks or a function's. */
+/** Evaluates the readiness checks of a template or a function for one composed resource. */
 export const readiness: Adapter = {
   run: (vector) =>
     isReady(

@@ -9,13 +9,13 @@ import type { Adapter } from "../adapter.ts";
 import { child, list } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";
 
-// Full reconciles of one XR on a small API server. Compared is what the vectors' README calls essential: what functions were
-// given, what is there in the end, Synced and Ready, what was told and what was published. Not compared: the order of writes,
-// conflicts and retries, when it is looked again, and the texts of errors.
+// Full reconciles of one XR on a small API server. Compares what the README of the vectors calls essential: the inputs of the
+// functions, the final objects, Synced and Ready, events, and connection details. Does not compare the order of writes,
+// conflicts and retries, the time of the next reconcile, and messages of errors.
 
 const NOW = Date.parse("2023-09-01T00:00:00Z");
 
-/** What one pass comes to. */
+/** The result of one pass. */
 export interface Pass {
   functionInputs: unknown[];
   /** `Synced` and `Ready`. */
@@ -25,7 +25,7 @@ export interface Pass {
   published: unknown;
 }
 
-/** What a case comes to. */
+/** The result of a case. */
 export interface Reconciled {
   passes: Pass[];
   /** Without Secrets. */
@@ -50,7 +50,7 @@ export const reconciles: Adapter = {
     const passes: Pass[] = [];
     const remembered = compositionOf(vector, xr);
     const recordedPasses = comparable(vector);
-    // Once more, uncounted: a reference goes when its object has gone.
+    // One more pass, which is not compared: a reference is removed after its object is gone.
     for (const recordedPass of [...recordedPasses, recordedPasses.at(-1) ?? {}]) {
       const inputs: JsonObject[] = [];
       const results: string[] = [];
@@ -77,7 +77,7 @@ export const reconciles: Adapter = {
         results,
         published: publishedIn(client.writes.splice(0)),
       });
-      // The reference's publishing is stubbed out: what it published, it does not see in the next pass.
+      // The reference's publisher is a stub, so the next pass does not read published details.
       for (const [key, { kind }] of client.objects) if (kind === "Secret") client.objects.delete(key);
       for (const secret of memoryClient(secrets).objects) client.objects.set(...secret);
     }
@@ -103,7 +103,7 @@ export const reconciles: Adapter = {
     return {
       passes: passes.map((pass) => ({
         ...pass,
-        // Of a reconcile that failed, readiness is not told there.
+        // The reference does not report readiness after a failed reconcile.
         ready: pass.synced === "True" ? pass.ready : "",
         published: pass.published ?? {},
         functionInputs: pass.functionInputs.map((input) => normalInput(input as JsonObject)),
@@ -115,8 +115,8 @@ export const reconciles: Adapter = {
 };
 
 /**
- * The passes in which the reference ran what there is to run. Where it cannot tell what exists it leaves out the functions, or
- * ends before them; then there is no answer of theirs to give to ours.
+ * The passes in which the reference ran the functions. If it cannot determine what exists, it skips them or ends before them,
+ * so there is no recorded answer for our functions.
  */
 function comparable(vector: VectorCase): JsonObject[] {
   const functions = list(child(vector, "composition")["functions"]);
@@ -132,7 +132,7 @@ function unneeded(): never {
   throw new TypeError("no informer is needed here");
 }
 
-/** Numbers as documents have them. */
+/** Converts numbers to those of documents. */
 function plain(value: unknown): unknown {
   if (value instanceof Float64) return Number(value);
   if (Array.isArray(value)) return value.map(plain);
@@ -159,7 +159,7 @@ function definitionOf({ apiVersion, kind }: LiveObject): Definition {
   );
 }
 
-/** The Composition and its revision, as caches have them. */
+/** The Composition and its revision, as in the caches. */
 function compositionOf(vector: VectorCase, { apiVersion, kind, spec }: LiveObject): Map<string, Cache> {
   const { name } = child(isObject(spec) ? spec : {}, "compositionRef");
   const object = (type: string, more: JsonObject, rest: JsonObject): LiveObject => ({
@@ -184,7 +184,7 @@ function compositionOf(vector: VectorCase, { apiVersion, kind, spec }: LiveObjec
   ]);
 }
 
-/** Secrets as they would have been published; the XR's own is the XR's. */
+/** Published Secrets. The XR controls its own. */
 function secretsOf(server: JsonObject, xr: LiveObject): LiveObject[] {
   return Object.entries(child(server, "secrets")).map(([place, data]) => {
     const [namespace = "", name = ""] = place.split("/");
@@ -211,7 +211,7 @@ function secretsOf(server: JsonObject, xr: LiveObject): LiveObject[] {
   });
 }
 
-/** `create Bucket/shop-00000` is also about a resource that would have been named so, and has another name here. */
+/** `create Bucket/shop-00000` also matches the resource whose generated name differs here. */
 function isAbout(key: string, verb: string, object: string): boolean {
   const [wantedVerb, wanted = ""] = key.split(" ");
   if (wantedVerb !== verb) return false;
@@ -227,7 +227,7 @@ function stub(outputs: readonly JsonObject[], inputs: JsonObject[]): FunctionRun
       if (output === undefined) return Promise.reject(new Error("the reference did not run this function"));
       const { error } = output;
       if (error !== undefined) return Promise.reject(new Error(String(error)));
-      // What the function returned of what it observed: what it was given.
+      // The `observed` of the function's answer is its input.
       const { observed = null } = input;
       const { apiVersion = null, kind = null } = input;
       const io = { ...(plain(output) as JsonObject), apiVersion, kind, observed };
@@ -272,7 +272,7 @@ function normalInput(input: JsonObject): unknown {
   };
 }
 
-// What only one of the two tells: that all is well or not, and what our pipeline finds suspicious.
+// Events of only one side: overall success or failure, and warnings of our pipeline.
 const OWN =
   /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| lacks the annotation | has lost its controller reference| is for the entry /;
 
@@ -282,23 +282,23 @@ function normalResult(result: string): string | undefined {
   return /^Warning composed resource "[^"]*":/.exec(text)?.[0] ?? text;
 }
 
-/** What is the XR's own machinery, and what changes with each write, left out. */
+/** Drops the XR's machinery fields, and fields that change with each write. */
 function normalXr(xr: JsonObject): JsonObject {
   const { metadata, status, spec, ...rest } = xr;
-  // The reference's selection is stubbed out.
+  // The reference's selection is a stub.
   const { compositionRevisionRef: _revision, compositionUpdatePolicy: _policy, ...own } = isObject(spec) ? spec : {};
   const { labels, annotations, name } = isObject(metadata) ? metadata : {};
-  const { conditions: _, connectionDetails: __, ...told } = isObject(status) ? status : {};
+  const { conditions: _, connectionDetails: __, ...reported } = isObject(status) ? status : {};
   const references = list(own["resourceRefs"]).toSorted((a, b) => (show(a) < show(b) ? -1 : 1));
   return {
     ...rest,
     spec: { ...own, resourceRefs: references },
     metadata: { name: name ?? null, labels: labels ?? {}, annotations: annotations ?? {} },
-    status: told,
+    status: reported,
   };
 }
 
-/** The reference numbers what has no name; here such a name is made of the XR's UID and the entry. */
+/** The reference numbers unnamed resources. We derive the name from the XR's UID and the entry. */
 function normalObject(object: JsonObject): JsonObject {
   const text = show(object).replace(/("name":"[^"]*-)(?:\d{5}|[0-9a-f]{12})"/g, '$1<generated>"');
   const renamed = JSON.parse(text) as KubernetesObject;

@@ -7,9 +7,9 @@ export const functionDetailTypes: Rule = {
   name: "function-connection-details-types",
   file: "connection-details",
   reason:
-    "A function's connection detail without a type is read as a template's is, by the field that is set. The reference leaves it out without a word.",
+    "A function's connection detail without a type gets the type of the field that is set, as in a template. The reference silently skips it.",
   applies: (vector) => vector["source"] === "function" && list(vector["connectionDetails"]).some(isUntyped),
-  // What the same details come to with the types written out, which other vectors compare with the reference.
+  // The result with explicit types, which other vectors compare with the reference.
   outcome: (vector) =>
     attempt(() =>
       connectionDetails.run({

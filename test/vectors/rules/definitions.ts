@@ -2,8 +2,7 @@ import { Float64 } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { child, list, type Rule } from "../rule.ts";
 
-// What a Kubernetes API server can do with a schema that has properties, and the reference drops at the roots of spec and
-// status.
+// Keywords that an API server accepts beside properties, and the reference drops at the roots of spec and status.
 const KEPT = [
   "title",
   "default",
@@ -22,12 +21,12 @@ const KEPT = [
   "x-kubernetes-map-type",
 ];
 
-/** Parts of a schema that the reference drops without a word. */
+/** Keywords that the reference drops silently. */
 export const keptSchema: Rule = {
   name: "schema-keywords-kept",
   file: "xrd-crd",
   reason:
-    "What an author says at the root of the schemas of spec and status (default, oneOf, x-kubernetes-preserve-unknown-fields, ...) holds in the CRD. The reference drops it silently.",
+    "The CRD retains keywords at the root of the schemas of spec and status (default, oneOf, x-kubernetes-preserve-unknown-fields, ...). The reference silently drops them.",
   applies: (vector) =>
     schemas(vector["xrd"]).some((schema) => ["spec", "status"].some((part) => kept(schema, part).length > 0)),
   outcome: (vector, recorded) => {
@@ -43,12 +42,12 @@ export const keptSchema: Rule = {
   },
 };
 
-/** What a composite resource has composed within namespaces can be named. */
+/** References to composed resources have a namespace. */
 export const referenceNamespaces: Rule = {
   name: "references-with-namespace",
   file: "xrd-crd",
   reason:
-    "The references to composed resources in a composite resource's spec have a namespace. The reference leaves it out, and so cannot find again what it composed in one.",
+    "The references to composed resources in a composite resource's spec have a namespace. The reference omits it, so it cannot find namespaced resources again.",
   applies: (vector) => vector["crd"] === "composite",
   outcome: (vector, recorded) => {
     if ("error" in recorded) return recorded;
@@ -69,18 +68,18 @@ function schemas(xrd: unknown): JsonObject[] {
 
 function kept(schema: JsonObject, part: string): [string, unknown][] {
   const given = child(child(schema, "properties"), part);
-  // An API server leaves out what says nothing.
+  // An API server omits empty values.
   return KEPT.filter((keyword) => !saysNothing(keyword, given[keyword])).map((keyword) => [keyword, given[keyword]]);
 }
 
 function saysNothing(keyword: string, value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true;
-  // Any value is one for these.
+  // Any value counts for these.
   if (keyword === "default" || keyword === "example") return false;
   return value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-/** A copy in which numbers are what they were; structuredClone would make plain objects of the boxed ones. */
+/** Copies a value with its numbers. structuredClone would convert boxed numbers to plain objects. */
 function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || value instanceof Float64) return value;

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from "@xfn/functionio";
 import { child, type Rule } from "../rule.ts";
 import type { Expected, VectorCase } from "../vector-file.ts";
 
-/** The isolation of a sandbox, which no image has a say in. */
+/** The isolation of a sandbox, which an image cannot change. */
 export const sandbox: Rule = {
   name: "sandbox",
   file: "image-spec",
   reason:
-    "A function has a user namespace of its own, no capabilities, a fresh /proc and no /sys; where it has the runner's network, it has its hosts file too. The reference keeps three capabilities and binds the runner's /proc and /sys.",
+    "A function has its own user namespace, no capabilities, a fresh /proc and no /sys. With the runner's network it has the runner's hosts file, too. The reference keeps three capabilities and binds the runner's /proc and /sys.",
   applies: () => true,
   outcome: (vector, recorded) =>
     change(recorded, (spec) => {
@@ -35,32 +35,32 @@ export const sandbox: Rule = {
     }),
 };
 
-/** CPU is bounded, and not weighed. */
+/** CPU has a limit, and no share. */
 export const noCpuShares: Rule = {
   name: "no-cpu-shares",
   file: "image-spec",
   reason:
-    "A CPU limit is a ceiling and nothing else. The reference also derives a share from it, so that of two busy functions the one with the lower limit gets less.",
+    "A CPU limit is only a ceiling. The reference also derives a share from it, so a busy function with a lower limit gets less than another.",
   applies: (vector) => limit(vector, "cpu") !== undefined,
   outcome: (_vector, recorded) => changeResource(recorded, "cpu", ({ quota }) => ({ quota: quota ?? null })),
 };
 
-/** Limits that say nothing. */
+/** Limits of zero or less. */
 export const limitsAboveZero: Rule = {
   name: "limits-above-zero",
   file: "image-spec",
   reason:
-    "A limit of nothing, or of less, is refused: its author wants a bound. The reference takes it as no bound at all, or as the smallest one.",
+    "A limit of zero or less is rejected, because its author wants a bound. The reference applies no bound, or the smallest one.",
   applies: (vector) => ["cpu", "memory"].some((name) => isNotPositive(limit(vector, name))),
   outcome: () => ({ error: "the limit is not above zero" }),
 };
 
-/** Limits that no machine has. */
+/** Limits beyond any machine. */
 export const largestMemory: Rule = {
   name: "largest-memory",
   file: "image-spec",
   reason:
-    "A memory limit of 8 PiB or more is one of 8 PiB, less a byte: no machine has as much. The reference caps at 2^63-1 bytes, and lets larger numbers wrap around.",
+    "A memory limit of 8 PiB or more becomes 8 PiB less a byte, which no machine has. The reference caps at 2^63-1 bytes, and larger numbers wrap around.",
   applies: (vector) => isHuge(limit(vector, "memory")),
   outcome: (_vector, recorded) => changeResource(recorded, "memory", () => ({ limit: Number.MAX_SAFE_INTEGER })),
 };
@@ -93,7 +93,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
   ),
 };
 
-/** About what a quantity amounts to; undefined for what is none. */
+/** The approximate value of a quantity. Undefined if it is none. */
 function amount(text: string | undefined): number | undefined {
   const [, sign, digits = "", suffix = ""] = QUANTITY.exec(text ?? "x") ?? [];
   if (sign === undefined || text === "") return undefined;

@@ -8,7 +8,7 @@ import type { Expected } from "../vector-file.ts";
 export const matchTrueFalse: Rule = {
   name: "readiness-match-true-false",
   file: "readiness",
-  reason: "The checks MatchTrue and MatchFalse exist; v1.13 has neither.",
+  reason: "The checks MatchTrue and MatchFalse exist. v1.13 has neither.",
   applies: (vector) => list(vector["readinessChecks"]).some(isBooleanCheck),
   outcome: (vector) => {
     for (const check of list(vector["readinessChecks"])) {
@@ -21,12 +21,12 @@ export const matchTrueFalse: Rule = {
   },
 };
 
-/** Whether a check is one that v1.13 does not have. */
+/** Whether v1.13 lacks a check. */
 export function isBooleanCheck(check: JsonObject): boolean {
   return check["type"] === "MatchTrue" || check["type"] === "MatchFalse";
 }
 
-/** A field that is not there is not ready yet; one that is no boolean, and a check without a field path, are errors. */
+/** A missing field is not ready. A field that is no boolean, and a check without a field path, are errors. */
 function booleanCheck(resource: JsonObject, check: JsonObject): Expected {
   const path = check["fieldPath"];
   if (typeof path !== "string" || path === "") return { error: `${String(check["type"])} without a field path` };

@@ -4,45 +4,46 @@ import type { Pass, Reconciled } from "../adapters/reconcile.ts";
 import { child, list, type Rule } from "../rule.ts";
 import type { Expected, VectorCase } from "../vector-file.ts";
 
-// Reconciles of an XR. What functions returned is recorded with the output, but it is input here.
+// Reconciles of an XR. The vectors record the answers of functions with the output, but here they are input.
 
 const ANNOTATION = "crossplane.io/composition-resource-name";
 const FILE = "functionio-merge";
 
-/** Entries of one step that have no name, or two of one name. */
+/** Entries of one step without a name, or with the same name. */
 export const entryNames: Rule = {
   name: "entries-have-names",
   file: FILE,
   reason:
-    "What a function returns is refused if two of its desired resources have one name, or one has none. The reference takes the last, or an empty name.",
+    "A function's answer is rejected if two desired resources have the same name, or one has no name. The reference uses the last, or an empty name.",
   applies: (vector) => failingStep(vector, hasBadNames) !== undefined,
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, hasBadNames) ?? 0),
 };
 
-/** Connection details that say nothing. */
+/** Invalid connection details. */
 export const detailsFirst: Rule = {
   name: "function-details-are-checked-first",
   file: FILE,
   reason:
-    "A function whose connection details cannot be used fails before anything is made. The reference makes its resources, and fails then.",
+    "Invalid connection details of a function fail the run before anything is created. The reference fails after it has created the resources.",
   applies: (vector) => failingStep(vector, hasBadDetails) !== undefined,
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, hasBadDetails) ?? 0),
 };
 
-/** A fatal result of a function that is not the last. */
+/** A fatal result before the last function. */
 export const firstFatal: Rule = {
   name: "first-fatal-result-ends",
   file: FILE,
-  reason: "The first fatal result ends the run. In the reference all functions run, and a later one can take it back.",
+  reason:
+    "The first fatal result ends the run. In the reference all functions run, and a later one can remove the result.",
   applies: (vector) => failingStep(vector, isFatal) !== undefined,
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, isFatal) ?? 0),
 };
 
-/** A word that is no severity. */
+/** An unknown severity. */
 export const unknownSeverity: Rule = {
   name: "unknown-severity-is-a-warning",
   file: FILE,
-  reason: "A result of unknown severity is told as a warning. The reference drops it.",
+  reason: "A result of unknown severity is reported as a warning. The reference drops it.",
   applies: (vector) => !runFails(vector) && outputs(vector).some((pass) => results(pass).some(hasUnknownSeverity)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -55,12 +56,12 @@ export const unknownSeverity: Rule = {
     }),
 };
 
-/** A function that says nothing of the XR, or what only the server says of it. */
+/** A function that returns no XR, or fields that only the server sets. */
 export const compositeOptional: Rule = {
   name: "composite-need-not-be-returned",
   file: FILE,
   reason:
-    "A function that returns no desired XR leaves it as it is, and of its metadata only labels and annotations count. The reference fails without one, and by its resourceVersion.",
+    "A function that returns no desired XR does not change the XR. Of a desired XR's metadata only labels and annotations count. The reference fails without an XR, and because of its resourceVersion.",
   applies: (vector) =>
     !runFails(vector) && outputs(vector).some((pass) => pass.some((io) => hasNoComposite(io, vector))),
   outcome: succeeded,
@@ -70,7 +71,7 @@ export const compositeOptional: Rule = {
 export const ourController: Rule = {
   name: "controller-is-set-by-us",
   file: FILE,
-  reason: "Composed resources are controlled by the XR, whatever a function says. The reference fails.",
+  reason: "The XR controls composed resources, even if a function sets another controller. The reference fails.",
   applies: (vector) =>
     !runFails(vector) && lastDesired(vector).some(({ resource }) => hasOtherController(resource, vector)),
   outcome: succeeded,
@@ -80,7 +81,7 @@ export const ourController: Rule = {
 export const booleanChecks: Rule = {
   name: "function-readiness-match-true-false",
   file: FILE,
-  reason: "The checks MatchTrue and MatchFalse exist; v1.13 has neither, and fails after everything was applied.",
+  reason: "The checks MatchTrue and MatchFalse exist. v1.13 has neither, and fails after it has applied everything.",
   applies: (vector) => !runFails(vector) && lastDesired(vector).some(({ checks }) => checks.some(isBoolean)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -92,12 +93,12 @@ export const booleanChecks: Rule = {
     }),
 };
 
-/** What exists and no function names. */
+/** Existing resources that no function desires. */
 export const undesiredKept: Rule = {
   name: "undesired-resources-are-kept",
   file: FILE,
   reason:
-    "With functions, what exists and nothing desires is left alone unless undesiredResources says Delete, and its reference stays. The reference deletes it, or forgets it.",
+    "With functions, an existing resource that no step desires is retained with its reference, unless undesiredResources is Delete. The reference implementation deletes or forgets it.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && referenced(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -106,7 +107,7 @@ export const undesiredKept: Rule = {
         if (!outcome.objects.some((one) => isSame(one, object))) outcome.objects.push(object);
         addReference(outcome, object);
       }
-      // The next run sees it.
+      // The next run observes it.
       for (const pass of outcome.passes.slice(1)) {
         for (const input of pass.functionInputs) observe(input as JsonObject, outcome, references(outcome));
       }
@@ -117,12 +118,12 @@ export const undesiredKept: Rule = {
     }),
 };
 
-/** An object that is another entry's from now on. */
+/** An object that moves to another entry. */
 export const renamedInPlace: Rule = {
   name: "renamed-in-place",
   file: FILE,
   reason:
-    "An object that is desired under another entry's name is that entry's from then on, as it is. The reference deletes it and makes it again.",
+    "An object that is desired under another entry's name moves to that entry unchanged. The reference deletes and creates it again.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && renamed(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -142,12 +143,12 @@ export const renamedInPlace: Rule = {
     }),
 };
 
-/** Resources that the server would have named. */
+/** Resources without a name. */
 export const namesFirst: Rule = {
   name: "names-are-ours",
   file: FILE,
   reason:
-    "A resource without a name gets one that is made of the XR's UID and its entry, and is recorded under it. The reference asks the server for one, or records none and never finds the object again.",
+    "A resource without a name gets one from the XR's UID and its entry, which is recorded. The reference asks the server for a name, or records none and never finds the object again.",
   applies: (vector) => !runFails(vector) && (isNameless(vector) || dryRunFails(vector)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -157,7 +158,7 @@ export const namesFirst: Rule = {
       );
       for (const object of outcome.objects) if (object["kind"] !== xrOf(vector)["kind"]) addReference(outcome, object);
       if (!dryRunFails(vector)) return;
-      // What cannot be made fails the reconcile.
+      // A resource that cannot be created fails the reconcile.
       for (const { resource } of lastDesired(vector)) addReference(outcome, resource);
       for (const pass of outcome.passes) Object.assign(pass, { synced: "False", results: [] });
     }),
@@ -167,8 +168,7 @@ export const namesFirst: Rule = {
 export const statusPersisted: Rule = {
   name: "composite-status-is-persisted",
   file: FILE,
-  reason:
-    "The status of the XR that functions set is there, and is what they observe in the next run. The reference drops it.",
+  reason: "The XR's status that functions set is stored, and they observe it in the next run. The reference drops it.",
   applies: (vector) =>
     hasFunctions(vector) && !runFails(vector) && outputs(vector).some((pass) => setsStatus(pass, vector)),
   outcome: (vector, recorded) =>
@@ -186,11 +186,11 @@ export const statusPersisted: Rule = {
     }),
 };
 
-/** A template that fails and a function that makes the resource all the same. */
+/** A failed template whose resource a function desires. */
 export const repairs: Rule = {
   name: "functions-repair-templates",
   file: FILE,
-  reason: "A resource whose template fails is made if a function desires it. In the reference it stays failed.",
+  reason: "A resource whose template fails is created if a function desires it. In the reference it remains failed.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && repaired(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -212,7 +212,7 @@ export const namedEntries: Rule = {
   name: "entries-are-found-by-name",
   file: FILE,
   reason:
-    "Templates without names are called template-<index>, and an object is found by the name of its entry, never by its place in a list: one without is left alone. The reference goes by places where names are missing, and leaves out the functions.",
+    "Templates without names are called template-<index>. An object is found by the name of its entry, never by its position in a list, and an object without that name is left alone. Without names the reference uses positions, and skips the functions.",
   applies: (vector) => !hasFunctions(vector) && (hasUnnamedTemplates(vector) || referenced(vector).some(isUnannotated)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -235,14 +235,14 @@ export const namedEntries: Rule = {
     }),
 };
 
-/** What exists and has no name of an entry, where there are functions. */
+/** With functions, existing objects without the name of an entry. */
 export const functionsAllTheSame: Rule = {
   name: "functions-run-all-the-same",
   file: FILE,
   reason:
-    "An object without the name of its entry is left alone, and the functions run. The reference goes by places in lists then, for all resources, and leaves the functions out.",
+    "An object without the name of its entry is left alone, and the functions run. The reference then uses positions for all resources, and skips the functions.",
   applies: (vector) => hasFunctions(vector) && referenced(vector).some(isUnannotated),
-  // What they would have returned is not recorded.
+  // The vectors do not record the answers in this case.
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
       outcome.objects = objectsOf(vector);
@@ -253,8 +253,7 @@ export const functionsAllTheSame: Rule = {
 export const firstOfTwo: Rule = {
   name: "first-of-two-objects-of-an-entry",
   file: FILE,
-  reason:
-    "Of two objects that are said to be for one entry the first is, and the other is left alone. The reference takes the last.",
+  reason: "Of two objects for one entry the first is used, and the other is left alone. The reference uses the last.",
   applies: (vector) => hasFunctions(vector) && doubles(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -269,12 +268,12 @@ export const firstOfTwo: Rule = {
     }),
 };
 
-/** Templates that fail, as functions see them. */
+/** Failed templates in the input of functions. */
 export const failedTemplates: Rule = {
   name: "failed-templates-are-not-passed-on",
   file: FILE,
   reason:
-    "Functions are not given what a template left behind that failed. The reference gives it to them as if it were whole.",
+    "Functions do not get the partial result of a failed template. The reference passes it on as if it were complete.",
   applies: (vector) => hasFunctions(vector) && failedNames(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -295,7 +294,7 @@ function changed(recorded: Expected, change: (outcome: Reconciled) => void): Exp
   return { output };
 }
 
-/** Of a run that fails at a step: nothing is made, changed or deleted. */
+/** The result of a run that fails at a step: nothing is created, changed or deleted. */
 function failed(vector: VectorCase, recorded: Expected, step: number): Expected {
   return changed(recorded, (outcome) => {
     for (const pass of outcome.passes) {
@@ -303,15 +302,15 @@ function failed(vector: VectorCase, recorded: Expected, step: number): Expected 
       const before = (outputs(vector)[0] ?? [])
         .slice(0, step + 1)
         .filter((io) => !hasBadNames(io) && !hasBadDetails(io));
-      const told = results(before).filter(({ severity }) => severity !== "Fatal");
+      const events = results(before).filter(({ severity }) => severity !== "Fatal");
       Object.assign(pass, { synced: "False", published: {} });
-      pass.results = told.map(({ severity, message }) => `${String(severity)} ${String(message)}`);
+      pass.results = events.map(({ severity, message }) => `${String(severity)} ${String(message)}`);
     }
     outcome.objects = objectsOf(vector);
   });
 }
 
-/** Of a run in which all goes well. */
+/** The result of a successful run. */
 function succeeded(vector: VectorCase, recorded: Expected): Expected {
   return changed(recorded, (outcome) => {
     for (const { name, resource } of lastDesired(vector)) {
@@ -339,12 +338,12 @@ function hasFunctions(vector: VectorCase): boolean {
   return list(child(vector, "composition")["functions"]).length > 0;
 }
 
-/** What functions returned, by pass. */
+/** The answers of functions, by pass. */
 function outputs(vector: VectorCase): JsonObject[][] {
   return list(child(vector, "output")["passes"]).map((pass) => list(pass["functionOutputs"]));
 }
 
-/** Whether the run ends before anything is made; then no other rule matters. */
+/** Whether the run ends before anything is created, so that no other rule applies. */
 function runFails(vector: VectorCase): boolean {
   return outputs(vector).some((pass) =>
     pass.some((io) => io["error"] !== undefined || hasBadNames(io) || hasBadDetails(io) || isFatal(io)),
@@ -418,7 +417,7 @@ function isBoolean({ type }: JsonObject): boolean {
   return type === "MatchTrue" || type === "MatchFalse";
 }
 
-/** What the XR refers to and is there. */
+/** The existing objects that the XR refers to. */
 function referenced(vector: VectorCase): JsonObject[] {
   const known = list(child(xrOf(vector), "spec")["resourceRefs"]);
   return objectsOf(vector).filter((object) =>
@@ -476,13 +475,13 @@ function statusOf(pass: readonly JsonObject[]): JsonObject {
   return status;
 }
 
-/** Entries of templates that cannot be rendered and that a function desires. */
+/** Entries of failed templates that a function desires. */
 function repaired(vector: VectorCase): Desired[] {
   const names = failedNames(vector);
   return lastDesired(vector).filter(({ name }) => names.includes(name));
 }
 
-/** Entries whose templates cannot be rendered. */
+/** Entries of failed templates. */
 function failedNames(vector: VectorCase): string[] {
   const made = new Map(rendered(vector));
   const templates = list(child(vector, "composition")["resources"]).flatMap(({ name }) =>
@@ -491,7 +490,7 @@ function failedNames(vector: VectorCase): string[] {
   return templates.filter((name) => !made.has(name));
 }
 
-/** The first of the objects of each entry that has two. */
+/** The first object of each entry with two objects. */
 function doubles(vector: VectorCase): [name: string, object: JsonObject][] {
   const byName = new Map<string, JsonObject[]>();
   for (const object of referenced(vector)) {
@@ -503,7 +502,7 @@ function doubles(vector: VectorCase): [name: string, object: JsonObject][] {
   );
 }
 
-/** Makes an input of what there is by then. */
+/** Creates the input from the current objects. */
 function observe(input: JsonObject, outcome: Reconciled, resourceRefs: JsonObject[]): void {
   const observed = child(input, "observed");
   const xr = child(child(observed, "composite"), "resource");
@@ -517,7 +516,7 @@ function observe(input: JsonObject, outcome: Reconciled, resourceRefs: JsonObjec
   observed["resources"] = resources;
 }
 
-/** What the templates make that can be rendered, by the names of their entries. */
+/** The rendered templates by the names of their entries. */
 function rendered(vector: VectorCase): [name: string, resource: KubernetesObject][] {
   const { resources, patchSets } = child(vector, "composition");
   const templates = list(resources).map((one, index) => ({ ...one, name: one["name"] ?? `template-${index}` }));
@@ -536,7 +535,7 @@ function named(resource: KubernetesObject): KubernetesObject {
   return { ...resource, metadata: { ...resource.metadata, name } };
 }
 
-/** A composed resource as it is made. */
+/** A new composed resource. */
 function identified(name: string, resource: KubernetesObject, vector: VectorCase): JsonObject {
   const xr = xrOf(vector);
   const { labels, uid, name: xrName } = child(xr, "metadata");

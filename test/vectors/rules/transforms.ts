@@ -10,7 +10,7 @@ export const defaultTypes: Rule = {
   name: "transform-default-types",
   file: "transforms",
   reason:
-    "A string transform without a type is a Format, and a pattern without one is a literal: an API server fills that in before the reference sees it, and no API server is needed here.",
+    "A string transform without a type is a Format, and a pattern without a type is a literal. In the reference an API server fills in these defaults.",
   applies: (vector) => list(vector["transforms"]).some((one) => withDefaults(one) !== one),
   outcome: (vector) =>
     attempt(() => transforms.run({ ...vector, transforms: list(vector["transforms"]).map(withDefaults) })),
@@ -36,12 +36,12 @@ export const convertJson: Rule = {
   name: "convert-json",
   file: "transforms",
   reason:
-    "A string converts to an object or a list with format json, as in later versions; v1.13 knows neither the types nor the format.",
+    "A string converts to an object or a list with format json, as in later versions. v1.13 has neither the types nor the format.",
   applies: (vector) => list(vector["transforms"]).some(convertsJson),
   outcome: (vector) => step(vector, convertsJson, (transform, input) => converted(transform, input)),
 };
 
-/** Whether a transform is a conversion that v1.13 does not have. */
+/** Whether v1.13 lacks a conversion. */
 export function convertsJson(transform: JsonObject): boolean {
   if (transform["type"] !== "convert") return false;
   const { toType, format } = child(transform, "convert");
@@ -65,7 +65,7 @@ function converted(transform: JsonObject, input: JsonObject): Expected {
   return { output: floats(toTyped(value as JsonObject)) };
 }
 
-/** Go reads every number of a JSON text that it knows no type for as a float64. */
+/** Go parses numbers of untyped JSON as float64. */
 function floats(typed: unknown): unknown {
   if (!isObject(typed)) return typed;
   if (typed["t"] === "int64") return toTyped(float64(Number(typed["v"])));
@@ -78,7 +78,7 @@ function floats(typed: unknown): unknown {
 export const stringJoin: Rule = {
   name: "string-join",
   file: "transforms",
-  reason: "The string transform Join exists, as in later versions: the items of a list with a separator between them.",
+  reason: "The string transform Join exists, as in later versions. It joins the items of a list with a separator.",
   applies: (vector) => list(vector["transforms"]).some(joins),
   outcome: (vector) => step(vector, joins, joined),
 };
@@ -101,7 +101,7 @@ function joined(transform: JsonObject, input: JsonObject): Expected {
   return { output: { t: "string", v: items.join(String(join["separator"] ?? "")) } };
 }
 
-/** The transforms one by one: those that v1.13 has are run, which other vectors compare with the reference. */
+/** Runs the transforms one by one. Other vectors compare those of v1.13 with the reference. */
 function step(
   vector: VectorCase,
   isNew: (transform: JsonObject) => boolean,

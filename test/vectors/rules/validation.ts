@@ -3,12 +3,12 @@ import { child, list, type Rule } from "../rule.ts";
 import { isBooleanCheck } from "./readiness.ts";
 import { convertsJson, joins } from "./transforms.ts";
 
-/** What later versions have is no error in a Composition. */
+/** Features of later versions are valid. */
 export const laterFeatures: Rule = {
   name: "validation-of-later-features",
   file: "functionio-merge",
   reason:
-    "Convert to object and array with format json, string Join, and the readiness checks MatchTrue and MatchFalse are valid; v1.13 refuses them.",
+    "Convert to object and array with format json, string Join, and the readiness checks MatchTrue and MatchFalse are valid. v1.13 rejects them.",
   applies: (vector) => vector.group === "validation" && used(child(vector, "validate")).length > 0,
   outcome: (vector, recorded) => {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;
@@ -20,7 +20,7 @@ export const laterFeatures: Rule = {
   },
 };
 
-/** A use of something that v1.13 does not have: the fields that are valid here, and those that it needs and are missing. */
+/** A use of a feature that v1.13 lacks: its valid fields, and its missing ones. */
 interface Use {
   valid: string[];
   missing: string[];
@@ -50,7 +50,7 @@ function used(spec: JsonObject): Use[] {
 function useOfTransform(transform: JsonObject, path: string): Use[] {
   if (convertsJson(transform)) {
     const { toType } = child(transform, "convert");
-    // The format json is for these types only.
+    // Only these types have the format json.
     const isNew = toType === "object" || toType === "array";
     return [{ valid: isNew ? [`${path}.convert.toType`, `${path}.convert.format`] : [], missing: [] }];
   }
