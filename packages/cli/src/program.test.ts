@@ -73,6 +73,9 @@ function render(...args: string[]): ReturnType<typeof run> {
 describe("usage", () => {
   test.each([
     ["an unknown command", ["rendr"], /unknown command.*\n.*render/],
+    ["a command of crossplane beta", ["beta", "render"], /unknown command.*\n.*without that word/],
+    ["a conversion, which xfn lacks", ["convert", "x"], /unknown command.*\n.*crossplane beta convert/],
+    ["xpkg init", ["xpkg", "init"], /unknown command.*\n.*xfn init makes projects/],
     ["an unknown option", ["render", "a", "b", "--nope"], /unknown option '--nope'/],
     ["a missing argument", ["render", "a"], /missing required argument 'composition'/],
     ["a bad duration", ["render", "xr", "comp", "--timeout", "soon"], /--timeout/],

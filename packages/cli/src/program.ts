@@ -76,7 +76,11 @@ export async function main(args: readonly string[], output: Output = processOutp
     return exitCode;
   } catch (error) {
     // Commander has printed the message: help and version are not errors, others are wrong usage.
-    if (error instanceof CommanderError && error.exitCode !== 0) return ExitCode.usage;
+    if (error instanceof CommanderError && error.exitCode !== 0) {
+      const hint = error.code === "commander.unknownCommand" ? PEER_COMMANDS[unknownCommand(args)] : undefined;
+      if (hint !== undefined) output.note(`xfn: ${hint}`);
+      return ExitCode.usage;
+    }
     const problem =
       error instanceof CommanderError ? await output.product(help).catch((failure: unknown) => failure) : error;
     if (problem === undefined) return ExitCode.ok;
@@ -84,6 +88,20 @@ export async function main(args: readonly string[], output: Output = processOutp
     for (const line of report.lines) output.note(line);
     return report.exitCode;
   }
+}
+
+/** Commands of `crossplane` that xfn has under another name, or lacks. */
+const PEER_COMMANDS: Readonly<Record<string, string>> = {
+  beta: "xfn has the commands of `crossplane beta` without that word, such as xfn render and xfn validate",
+  composition: "xfn has this command without that word: xfn render",
+  resource: "xfn has this command without that word: xfn validate",
+  convert: "xfn has no convert: `crossplane beta convert` writes Compositions of mode: Pipeline",
+  "xpkg init": "xfn init makes projects",
+};
+
+function unknownCommand(args: readonly string[]): string {
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  return words.slice(0, words[0] === "xpkg" ? 2 : 1).join(" ");
 }
 
 /**

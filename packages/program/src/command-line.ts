@@ -28,7 +28,8 @@ export function commandLine(name: string, description: string, version: string):
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
-      writeErr: (text) => say(text.trimEnd()),
+      // Without a command, commander prints the help here.
+      writeErr: (text) => (text.startsWith("Usage:") ? void process.stderr.write(text) : say(text.trimEnd())),
       outputError: (text, write) => write(text.replace(/^error: /, "")),
     });
   return {

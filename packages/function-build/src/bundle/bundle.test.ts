@@ -91,9 +91,18 @@ test("bundles packages of the folder, and JSON", async () => {
 });
 
 test.each([
-  ["a syntax error", { "function.ts": "export default (;" }, /^function\.ts:1:17: /],
-  ["a missing import", { "function.ts": 'import "./nowhere.ts";\nexport default 1;' }, /^function\.ts:1:8: .*nowhere/],
-  ["no default export", { "function.ts": "export const fn = 1;" }, /default/],
+  ["a syntax error", { "function.ts": "export default (;" }, /bad\/function\.ts:1:17: /],
+  [
+    "a missing import",
+    { "function.ts": 'import "./nowhere.ts";\nexport default 1;' },
+    /bad\/function\.ts:1:8: .*nowhere/,
+  ],
+  ["no default export", { "function.ts": "export const fn = 1;" }, /bad\/function\.ts: has no default export/],
+  [
+    "a package that is not installed",
+    { "function.ts": 'import "@scope/none/part";\nexport default 1;' },
+    /function\.ts:1:8: .*: run npm install @scope\/none in/,
+  ],
 ])("%s is wrong input with its place", async (_, files, detail) => {
   const path = folder("bad", files as Record<string, string>);
   const error: unknown = await bundle(path, "function.ts").catch((reason: unknown) => reason);

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { InputError } from "@xfn/input";
 import type { BuildFailure, BuildOptions, Message, Metafile, OnResolveResult } from "esbuild";
 import { type BundledPackage, bundledPackages } from "./bundled-packages.ts";
@@ -27,6 +27,9 @@ export interface Bundle {
 
 /** The entry. Its source map is beside it. */
 export const BUNDLE_FILE = "index.cjs";
+
+/** The name of the module that serves the function, in messages of the bundler. */
+const ENTRY_NAME = "xfn-entry.js";
 
 /**
  * Bundles a function with its imports. If the folder cannot resolve `@xfn/functionio`, xfn's own is used. The same
@@ -62,7 +65,7 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
   const modules = new Map<string, OnResolveResult>();
   const stable = stablePaths(dir, onLazyPart, (module) => void modules.set(moduleName(dir, module), module));
   try {
-    const stdin = { contents: entryCode(entry), resolveDir: dir, sourcefile: "xfn-entry.js", loader: "js" } as const;
+    const stdin = { contents: entryCode(entry), resolveDir: dir, sourcefile: ENTRY_NAME, loader: "js" } as const;
     const outfile = join(dir, BUNDLE_FILE);
     const own = { ...settings, stdin, outfile, sourcemap: "external" } as const;
     let main = await build({ ...own, plugins: [mappedStacks, stable] });
@@ -85,11 +88,15 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
       for (const { contents } of part.outputFiles) dependencies.set(file, contents);
       metafiles.push(part.metafile);
     }
-    return { files, dependencies, packages: bundledPackages(dir, metafiles), warnings: main.warnings.map(describe) };
+    const warnings = main.warnings.map((message) => describe(message, dir, entry));
+    return { files, dependencies, packages: bundledPackages(dir, metafiles), warnings };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     if (errors.length === 0) throw error;
-    throw new InputError(`${join(dir, entry)} cannot be bundled`, { details: errors.map(describe), cause: error });
+    throw new InputError(`${shownPath(dir, entry)} cannot be bundled`, {
+      details: errors.map((message) => describe(message, dir, entry)),
+      cause: error,
+    });
   }
 }
 
@@ -103,6 +110,23 @@ function entryCode(entry: string): string {
   ].join("\n");
 }
 
-function describe({ location, text }: Message): string {
-  return location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`;
+function describe({ location, text }: Message, dir: string, entry: string): string {
+  if (location === null) return text;
+  if (location.file === ENTRY_NAME && text.startsWith("No matching export"))
+    return `${shownPath(dir, entry)}: has no default export: export default compose(...)`;
+  const [, missing] = /^Could not resolve "([^"./][^"]*)"/.exec(text) ?? [];
+  const hint =
+    missing === undefined ? "" : `: run npm install ${packageName(missing)} in the folder of its package.json`;
+  return `${shownPath(dir, location.file)}:${location.line}:${location.column + 1}: ${text}${hint}`;
+}
+
+/** A file of the function as the user sees it from the working directory. */
+function shownPath(dir: string, file: string): string {
+  const path = join(dir, file);
+  const shown = relative(process.cwd(), path);
+  return shown.startsWith("..") ? path : shown;
+}
+
+function packageName(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }

@@ -111,3 +111,8 @@ test("does not follow a link to the folder itself", () => {
   symlinkSync("..", join(dir, "lib/up"));
   expect(folderFiles(dir).map(({ path }) => path)).toEqual(["lib/a.txt", "lib/up"]);
 });
+
+test("names a script that only lacks its executable bit", () => {
+  write("run.sh", "#!/bin/sh\n");
+  expect(() => inspectFolder(dir)).toThrow(/run\.sh has a #! line, but is not executable: run chmod \+x/);
+});

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { InputError, statInput, unreadable } from "@xfn/input";
@@ -39,6 +39,13 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
   const programs = files.filter((file) => file.executable && !file.path.includes("/"));
   const [only, second] = programs;
   if (only === undefined) {
+    const script = files.find(
+      (file) => file.link === undefined && !file.path.includes("/") && startsProgram(join(dir, file.path)),
+    );
+    if (script !== undefined) {
+      const program = join(path, script.path);
+      throw new InputError(`${program} has a #! line, but is not executable: run chmod +x ${program}`);
+    }
     throw new InputError(
       `${path} has no function: no executable file, no ${ENTRIES.join(", ")}, and no package.json with a "main"; name another file with --entrypoint`,
     );
@@ -91,6 +98,17 @@ function packageEntry(dir: string): string | undefined {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Whether a file starts with `#!`. */
+function startsProgram(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(2);
+    return readSync(file, start) === 2 && start.toString("latin1") === "#!";
+  } finally {
+    closeSync(file);
+  }
 }
 
 function isExecutableFile(path: string): boolean {

@@ -53,6 +53,12 @@ function withoutDetails(
       phase: "timeout",
     });
   }
+  // grpc-js reports what it tried, and an empty note on how it resolved the name.
+  const unconnected = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(text)?.[1];
+  if (status === "UNAVAILABLE" && unconnected !== undefined) {
+    const message = `no runner answers at ${endpoint} (${unconnected}): start one with xfn-runner serve`;
+    return new RunnerGrpcError(code, message, { ...known, retryable });
+  }
   const phase = status === "DEADLINE_EXCEEDED" ? { phase: "timeout" as const } : {};
   return new RunnerGrpcError(code, `${image}, by the runner at ${endpoint}: ${text}`, {
     ...known,
