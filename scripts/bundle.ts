@@ -2,6 +2,7 @@
 // a short command spends most of its time on finding and reading modules. Modules that locate files beside them are not
 // bundled.
 import { readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -18,8 +19,12 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node24",
-  // Loaded first, and small.
-  alias: { "@xfn/runner/cache-dir": fileURLToPath(new URL("../packages/runner/dist/cache-dir.js", import.meta.url)) },
+  alias: {
+    // Loaded first, and small.
+    "@xfn/runner/cache-dir": fileURLToPath(new URL("../packages/runner/dist/cache-dir.js", import.meta.url)),
+    // npm may install a copy for each package; the bundle needs one.
+    commander: createRequire(join(CLI, "package.json")).resolve("commander"),
+  },
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/oci-rootfs", "@xfn/runner", "@xfn/runner-grpc"],
   logLevel: "warning",
   metafile: true,

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { absoluteImage, readComposition } from "./composition-file.ts";
+import { absoluteImage } from "./absolute-image.ts";
+import { readComposition } from "./composition-file.ts";
 
 let dir: string;
 

@@ -1,9 +1,7 @@
-import { dirname } from "node:path";
 import { type Composition, CompositionError, type Finding, parseComposition } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { asInputError, documentsOf, InputError, positionOf, STDIN, sourceName } from "@xfn/input";
-import { resolveImageName } from "@xfn/oci-rootfs/image-name";
+import { asInputError, documentsOf, InputError, positionOf, sourceName } from "@xfn/input";
 
 /**
  * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes
@@ -37,16 +35,11 @@ export async function readComposition(
     (error) => error instanceof CompositionError,
   );
   for (const finding of check(composition, document)) warn(finding);
+  if (composition.spec.functions.length === 0) return composition;
+  // Loaded on demand: templates alone name no images.
+  const { absoluteImage } = await import("./absolute-image.ts");
   const functions = composition.spec.functions.map((step) => {
     return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
   });
   return { ...composition, spec: { ...composition.spec, functions } };
-}
-
-/**
- * Makes a relative `oci:` directory absolute, relative to the file that names it; stdin counts as the working
- * directory.
- */
-export function absoluteImage(image: string, file: string): string {
-  return resolveImageName(image, file === STDIN ? "." : dirname(file));
 }

@@ -3,7 +3,6 @@ import { isObject, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsByFile, InputError, positionOf } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
-import { absoluteImage } from "../input/composition-file.ts";
 
 /** The overrides of a `Function` document, for the step with its name. */
 export interface FunctionOverride {
@@ -29,8 +28,13 @@ export async function readFunctions(
   annotations: readonly string[],
 ): Promise<readonly FunctionOverride[]> {
   const annotated = annotations.map(keyAndValue);
+  // Loaded on demand: most renders have no FUNCTIONS.
+  const { absoluteImage } = await import("../input/absolute-image.ts");
   const overrides = (await documentsByFile(path)).flatMap(({ file, documents }) =>
-    documents.map((document) => readFunction(document, file, annotated)),
+    documents.map((document): FunctionOverride => {
+      const override = readFunction(document, annotated);
+      return override.image === undefined ? override : { ...override, image: absoluteImage(override.image, file) };
+    }),
   );
   const names = overrides.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -44,11 +48,7 @@ function keyAndValue(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function readFunction(
-  document: ParsedDocument,
-  file: string,
-  overrides: readonly (readonly [string, string])[],
-): FunctionOverride {
+function readFunction(document: ParsedDocument, overrides: readonly (readonly [string, string])[]): FunctionOverride {
   const { value } = document;
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : undefined;
   const apiVersion = isObject(value) ? text(value["apiVersion"]) : undefined;
@@ -67,7 +67,7 @@ function readFunction(
   const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? text(spec?.["packagePullPolicy"]), name);
   return {
     name,
-    ...(image === undefined ? {} : { image: absoluteImage(image, file) }),
+    ...(image === undefined ? {} : { image }),
     ...(pullPolicy === undefined ? {} : { pullPolicy }),
   };
 }

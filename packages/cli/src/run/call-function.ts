@@ -5,7 +5,7 @@ import { oneLine } from "@xfn/program/terminal-text";
 import type { Runner } from "@xfn/runner";
 import type { RunOptions } from "@xfn/runner-contract";
 import { CliError } from "../errors/cli-error.ts";
-import { absoluteImage } from "../input/composition-file.ts";
+import { absoluteImage } from "../input/absolute-image.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 
 /** The result of a function, ready to print. */
