@@ -102,7 +102,7 @@ function droppedEntries(before: Desired | undefined, after: Desired | undefined,
     warnings.push(
       warn(
         `step "${step}" dropped the desired resource "${name}", which an earlier step had added; ` +
-          `it is left as it is (return what you are given, or set its resource to null to delete it)`,
+          `its object stays unchanged (return the entry, or set its resource to null to delete it)`,
       ),
     );
   }

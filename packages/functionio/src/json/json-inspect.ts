@@ -13,7 +13,8 @@ export interface JsonFinding {
 }
 
 /**
- * Finds every duplicate key and the first syntax error, in the order of the text. The caller must have bounded the depth.
+ * Finds every duplicate key and the first syntax error, in the order of the text. The caller must have bounded the
+ * depth.
  */
 export function inspectJson(text: string): JsonFinding[] {
   const findings: JsonFinding[] = [];
@@ -44,8 +45,8 @@ interface Visitor {
 
 // Sticky, so that a match costs its own length only.
 const SPACE = /[ \t\r\n]*/y;
-// Runs of ordinary characters, each followed by one escape. The pattern is unambiguous, so an unterminated string takes linear
-// time; `(?:[...]+|...)*` would take exponential time.
+// Runs of ordinary characters, each followed by one escape. The pattern is unambiguous, so an unterminated string takes
+// linear time; `(?:[...]+|...)*` would take exponential time.
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.+-])/y;
 const WORD = /[^\s,:[\]{}"]+/y;

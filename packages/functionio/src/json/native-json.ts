@@ -3,9 +3,10 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * `JSON.parse` with correct keys. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key with an
- * escape to the next key of an earlier object as if it had no escape: after `{"x":1,"\\":1}` it reads `{"x":1,"\n":2}`
- * with the keys of the first. So this function replaces such keys by others without escapes, and renames them afterwards.
+ * `JSON.parse` with correct keys. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key with
+ * an escape to the next key of an earlier object as if it had no escape: after `{"x":1,"\\":1}` it reads a line feed
+ * key with the keys of the first object. So this function replaces such keys by others without escapes, and renames
+ * them afterwards.
  *
  * @throws SyntaxError as `JSON.parse` does
  */

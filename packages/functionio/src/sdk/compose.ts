@@ -96,7 +96,7 @@ function call<Composite extends object, Config>(
   };
   const finish = (returned: unknown): FunctionIO => {
     if (returned !== undefined) {
-      return failed(new TypeError("the handler returned a value; say what is desired through desired.apply"));
+      return failed(new TypeError("the handler returned a value; use desired.apply instead"));
     }
     return respond(io, state.close(), state.added);
   };

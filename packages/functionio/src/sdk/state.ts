@@ -43,8 +43,8 @@ export interface DesiredState<Composite extends object = KubernetesObject> {
   /** The resource of an entry: null if its deletion is desired, undefined if there is no such entry. */
   resource<T extends object = KubernetesObject>(name: string): DeepReadonly<T> | null | undefined;
   /**
-   * Desires a resource. If an earlier step desired one of the same kind under this name, this resource overlays it: objects
-   * merge, other values replace. Leave out the status and fields that other writers manage.
+   * Desires a resource. If an earlier step desired one of the same kind under this name, this resource overlays it:
+   * objects merge, other values replace. Leave out the status and fields that other writers manage.
    */
   apply<const A extends string, const K extends string>(
     name: string,
@@ -62,8 +62,8 @@ export interface DesiredState<Composite extends object = KubernetesObject> {
   /** Desires the deletion of a resource (`resource: null`). */
   delete(name: string): void;
   /**
-   * Desires the deletion of observed resources that match and that no step desires, such as those left over after a list
-   * became shorter. The predicate must match only entries of this function.
+   * Desires the deletion of observed resources that match and that no step desires, such as those left over after a
+   * list became shorter. The predicate must match only entries of this function.
    */
   prune(
     predicate: (entry: { readonly name: string; readonly resource: DeepReadonly<KubernetesObject> }) => boolean,

@@ -26,8 +26,8 @@ const DEFAULT_ROUNDS = 5;
  * before. This finds functions that are not idempotent: a function that creates a resource only if it does not exist
  * drops it in the next round.
  *
- * @throws {Error} if a round drops an entry of an earlier round, if the desired state keeps changing, or if a round
- *   ends in a fatal result
+ * @throws {Error} if a round drops an entry of an earlier round or ends in a fatal result, or if the desired state
+ *   keeps changing
  */
 export async function converge<Composite extends object, Config>(
   fn: ComposeFunction<Composite, Config>,

@@ -211,7 +211,7 @@ describe("compiled", () => {
     const elsewhere = [...output.matchAll(/^(\S+?)\(\d+,\d+\): error.*/gm)].filter(
       (match) => !match[1]?.endsWith(name),
     );
-    // Without the package's own node types, its use of Node is not this test's concern; a user's tsc reads declarations.
+    // Without the package's own node types, its use of Node.js is not checked here: a user's tsc reads declarations.
     expect(elsewhere.filter((match) => /types\.ts/.test(match[1] ?? "")).map((match) => match[0])).toEqual([]);
     return [...new Set(lines.map((match) => Number(match[2])))];
   }

@@ -30,8 +30,8 @@ const MAX_PATH = 10;
 
 /**
  * Builds the value of every document from the library's events. The library's own constructor would share one object
- * between all aliases, read the key `on` as `true`, round long integers, and stop at the first problem. The parser has
- * bounded the recursion. The values are usable only if there are no issues.
+ * between all aliases. It would also read the key `on` as `true`, round long integers, and stop at the first problem.
+ * The parser has bounded the recursion. The values are usable only if there are no issues.
  */
 export function construct(
   text: string,
@@ -268,7 +268,7 @@ interface MergedBase {
   readonly start: number;
 }
 
-/** The offset of a node, including its anchor and tag; negative for a node without text, such as the value of `key:`. */
+/** The offset of a node with its anchor and tag; negative for a node without text, such as the value of `key:`. */
 function startOf(event: NodeEvent): number {
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart - 1;
   let start = event.type === EVENT_ID.SCALAR ? event.valueStart : event.start;

@@ -276,7 +276,8 @@ describe("beside the yaml library", () => {
         // What the library itself reads differently from what it was given (its own bugs) is no measure.
         const text = stringify(value, { ...options, version: "1.1", schema: "yaml-1.1", aliasDuplicateObjects: false });
         fc.pre(firstDifference(theirReading(text), value) === undefined);
-        // Go's octal, and a power of ten with an underscore: Kubernetes reads them as numbers and YAML 1.1 does not know them.
+        // Go's octal, and a power of ten with an underscore: Kubernetes reads them as numbers, and YAML 1.1 has
+        // neither.
         fc.pre(!/0[oO]|[eE][-+]?[0-9]*_/.test(text));
         // Refused where a JSON value belongs: what some writers of JSON print there is no text.
         fc.pre(!/[:[,]\s*(?:NaN|[+-]?Infinity|undefined)\s*[\]},]/.test(text));

@@ -46,9 +46,7 @@ export function observedEntries(objects: readonly JsonValue[], composite: Compos
     const name = resource.metadata?.annotations?.[ANNOTATION_RESOURCE_NAME];
     if (typeof name !== "string" || name === "") unnamed.push(resource);
     else if (entries.has(name)) {
-      problems.push(
-        `${title}: ${describe(entries.get(name)?.resource)} already stands for the entry ${JSON.stringify(name)}`,
-      );
+      problems.push(`${title}: ${describe(entries.get(name)?.resource)} already has the entry ${JSON.stringify(name)}`);
     } else if (isForeign(resource, composite)) {
       problems.push(`${title}: is controlled by another owner than the composite resource ${composite.metadata.name}`);
     } else entries.set(name, { name, resource });

@@ -47,7 +47,8 @@ export function compositeProblems(wanted: KubernetesObject, composite: Composite
   return pairs
     .filter(([, value, has]) => value !== undefined && value !== "" && value !== has)
     .map(
-      ([field]) => `desired.composite.resource: its ${field} is not that of the composite resource; leave it as it is`,
+      ([field]) =>
+        `desired.composite.resource: its ${field} differs from that of the composite resource; do not change it`,
     );
 }
 
