@@ -86,13 +86,13 @@ export function mutatedValue<T extends JsonObject>(corpus: readonly T[]): Arbitr
   });
 }
 
-type Place = readonly [parent: JsonObject | JsonValue[], name: string | number];
+type Position = readonly [parent: JsonObject | JsonValue[], name: string | number];
 
 function editNode(root: JsonObject, [kind, position, what, name]: NodeEdit): void {
-  const places = placesOf(root);
-  const place = places[position % Math.max(1, places.length)];
-  if (place === undefined) return;
-  const [parent, at] = place;
+  const positions = positionsOf(root);
+  const target = positions[position % Math.max(1, positions.length)];
+  if (target === undefined) return;
+  const [parent, at] = target;
   if (Array.isArray(parent)) {
     const index = at as number;
     if (kind === "remove") parent.splice(index, 1);
@@ -111,18 +111,18 @@ function changed(kind: NodeEdit[0], current: JsonValue, what: GoValue, name: str
   return copy(what) as JsonValue;
 }
 
-function placesOf(root: JsonObject): Place[] {
-  const places: Place[] = [];
+function positionsOf(root: JsonObject): Position[] {
+  const positions: Position[] = [];
   const rest: (JsonObject | JsonValue[])[] = [root];
   for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
     const names = Array.isArray(node) ? node.keys() : Object.keys(node);
     for (const name of names) {
-      places.push([node, name]);
+      positions.push([node, name]);
       const child = (node as Record<string | number, JsonValue>)[name];
       if (Array.isArray(child) || (isObject(child) && !((child as unknown) instanceof Float64))) rest.push(child);
     }
   }
-  return places;
+  return positions;
 }
 
 /** The inputs of one file of conformance vectors. */

@@ -18,11 +18,11 @@ import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-// docs/composition.md: every example on the page does what the page says.
+// Runs every example of docs/composition.md.
 //
-// Blocks are told apart by the word after `yaml`. `xr`, `base` and `observed` are those of all examples; `patchSets`,
-// `environment` and `environment-configs` of the next `patches`; a `result`, `xr-result` or `error` tells what comes of the
-// `patches` above it. The table below `transforms` lists inputs and outputs.
+// The word after `yaml` is the type of a block. All examples share `xr`, `base` and `observed`. The next `patches` use
+// `patchSets`, `environment` and `environment-configs`. A `result`, `xr-result` or `error` is the result of the `patches`
+// above it. The table below `transforms` lists inputs and outputs.
 
 interface Block {
   word: string;
@@ -88,7 +88,7 @@ const XR = {
 const BASE = only("base");
 const OBSERVED = only("observed") as KubernetesObject;
 
-/** What stands in a result stands for whole fields of `spec`, `status`, `metadata.labels` and `metadata.annotations`. */
+/** Compares whole fields of `spec`, `status`, `metadata.labels` and `metadata.annotations`. */
 function withResult(before: JsonObject, result: JsonObject, depth = 0): JsonObject {
   const after: JsonObject = { ...before };
   for (const [key, value] of Object.entries(result)) {
@@ -98,7 +98,7 @@ function withResult(before: JsonObject, result: JsonObject, depth = 0): JsonObje
   return after;
 }
 
-/** An object without what identifies a composed resource, which the examples leave out. */
+/** An object without the identity of a composed resource, which the examples omit. */
 function plain(object: JsonObject): JsonObject {
   const { metadata: all, ...rest } = object;
   const metadata: JsonObject = {};
@@ -187,7 +187,7 @@ describe("transforms", () => {
     else expect(JSON.parse(JSON.stringify(run(yaml(input))))).toEqual(JSON.parse(JSON.stringify(yaml(output))));
   });
 
-  test("each block has a table, and no row goes unread", () => {
+  test("each block has a table, and every row is tested", () => {
     expect(new Set(rows.map((row) => row.transforms)).size).toBe(
       blocks.filter((block) => block.word === "transforms").length,
     );
@@ -201,7 +201,7 @@ test("the Composition at the top is accepted without a warning", () => {
   expect(document && checkComposition(document)).toMatchObject({ findings: [], composition: { kind: "Composition" } });
 });
 
-test("readiness checks hold, and do not hold, as the page says", () => {
+test("readiness checks pass and fail as documented", () => {
   const checks = (word: string): ReadinessCheck[][] =>
     blocks.filter((block) => block.word === word).map((block) => yaml(block.text) as ReadinessCheck[]);
   const ready = checks("readiness-ready").map((check) => isReady(OBSERVED, check));
@@ -209,7 +209,7 @@ test("readiness checks hold, and do not hold, as the page says", () => {
   expect({ ready, unready }).toEqual({ ready: [true], unready: [false, false] });
 });
 
-test("connection details are those that the page names", () => {
+test("connection details are as documented", () => {
   const details = yaml(blocks.find((block) => block.word === "connection-details")?.text ?? "") as ConnectionDetail[];
   const secret = new Map([["password", "hunter2"]]);
   const extracted = extractConnectionDetails({ details, resource: OBSERVED, secret });
@@ -223,7 +223,7 @@ test("connection details are those that the page names", () => {
   );
 });
 
-test("every block of the page is one that this test reads", () => {
+test("this test reads every block of the page", () => {
   const known = ["composition", "xr", "base", "observed", "patches", "result", "xr-result", "error", "patchSets"];
   known.push("environment", "environment-configs", "transforms", "connection-details");
   known.push("readiness-ready", "readiness-unready");

@@ -24,7 +24,7 @@ function write(file: string, cases: readonly object[]): string {
 
 const READY = { name: "one", group: "template", source: "template", readinessChecks: [{ type: "None" }], resource: {} };
 
-test("every vector comes out as in the reference, or as a rule says; none is skipped", async () => {
+test("every vector has the outcome of the reference or of a rule, and none is skipped", async () => {
   const report = await runFolder(VECTORS, rules);
   expect(report.failures).toEqual([]);
   expect(report.unknown).toEqual([]);
@@ -51,7 +51,7 @@ describe("a wrong expectation fails", () => {
       output: kind === "transforms" ? { t: "string", v: "wrong" } : "wrong",
     }));
     const made = mkdtempSync(join(folder, "wrong-"));
-    // Cases of rules are expected to come out as the rule says, whatever is recorded.
+    // For cases of a rule, the rule replaces the recorded outcome.
     writeFileSync(join(made, `${kind}.json`), JSON.stringify({ cases: wrong }, plain));
     const report = await runFolder(made, []);
     expect(report.passed).toBe(0);
@@ -68,7 +68,7 @@ describe("a wrong expectation fails", () => {
     ]);
   });
 
-  test("where an error is expected and ours is a crash", async () => {
+  test("where an error is expected and our code crashes", async () => {
     const crashing = write("readiness.json", [{ ...READY, resource: null, readinessChecks: [], error: "any" }]);
     expect((await runFolder(crashing, rules)).failures).toMatchObject([{ got: expect.stringMatching(/^a crash/) }]);
   });
@@ -80,7 +80,7 @@ describe("a wrong expectation fails", () => {
   });
 });
 
-test("what an image, its accounts and the limits say is compared field by field", async () => {
+test("the effects of an image, its accounts and the limits are compared field by field", async () => {
   const cases = readVectorFile(join(VECTORS, "image-spec.json.gz"));
   const source = cases.find(({ name }) => name === "network-002");
   const output = structuredClone(source?.["output"]) as {
@@ -113,13 +113,13 @@ test("what an image, its accounts and the limits say is compared field by field"
   expect((await runFolder(write("image-spec.json", [{ ...source }]), rules)).passed).toBe(1);
 });
 
-test("files may be compressed, and a file of an unknown kind is told", async () => {
+test("files can be compressed, and a file of an unknown kind is reported", async () => {
   const report = await runFolder(write("readiness.json.zst", [{ ...READY, output: true }]), rules);
   expect([report.passed, report.unknown]).toEqual([1, []]);
   expect((await runFolder(write("other.json", []), rules)).unknown).toEqual(["other.json"]);
 });
 
-test("numbers keep their kind and every digit", () => {
+test("numbers keep their type and all digits", () => {
   const numbers = parseLossless("[1, 1.0, 1e3, 9007199254740993, 0.5, -0]");
   expect(numbers).toEqual([1, float64(1), float64(1000), 9007199254740993n, 0.5, 0]);
   const typed = [

@@ -186,8 +186,8 @@ function compositionOf(vector: VectorCase, { apiVersion, kind, spec }: LiveObjec
 
 /** Published Secrets. The XR controls its own. */
 function secretsOf(server: JsonObject, xr: LiveObject): LiveObject[] {
-  return Object.entries(child(server, "secrets")).map(([place, data]) => {
-    const [namespace = "", name = ""] = place.split("/");
+  return Object.entries(child(server, "secrets")).map(([key, data]) => {
+    const [namespace = "", name = ""] = key.split("/");
     const own = child(child(xr, "spec"), "writeConnectionSecretToRef")["name"] === name;
     const { apiVersion, kind, metadata } = xr;
     const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type CheckedSpec, checkSpec } from "../../test/check-spec.ts";
 
-const place = "spec.environment.environmentConfigs[0]";
+const at = "spec.environment.environmentConfigs[0]";
 
 function source(text: string): CheckedSpec {
   return checkSpec(`resources: []\nenvironment: {environmentConfigs: [${text}]}`);
@@ -57,7 +57,7 @@ environment:
     ["{type: Selector, selector: {matchLabels: [{key: a, type: Moon}]}}", "selector.matchLabels[0].type: Invalid"],
     ["{type: Moon}", "type: Invalid"],
   ])("a source %s is rejected", (text, expected) => {
-    expect(source(text).errors).toEqual([`${place}.${expected}`]);
+    expect(source(text).errors).toEqual([`${at}.${expected}`]);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type CheckedSpec, checkSpec } from "../../test/check-spec.ts";
 
-const place = "spec.resources[0].patches[0]";
+const at = "spec.resources[0].patches[0]";
 
 function patch(text: string): CheckedSpec {
   return checkSpec(`environment: {}\nresources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`);
@@ -33,7 +33,7 @@ describe("patches", () => {
     ["{fromFieldPath: a, policy: {fromFieldPath: Maybe}}", "policy.fromFieldPath: Invalid"],
     ["{fromFieldPath: a, policy: {mergeOptions: {appendSlice: 1}}}", "policy.mergeOptions.appendSlice: Invalid"],
   ])("%s is rejected", (text, expected) => {
-    expect(patch(text).errors).toEqual([`${place}.${expected}`]);
+    expect(patch(text).errors).toEqual([`${at}.${expected}`]);
   });
 
   test.each([
@@ -51,13 +51,13 @@ describe("patches", () => {
       ["combine.strategy: Required", "combine.variables: Required", "combine.string: Required"],
     ],
   ])("%s fails at run time, as in Crossplane: a warning", (text, expected) => {
-    expect(patch(text)).toMatchObject({ errors: [], warnings: expected.map((one) => `${place}.${one}`) });
+    expect(patch(text)).toMatchObject({ errors: [], warnings: expected.map((one) => `${at}.${one}`) });
   });
 
   test("from or to a missing environment are warnings", () => {
     const text = "{type: FromEnvironmentFieldPath, fromFieldPath: a}";
     const resources = `resources: [{name: a, base: {apiVersion: v1, kind: K}, patches: [${text}]}]`;
-    expect(checkSpec(resources)).toMatchObject({ errors: [], warnings: [`${place}.type: Ignored`] });
+    expect(checkSpec(resources)).toMatchObject({ errors: [], warnings: [`${at}.type: Ignored`] });
   });
 
   test("every wrong patch is reported, even in patch sets", () => {
@@ -133,19 +133,19 @@ describe("transforms", () => {
     ["{type: convert, convert: {toType: string, format: json}}", "convert.format: Invalid"],
     ["{type: convert, convert: {toType: string, format: yaml}}", "convert.format: Invalid"],
   ])("%s is rejected", (text, expected) => {
-    expect(transform(text).errors).toEqual([`${place}.transforms[0].${expected}`]);
+    expect(transform(text).errors).toEqual([`${at}.transforms[0].${expected}`]);
   });
 
   test("all problems of a patch and its transforms are reported", () => {
     const wrong = "{type: map}, {type: match, match: {patterns: [{}, {type: regexp}], fallbackTo: Moon}}";
     const text = `{policy: {fromFieldPath: Maybe}, transforms: [{type: math, math: {multiply: 2}}, ${wrong}]}`;
     expect(patch(text).errors).toEqual([
-      `${place}.fromFieldPath: Required`,
-      `${place}.policy.fromFieldPath: Invalid`,
-      `${place}.transforms[1].map: Required`,
-      `${place}.transforms[2].match.patterns[0].literal: Required`,
-      `${place}.transforms[2].match.patterns[1].regexp: Required`,
-      `${place}.transforms[2].match.fallbackTo: Invalid`,
+      `${at}.fromFieldPath: Required`,
+      `${at}.policy.fromFieldPath: Invalid`,
+      `${at}.transforms[1].map: Required`,
+      `${at}.transforms[2].match.patterns[0].literal: Required`,
+      `${at}.transforms[2].match.patterns[1].regexp: Required`,
+      `${at}.transforms[2].match.fallbackTo: Invalid`,
     ]);
   });
 
@@ -153,7 +153,7 @@ describe("transforms", () => {
     const match = "{patterns: [{literal: a, result: 1}], fallbackTo: Input, fallbackValue: x}";
     expect(transform(`{type: match, match: ${match}}`)).toMatchObject({
       errors: [],
-      warnings: [`${place}.transforms[0].match.fallbackValue: Invalid`],
+      warnings: [`${at}.transforms[0].match.fallbackValue: Invalid`],
     });
   });
 });

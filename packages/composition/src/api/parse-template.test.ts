@@ -150,7 +150,7 @@ spec:
 describe("readiness checks", () => {
   const checks = (text: string): CheckedSpec =>
     checkSpec(`resources: [{name: a, ${base}, readinessChecks: [${text}]}]`);
-  const place = "spec.resources[0].readinessChecks[0]";
+  const at = "spec.resources[0].readinessChecks[0]";
 
   test.each([
     "{type: NonEmpty, fieldPath: a}",
@@ -177,20 +177,17 @@ describe("readiness checks", () => {
     ["{type: MatchCondition, matchCondition: {status: 'True'}}", "matchCondition.type: Required"],
     ["{type: MatchCondition, matchCondition: {type: Ready}}", "matchCondition.status: Required"],
   ])("%s is rejected", (text, expected) => {
-    expect(checks(text).errors[0]).toBe(`${place}.${expected}`);
+    expect(checks(text).errors[0]).toBe(`${at}.${expected}`);
   });
 
   test("all problems of a check are reported", () => {
-    expect(checks("{type: MatchString}").errors).toEqual([
-      `${place}.matchString: Required`,
-      `${place}.fieldPath: Required`,
-    ]);
+    expect(checks("{type: MatchString}").errors).toEqual([`${at}.matchString: Required`, `${at}.fieldPath: Required`]);
   });
 
   test("a missing condition is accepted, as in Crossplane, with a warning", () => {
     expect(checks("{type: MatchCondition}")).toMatchObject({
       errors: [],
-      warnings: [`${place}.matchCondition: Required`],
+      warnings: [`${at}.matchCondition: Required`],
     });
   });
 });
@@ -198,7 +195,7 @@ describe("readiness checks", () => {
 describe("connection details", () => {
   const details = (text: string): CheckedSpec =>
     checkSpec(`resources: [{name: a, ${base}, connectionDetails: [${text}]}]`);
-  const place = "spec.resources[0].connectionDetails[0]";
+  const at = "spec.resources[0].connectionDetails[0]";
 
   test.each([
     "{fromConnectionSecretKey: a}",
@@ -217,11 +214,11 @@ describe("connection details", () => {
     ["{name: b, type: FromValue, fromFieldPath: status.x}", "value: Required"],
     ["{name: b, fromFieldPath: status..x}", "fromFieldPath: Invalid"],
   ])("%s publishes nothing, which is a warning", (text, expected) => {
-    expect(details(text)).toMatchObject({ errors: [], warnings: [`${place}.${expected}`] });
+    expect(details(text)).toMatchObject({ errors: [], warnings: [`${at}.${expected}`] });
   });
 
   test("of an unknown type are rejected", () => {
-    expect(details("{name: b, type: FromMoon, value: x}").errors).toEqual([`${place}.type: Invalid`]);
-    expect(details("{name: b, value: 5432}").errors).toEqual([`${place}.value: Invalid`]);
+    expect(details("{name: b, type: FromMoon, value: x}").errors).toEqual([`${at}.type: Invalid`]);
+    expect(details("{name: b, value: 5432}").errors).toEqual([`${at}.value: Invalid`]);
   });
 });

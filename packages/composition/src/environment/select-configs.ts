@@ -9,16 +9,16 @@ import { EnvironmentError } from "./environment-error.ts";
 /**
  * Selects EnvironmentConfigs, and returns their names in order. By default there may be none (`minMatch`).
  *
- * @param place the path of the selector in the Composition, for messages
+ * @param at the path of the selector in the Composition, for messages
  * @throws {EnvironmentError}
  */
 export function selectConfigs(
   selector: EnvironmentSelector,
   composite: KubernetesObject,
   configs: readonly KubernetesObject[],
-  place: string,
+  at: string,
 ): string[] {
-  const labels = wantedLabels(selector.matchLabels ?? [], composite, place);
+  const labels = wantedLabels(selector.matchLabels ?? [], composite, at);
   const matching =
     labels.size === 0
       ? []
@@ -27,7 +27,7 @@ export function selectConfigs(
   if (matching.length < minMatch) {
     throw new EnvironmentError(
       "TooFew",
-      `${place}: ${matching.length} EnvironmentConfigs match; minMatch wants at least ${minMatch}`,
+      `${at}: ${matching.length} EnvironmentConfigs match; minMatch wants at least ${minMatch}`,
     );
   }
   if (matching.length === 0) return [];
@@ -35,10 +35,10 @@ export function selectConfigs(
     if (matching.length === 1) return names(matching);
     throw new EnvironmentError(
       "Ambiguous",
-      `${place}: ${matching.length} EnvironmentConfigs match, but mode Single takes one; add labels, or use mode Multiple`,
+      `${at}: ${matching.length} EnvironmentConfigs match, but mode Single takes one; add labels, or use mode Multiple`,
     );
   }
-  const sorted = sort(matching, selector.sortByFieldPath || "metadata.name", place);
+  const sorted = sort(matching, selector.sortByFieldPath || "metadata.name", at);
   const { maxMatch } = selector;
   return names(maxMatch === undefined || maxMatch === null ? sorted : sorted.slice(0, Number(maxMatch)));
 }
@@ -55,11 +55,11 @@ function labelOf(config: KubernetesObject, key: string): JsonValue | undefined {
 function wantedLabels(
   selectors: readonly EnvironmentLabelSelector[],
   composite: KubernetesObject,
-  place: string,
+  at: string,
 ): Map<string, string> {
   const wanted = new Map<string, string>();
   for (const [index, selector] of selectors.entries()) {
-    const where = `${place}.selector.matchLabels[${index}]`;
+    const where = `${at}.selector.matchLabels[${index}]`;
     if (selector.type === "Value") {
       const { value } = selector;
       if (value === undefined) throw new EnvironmentError("Invalid", `${where}: value is missing`);
@@ -91,20 +91,20 @@ function labelValue(
   }
 }
 
-function sort(configs: readonly KubernetesObject[], path: string, place: string): KubernetesObject[] {
-  const sortable = configs.map((config) => ({ config, value: sortValue(config, path, place) }));
+function sort(configs: readonly KubernetesObject[], path: string, at: string): KubernetesObject[] {
+  const sortable = configs.map((config) => ({ config, value: sortValue(config, path, at) }));
   const kinds = new Set(sortable.map(({ value }) => goKind(value)));
   if (kinds.size > 1) {
     throw new EnvironmentError(
       "CannotSort",
-      `${place}: ${path} is of different types (${[...kinds].join(", ")}) in the EnvironmentConfigs that match`,
+      `${at}: ${path} is of different types (${[...kinds].join(", ")}) in the EnvironmentConfigs that match`,
     );
   }
   return sortable.toSorted((a, b) => compare(a.value, b.value)).map(({ config }) => config);
 }
 
-function sortValue(config: KubernetesObject, path: string, place: string): string | number | bigint {
-  const title = `${place}: EnvironmentConfig ${JSON.stringify(config.metadata?.name ?? "")}`;
+function sortValue(config: KubernetesObject, path: string, at: string): string | number | bigint {
+  const title = `${at}: EnvironmentConfig ${JSON.stringify(config.metadata?.name ?? "")}`;
   try {
     const value = getFieldPath(config, path);
     if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") return value;

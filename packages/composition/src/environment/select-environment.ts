@@ -65,11 +65,11 @@ function configNames(
   const sources = environment.environmentConfigs ?? [];
   if (sources.length === 0) return named;
   return sources.flatMap((source, index) => {
-    const place = `spec.environment.environmentConfigs[${index}]`;
+    const at = `spec.environment.environmentConfigs[${index}]`;
     if (source.type === "Selector")
-      return selectConfigs(source.selector ?? { matchLabels: [] }, composite, configs, place);
+      return selectConfigs(source.selector ?? { matchLabels: [] }, composite, configs, at);
     const name = source.ref?.name;
-    if (name === undefined) throw new EnvironmentError("Invalid", `${place}: ref.name is missing`);
+    if (name === undefined) throw new EnvironmentError("Invalid", `${at}: ref.name is missing`);
     return [name];
   });
 }

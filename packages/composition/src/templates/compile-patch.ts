@@ -57,17 +57,19 @@ export function compilePatch(patch: Patch, source: string): CompiledPatch | unde
   const type = textOrNone(patch.type) ?? "";
   const direction = Object.hasOwn(DIRECTIONS, type) ? DIRECTIONS[type] : undefined;
   if (direction === undefined) return undefined;
-  const place = { direction, source };
-  return type.startsWith("Combine") ? compileCombinePatch(patch, type, place) : compileFieldPatch(patch, type, place);
+  const identity = { direction, source };
+  return type.startsWith("Combine")
+    ? compileCombinePatch(patch, type, identity)
+    : compileFieldPatch(patch, type, identity);
 }
 
-type Place = Pick<CompiledPatch, "direction" | "source">;
+type PatchIdentity = Pick<CompiledPatch, "direction" | "source">;
 
-function compileFieldPatch(patch: Patch, type: string, place: Place): CompiledPatch {
+function compileFieldPatch(patch: Patch, type: string, identity: PatchIdentity): CompiledPatch {
   const from = textOrNone(patch.fromFieldPath);
   const to = textOrNone(patch.toFieldPath) ?? from ?? "";
   return {
-    ...place,
+    ...identity,
     from: [pathOf(from ?? "")],
     combine: undefined,
     transform: transformOf(patch),
@@ -81,7 +83,7 @@ function compileFieldPatch(patch: Patch, type: string, place: Place): CompiledPa
 }
 
 /** Compiles a combine, which supports neither wildcards nor merge options. */
-function compileCombinePatch(patch: Patch, type: string, place: Place): CompiledPatch {
+function compileCombinePatch(patch: Patch, type: string, identity: PatchIdentity): CompiledPatch {
   const combine = patch.combine ?? undefined;
   const to = textOrNone(patch.toFieldPath);
   const variables = itemsOf(combine?.variables).map(([, variable]) => textOrNone(variable.fromFieldPath) ?? "");
@@ -90,7 +92,7 @@ function compileCombinePatch(patch: Patch, type: string, place: Place): Compiled
   else if (to === undefined) problem = `a ${type} patch needs toFieldPath`;
   else if (variables.length === 0) problem = "combine.variables is empty; name at least one field";
   return {
-    ...place,
+    ...identity,
     from: variables.map(pathOf),
     combine: combine && compileCombine(combine),
     transform: transformOf(patch),

@@ -75,17 +75,17 @@ export function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
 }
 
 function compileBase(given: JsonObject, source: string): JsonObject | TemplateError {
-  const place = `${source}.base`;
-  if (!isObject(given)) return new TemplateError("InvalidBase", place, "is not an object");
-  if (!hasKind(given)) return new TemplateError("InvalidBase", place, "has no kind, or an apiVersion that is none");
+  const path = `${source}.base`;
+  if (!isObject(given)) return new TemplateError("InvalidBase", path, "is not an object");
+  if (!hasKind(given)) return new TemplateError("InvalidBase", path, "has no kind, or an invalid apiVersion");
   try {
     const base = documentValue(given) as JsonObject;
     const metadata = base["metadata"] ?? (base["metadata"] = emptyObject());
-    if (!isObject(metadata)) return new TemplateError("InvalidBase", `${place}.metadata`, "is not an object");
+    if (!isObject(metadata)) return new TemplateError("InvalidBase", `${path}.metadata`, "is not an object");
     for (const field of ["name", "namespace", "generateName"]) delete metadata[field];
     return base;
   } catch (error) {
-    if (error instanceof FieldPathError) return new TemplateError("TooLarge", place, error.message, { cause: error });
+    if (error instanceof FieldPathError) return new TemplateError("TooLarge", path, error.message, { cause: error });
     throw error;
   }
 }

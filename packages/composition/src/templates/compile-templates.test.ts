@@ -154,7 +154,7 @@ describe("a base", () => {
 
   test.each([
     ["no kind", { apiVersion: "v1" }, "InvalidBase"],
-    ["an apiVersion that is none", { apiVersion: "a/b/c", kind: "K" }, "InvalidBase"],
+    ["an invalid apiVersion", { apiVersion: "a/b/c", kind: "K" }, "InvalidBase"],
     ["metadata that is no object", { kind: "K", metadata: "x" }, "InvalidBase"],
   ])("with %s fails that resource only", (_, broken, code) => {
     const { resources } = render({ resources: [{ name: "a", base: broken }, template([])] });

@@ -8,7 +8,7 @@ const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "obje
 
 // Keywords that a structural schema cannot have, and what to do instead.
 const FORBIDDEN: ReadonlyMap<string, string> = new Map([
-  ["$ref", "write the schema out in its place"],
+  ["$ref", "write out the schema instead"],
   ["$schema", "leave it out"],
   ["id", "leave it out"],
   ["definitions", "write the schemas out where they are used"],

@@ -19,8 +19,8 @@ export function checkSchemaValues(root: SchemaNode): SchemaFinding[] {
       findings.push({ path: formatPath(at), at, message: `is not valid for its own schema: ${describe(issue)}` });
     }
     for (const unknown of pruneUnknown(node, node.default).unknown) {
-      const place: JsonPath = [...at, ...unknown];
-      findings.push({ path: formatPath(place), at: place, message: "is no field of the schema" });
+      const unknownPath: JsonPath = [...at, ...unknown];
+      findings.push({ path: formatPath(unknownPath), at: unknownPath, message: "is no field of the schema" });
     }
   }
   return findings;
