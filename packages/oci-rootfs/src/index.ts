@@ -32,8 +32,8 @@ export {
 } from "./image/image-name.ts";
 export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/manifest.ts";
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
+export type { Owner } from "./layer/layer-files.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/layer-limits.ts";
-export type { Owner } from "./layer/layer-writer.ts";
 export type { HelperOptions } from "./registry/credential-helper.ts";
 export { type CredentialRequest, type Credentials, firstCredentials } from "./registry/credentials.ts";
 export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./registry/docker-config.ts";

@@ -1,24 +1,5 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fchownSync,
-  futimesSync,
-  lchownSync,
-  linkSync,
-  lstatSync,
-  lutimesSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  utimesSync,
-  writeSync,
-} from "node:fs";
-import { type BytePath, splitEntryPath, systemPath, unsafe } from "./entry-path.ts";
+import { type BytePath, splitEntryPath, unsafe } from "./entry-path.ts";
+import { LayerFiles, type Owner } from "./layer-files.ts";
 import type { LayerLimits } from "./layer-limits.ts";
 import { IMPLIED_MODE, type LayerRecord } from "./layer-record.ts";
 import {
@@ -31,14 +12,7 @@ import {
   type TreeNode,
   walk,
 } from "./layer-tree.ts";
-import { linuxCalls } from "./linux-calls.ts";
 import type { LayerEntry } from "./tar-reader.ts";
-
-/** The owner of every file. The ids in the layer itself are ignored. */
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 export interface LayerWriterOptions {
   /** The directory to create. It must not exist, and only this process may write to its parent. */
@@ -62,26 +36,14 @@ const WHITEOUT = ".wh.";
 const WHITEOUT_META = ".wh..wh.";
 const OPAQUE = ".wh..wh..opq";
 
-/** The latest time in seconds that every file system supports. */
-const MAX_TIME = 2 ** 32 - 1;
-
-const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-
 /**
  * Applies one layer's entries, in order, to an empty directory. All calls are synchronous: most files are small, and a
  * promise for each costs more than the system call.
  */
 export class LayerWriter {
-  readonly #root: string;
+  readonly #files: LayerFiles;
   readonly #limits: LayerLimits;
-  readonly #owner: Owner | undefined;
   readonly #lower: LowerTree | undefined;
-  readonly #umask: number;
-  /**
-   * Mode bits that are added for an ordinary user, who could not read or copy files such as a distribution's
-   * `/etc/shadow` with mode 0000. Root needs none.
-   */
-  readonly #readable: number = process.geteuid?.() === 0 ? 0 : 0o400;
   readonly #tree: TreeDirectory = makeRoot();
   readonly #whiteouts: Set<BytePath>;
   /** Opaque directories, as the layer names them. */
@@ -89,20 +51,13 @@ export class LayerWriter {
   #lowerLinks = false;
   #nodes = 0;
   #entries = 0;
-  #file: { descriptor: number; mtime: number } | undefined;
 
   constructor(options: LayerWriterOptions) {
-    this.#root = options.root;
+    this.#files = new LayerFiles(options.root, options.owner);
     this.#limits = options.limits;
     this.#lower = options.lower;
     this.#whiteouts = new Set(options.named?.whiteouts);
     this.#marks = new Set(options.named?.marks);
-    // New files already belong to this user.
-    const own = options.owner?.uid === process.geteuid?.() && options.owner?.gid === process.getegid?.();
-    this.#owner = own ? undefined : options.owner;
-    mkdirSync(this.#root, 0o777);
-    this.#umask = 0o777 & ~lstatSync(this.#root).mode;
-    chmodSync(this.#root, 0o700);
   }
 
   /**
@@ -136,21 +91,12 @@ export class LayerWriter {
   }
 
   write(chunk: Uint8Array): void {
-    const { descriptor } = this.#file ?? {};
-    if (descriptor === undefined) return;
-    for (let offset = 0; offset < chunk.length; ) offset += writeSync(descriptor, chunk, offset);
+    this.#files.write(chunk);
   }
 
   /** Closes the current file, if there is one. */
   closeFile(): void {
-    const file = this.#file;
-    if (file === undefined) return;
-    this.#file = undefined;
-    try {
-      futimesSync(file.descriptor, file.mtime, file.mtime);
-    } finally {
-      closeSync(file.descriptor);
-    }
+    this.#files.closeFile();
   }
 
   /** Creates the whiteouts, sets the modes and times of directories, and returns the record. */
@@ -173,22 +119,17 @@ export class LayerWriter {
       if (directory.opaque) {
         opaque.push(directory.path);
         // overlayfs always merges roots. The record makes callers omit the lower layers instead.
-        if (directory.path !== "")
-          overlay = attempt(() => linuxCalls().markOpaque(this.#at(directory.path))) && overlay;
+        if (directory.path !== "") overlay = this.#files.markOpaque(directory.path) && overlay;
       }
       for (const child of directory.children.values())
         if (child.kind === "directory") finishDirectory(child, hidden || directory.opaque);
       // Comes last, because its final mode may not let this process search or write the directory.
-      this.#finishDirectory(directory);
+      this.#files.finishDirectory(directory.path, directory.mode, directory.mtime);
     };
     finishDirectory(this.#tree, false);
     const named = { whiteouts: [...this.#whiteouts], marks: [...this.#marks] };
     const lowerLinks = this.#lowerLinks;
     return { implied, hollow, whiteouts, opaque, named, lowerLinks, overlay, bytes, entries: this.#entries };
-  }
-
-  #at(path: BytePath): string | Buffer {
-    return systemPath(this.#root, path);
   }
 
   /** The parent directory of an entry. Creates missing directories. */
@@ -232,7 +173,7 @@ export class LayerWriter {
     const path = childPath(parent, name);
     // Symbolic links can make the resolved path longer than that of the entry.
     splitEntryPath(path, this.#limits);
-    mkdirSync(this.#at(path), 0o700);
+    this.#files.createDirectory(path);
     const made: TreeDirectory = {
       kind: "directory",
       path,
@@ -277,36 +218,27 @@ export class LayerWriter {
       return;
     }
     this.#remove(parent, name, before);
-    const at = this.#at(path);
-    const mode = (entry.mode & 0o777) | this.#readable;
-    const mtime = clampTime(entry.mtime);
-    if (entry.kind === "file") {
-      const descriptor = openSync(at, CREATE, mode);
-      this.#file = { descriptor, mtime };
-      if (this.#owner !== undefined) fchownSync(descriptor, this.#owner.uid, this.#owner.gid);
-      if ((mode & this.#umask) !== 0) fchmodSync(descriptor, mode);
-      this.#addNode(parent, name, { kind: "file" });
-      if (entry.size === 0) this.closeFile();
-      return;
+    switch (entry.kind) {
+      case "file":
+        this.#files.createFile(path, entry);
+        this.#addNode(parent, name, { kind: "file" });
+        if (entry.size === 0) this.closeFile();
+        break;
+      case "symlink":
+        this.#files.createSymlink(path, entry.target, entry);
+        this.#addNode(parent, name, { kind: "symlink", target: entry.target });
+        break;
+      case "fifo":
+        this.#files.createFifo(path, entry);
+        this.#addNode(parent, name, { kind: "fifo" });
+        break;
     }
-    if (entry.kind === "symlink") symlinkSync(Buffer.from(entry.target, "latin1"), at);
-    else linuxCalls().makeFifo(at, mode);
-    if (this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
-    if (entry.kind === "fifo" && (mode & this.#umask) !== 0) chmodSync(at, mode);
-    lutimesSync(at, mtime, mtime);
-    this.#addNode(
-      parent,
-      name,
-      entry.kind === "symlink" ? { kind: "symlink", target: entry.target } : { kind: "fifo" },
-    );
   }
 
   /** Removes an earlier entry of the same name: the last one wins. */
   #remove(parent: TreeDirectory, name: string, node: TreeNode | undefined): void {
     if (node === undefined) return;
-    const at = this.#at(childPath(parent, name));
-    if (node.kind === "directory") rmSync(at, { recursive: true });
-    else unlinkSync(at);
+    this.#files.remove(childPath(parent, name), node.kind === "directory" ? "directory" : "other");
     parent.children.delete(name);
   }
 
@@ -317,14 +249,14 @@ export class LayerWriter {
     if (last === undefined) throw unsafe("hard link to the layer's root");
     const found = walk(this.#tree, parts, { ...this.#peek, refuseLinks: true });
     const own = found?.children.get(last);
-    const at = this.#at(childPath(parent, name));
+    const path = childPath(parent, name);
     if (found !== undefined && own !== undefined) {
       if (own === before) return;
       if (own.kind === "directory") throw unsafe("hard link to a directory");
       for (let at: TreeDirectory | undefined = found; at !== undefined; at = at.parent)
         if (at === before) throw unsafe("hard link that replaces the directory of its own target");
       this.#remove(parent, name, before);
-      linkSync(this.#at(childPath(found, last)), at);
+      this.#files.link(path, { own: childPath(found, last) });
       this.#addNode(parent, name, own);
       return;
     }
@@ -337,7 +269,7 @@ export class LayerWriter {
     if (source.kind === "directory") throw unsafe("hard link to a directory");
     this.#remove(parent, name, before);
     // Unpacked layers never change, so they can share a file. A layer could demand 500,000 copies.
-    linkSync(source.source, at);
+    this.#files.link(path, source);
     const kind = source.kind === "other" ? "fifo" : source.kind;
     this.#addNode(parent, name, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
   }
@@ -409,33 +341,8 @@ export class LayerWriter {
     }
     if (own !== undefined) return undefined;
     for (let at: TreeDirectory | undefined = parent; at !== undefined; at = at.parent) if (at.opaque) return undefined;
-    const at = this.#at(childPath(parent, name));
-    const made = attempt(() => linuxCalls().makeWhiteout(at));
+    const hidden = childPath(parent, name);
     parent.children.set(name, { kind: "whiteout" });
-    if (made && this.#owner !== undefined) lchownSync(at, this.#owner.uid, this.#owner.gid);
-    return { path: childPath(parent, name), made };
-  }
-
-  #finishDirectory({ path, mode, mtime }: TreeDirectory): void {
-    const at = this.#at(path);
-    if (this.#owner !== undefined) chownSync(at, this.#owner.uid, this.#owner.gid);
-    chmodSync(at, (mode & 0o1777) | this.#readable | (this.#readable >> 2));
-    if (mtime !== undefined) utimesSync(at, clampTime(mtime), clampTime(mtime));
-  }
-}
-
-function clampTime(seconds: number): number {
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MAX_TIME) : 0;
-}
-
-/** Returns false if the kernel or the file system does not support the call. @throws all other errors */
-function attempt(call: () => void): boolean {
-  try {
-    call();
-    return true;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "EPERM" || code === "EOPNOTSUPP" || code === "ENOTSUP" || code === "ENOSYS") return false;
-    throw error;
+    return { path: hidden, made: this.#files.createWhiteout(hidden) };
   }
 }

@@ -7,8 +7,8 @@ import { type LayoutName, parseImageName, parseReference, type Reference, storeN
 import type { ImageSource } from "../image/image-source.ts";
 import { type ImageConfig, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
+import type { Owner } from "../layer/layer-files.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "../layer/layer-limits.ts";
-import type { Owner } from "../layer/layer-writer.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
 import { ImageStore, type ReadyImage } from "./image-store.ts";

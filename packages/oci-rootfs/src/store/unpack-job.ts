@@ -1,8 +1,8 @@
 import { ImageError, type ImageErrorCode } from "../base/errors.ts";
 import { type Expected, verifiedBytes } from "../image/verified-bytes.ts";
+import type { Owner } from "../layer/layer-files.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
 import type { LayerRecord } from "../layer/layer-record.ts";
-import type { Owner } from "../layer/layer-writer.ts";
 import { unpackLayer } from "../layer/unpack-layer.ts";
 import { type GrowingFile, readGrowing } from "./growing-file.ts";
 import { lowerView, type ViewedLayer } from "./lower-view.ts";
