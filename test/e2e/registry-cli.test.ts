@@ -115,18 +115,23 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
     });
 
     test.each([
-      ["a name that is not there", ["push", "nonesuch", "HOST/x:v1"], 1, "not in the local store"],
+      ["a name that is not in the store", ["push", "nonesuch", "HOST/x:v1"], 1, "not in the local store"],
       ["a target without registry", ["push", "my-fn:v1", "my-fn:v2"], 2, "registry"],
-      ["a target that is no name", ["push", "my-fn:v1", "HOST/UPPER:v1"], 2, "lower case"],
-      ["an image that is not there", ["pull", "HOST/nonesuch:v1"], 1, "404"],
-      ["a registry that is not there", ["pull", "127.0.0.1:1/x:v1"], 1, "127.0.0.1:1"],
-      ["a platform that is none", ["pull", "HOST/x", "--platform", "amd64"], 2, "--platform"],
-      ["a mirror that is none", ["pull", "HOST/x", "--mirror", "nonsense"], 2, "--mirror"],
-      ["certificates that are none", ["pull", "HOST/x", "--registry-ca", "fn/function"], 2, "--registry-ca"],
-      ["https where there is none", ["copy", "my-fn:v1", "HOST/x:v1", "--no-insecure"], 1, "--insecure-registry"],
+      ["an invalid target", ["push", "my-fn:v1", "HOST/UPPER:v1"], 2, "lower case"],
+      ["an unknown image", ["pull", "HOST/nonesuch:v1"], 1, "404"],
+      ["an unreachable registry", ["pull", "127.0.0.1:1/x:v1"], 1, "127.0.0.1:1"],
+      ["an invalid platform", ["pull", "HOST/x", "--platform", "amd64"], 2, "--platform"],
+      ["an invalid mirror", ["pull", "HOST/x", "--mirror", "nonsense"], 2, "--mirror"],
+      ["invalid certificates", ["pull", "HOST/x", "--registry-ca", "fn/function"], 2, "--registry-ca"],
+      ["a registry without https", ["copy", "my-fn:v1", "OTHER/x:v1", "--no-insecure"], 1, "--insecure-registry"],
     ])("%s ends in one line of stderr and the right code", async (_, given, code, words) => {
       const plain = given.includes("--no-insecure");
-      const args = given.filter((arg) => arg !== "--no-insecure").map((arg) => arg.replace("HOST", open.host));
+      const args = given
+        .filter((arg) => arg !== "--no-insecure")
+        .map((arg) =>
+          // A name of the same registry that is not on the loopback interface, where http needs no flag.
+          arg.replace("HOST", open.host).replace("OTHER", open.host.replace("127.0.0.1", "0.0.0.0")),
+        );
       const { code: ended, stdout, stderr } = await workspace.xfn([...args, ...(plain ? [] : insecure())]);
       expect({ ended, stdout }).toEqual({ ended: code, stdout: "" });
       expect(stderr).toContain(words);
