@@ -21,7 +21,7 @@ const report = await soak(workspace, {
   calls,
   concurrency,
   warmPool: values["warm-pool"],
-  onProgress: (done, holding) => console.log(`${done} calls: ${JSON.stringify(holding)}`),
+  onProgress: (done, usage) => console.log(`${done} calls: ${JSON.stringify(usage)}`),
 });
 console.log(`${report.calls} calls, ${report.faulty} of them faulty, in ${report.seconds.toFixed(0)} s`);
 const problems = problemsOf(report);

@@ -7,7 +7,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
 import type { Started, Workspace } from "../harness/workspace.ts";
 import { FAULTY, GOOD, type Place } from "./kinds.ts";
-import { type Holding, restingHolding } from "./watch.ts";
+import { type ResourceUsage, restingUsage } from "./watch.ts";
 
 /** How much to do. */
 export interface SoakOptions {
@@ -17,7 +17,7 @@ export interface SoakOptions {
   /** How `xfn-runner` starts sandboxes before their calls; by default as it does by default. */
   warmPool?: string | undefined;
   /** Told now and then how far it is. */
-  onProgress?: (done: number, holding: Holding) => void;
+  onProgress?: (done: number, usage: ResourceUsage) => void;
 }
 
 /** What it came to. */
@@ -28,7 +28,7 @@ export interface SoakReport {
   /** Calls that ended in another way than they must: the first few, and how many there were. */
   wrong: { count: number; first: string[] };
   /** What the server held while it rested, after each tenth of the calls; its memory counts after {@link MEMORY_LOOKS}. */
-  holdings: Holding[];
+  holdings: ResourceUsage[];
   /** Whether the server says, at the end, that it serves. */
   serving: boolean;
   /** Errors that it logged. */
@@ -94,7 +94,7 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
     const place: Place = { client, socket, folder: workspace.path(), limits: await canLimit(client) };
     const wrong: SoakReport["wrong"] = { count: 0, first: [] };
     const began = performance.now();
-    const part = async (from: number, to: number, waitMs: number): Promise<Holding> => {
+    const part = async (from: number, to: number, waitMs: number): Promise<ResourceUsage> => {
       let next = from;
       const worker = async (): Promise<void> => {
         while (next < to) {
@@ -109,11 +109,11 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
       };
       await Promise.all(Array.from({ length: options.concurrency }, worker));
       await sleep(waitMs);
-      const holding = await restingHolding(server.child.pid as number);
-      options.onProgress?.(to, holding);
-      return holding;
+      const usage = await restingUsage(server.child.pid as number);
+      options.onProgress?.(to, usage);
+      return usage;
     };
-    const holdings: Holding[] = [];
+    const holdings: ResourceUsage[] = [];
     const callsAt = (look: number): number => Math.ceil((options.calls * look) / LOOKS);
     for (let look = 1; look <= LOOKS; look++) {
       holdings.push(await part(callsAt(look - 1), callsAt(look), MEMORY_LOOKS.includes(look) ? GIVEN_BACK_MS : 0));

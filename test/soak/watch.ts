@@ -4,7 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** What a server holds. */
-export interface Holding {
+export interface ResourceUsage {
   /** Its processes, those below them included; without zombies. */
   processes: number;
   zombies: number;
@@ -25,7 +25,7 @@ interface Seen {
 }
 
 /** Looks at a process and everything below it. */
-export async function holdingOf(pid: number): Promise<Holding> {
+export async function usageOf(pid: number): Promise<ResourceUsage> {
   const all = await processes();
   const tree = below(String(pid), all);
   const alive = tree.filter(({ state }) => state !== "Z");
@@ -55,13 +55,13 @@ export async function holdingOf(pid: number): Promise<Holding> {
  * What it holds while it does nothing: looked at until two looks, a while apart, agree in everything that can be counted. The
  * kernel takes a moment to free what a killed container had.
  */
-export async function restingHolding(pid: number): Promise<Holding> {
-  let before = await holdingOf(pid);
+export async function restingUsage(pid: number): Promise<ResourceUsage> {
+  let before = await usageOf(pid);
   for (let look = 0; look < 40; look++) {
     await sleep(250);
-    const now = await holdingOf(pid);
+    const now = await usageOf(pid);
     const { memoryMiB: _, ...counts } = now;
-    if (Object.entries(counts).every(([name, count]) => before[name as keyof Holding] === count)) return now;
+    if (Object.entries(counts).every(([name, count]) => before[name as keyof ResourceUsage] === count)) return now;
     before = now;
   }
   return before;

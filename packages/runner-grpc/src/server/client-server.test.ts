@@ -332,10 +332,10 @@ test("a client reconnects to a server that starts later, or again", async () => 
 
 test("calls of one client share one connection", async () => {
   await using serving = new Serving();
-  const gate = Promise.withResolvers<void>();
+  const barrier = Promise.withResolvers<void>();
   const { server } = await serving.server({
     run: async (_image, input) => {
-      await gate.promise;
+      await barrier.promise;
       return input;
     },
   });
@@ -348,7 +348,7 @@ test("calls of one client share one connection", async () => {
   const client = serving.client(`unix:${serving.path("proxy.sock")}`);
   const calls = Array.from({ length: 4 }, () => client.run("x", INPUT));
   await expect.poll(() => server.counts().running).toBe(4);
-  gate.resolve();
+  barrier.resolve();
   await Promise.all(calls);
   await client.run("x", INPUT);
   expect(connections).toBe(1);
@@ -358,12 +358,12 @@ test("calls of one client share one connection", async () => {
 describe("a server that stops", () => {
   test("waits for running calls, rejects new ones, and removes its socket", async () => {
     await using serving = new Serving();
-    const gate = Promise.withResolvers<void>();
+    const barrier = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const { address, server } = await serving.server({
       run: async (_image, input) => {
         started.resolve();
-        await gate.promise;
+        await barrier.promise;
         return input;
       },
     });
@@ -374,7 +374,7 @@ describe("a server that stops", () => {
       status: "UNAVAILABLE",
       retryable: true,
     });
-    gate.resolve();
+    barrier.resolve();
     expect(await call).toEqual(INPUT);
     await stopped;
     expect(readdirSync(serving.folder)).toEqual([]);

@@ -291,12 +291,12 @@ test("closes excess connections at once, and keeps existing ones", async () => {
 
 test("closes a connection without a call after a while, and keeps one with a call", async () => {
   await using serving = new Serving();
-  const gate = Promise.withResolvers<void>();
+  const barrier = Promise.withResolvers<void>();
   const path = serving.path("runner.sock");
   await serving.server({
     idleTimeoutMs: 300,
     run: async (_image, input) => {
-      await gate.promise;
+      await barrier.promise;
       return input;
     },
   });
@@ -305,7 +305,7 @@ test("closes a connection without a call after a while, and keeps one with a cal
   const [silent, greeting] = [connectSocket(path), session(serving)];
   silent.on("error", () => undefined).resume();
   await Promise.all([once(silent, "close"), once(greeting, "close")]);
-  gate.resolve();
+  barrier.resolve();
   expect(await call).toEqual(INPUT);
 });
 

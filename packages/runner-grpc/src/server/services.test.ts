@@ -20,13 +20,13 @@ function check(address: string, service: string): Promise<unknown> {
 describe("the health service", () => {
   test("reports the program's state, and NOT_SERVING once it stops", async () => {
     await using serving = new Serving();
-    const gate = Promise.withResolvers<void>();
+    const barrier = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const { server, address } = await serving.server({
       health: { serving: false },
       run: async (_image, input) => {
         started.resolve();
-        await gate.promise;
+        await barrier.promise;
         return input;
       },
     });
@@ -35,7 +35,7 @@ describe("the health service", () => {
     expect(await check(address, "")).toBe("SERVING");
     expect(await check(address, SERVICE_NAME)).toBe("SERVING");
     expect(await check(address, "no.such.Service")).toBe(5);
-    gate.resolve();
+    barrier.resolve();
   });
 
   test("answers only probes without a token", async () => {

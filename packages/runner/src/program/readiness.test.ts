@@ -14,10 +14,10 @@ function watched(check: () => Promise<void>): {
 }
 
 test("is ready once a check has succeeded", async () => {
-  const gate = Promise.withResolvers<void>();
-  const { readiness, changes } = watched(() => gate.promise);
+  const barrier = Promise.withResolvers<void>();
+  const { readiness, changes } = watched(() => barrier.promise);
   expect(readiness.ready).toBe(false);
-  gate.resolve();
+  barrier.resolve();
   await vi.waitFor(() => expect(readiness.ready).toBe(true), PATIENCE);
   expect(changes).toEqual([[true, undefined]]);
 });
@@ -36,18 +36,18 @@ test("repeats a failed check until one succeeds, and reports the reason once", a
 });
 
 test("rechecks on request, even if a check is running", async () => {
-  const gates: PromiseWithResolvers<void>[] = [];
+  const barriers: PromiseWithResolvers<void>[] = [];
   const { readiness, changes } = watched(() => {
-    const gate = Promise.withResolvers<void>();
-    gates.push(gate);
-    return gate.promise;
+    const barrier = Promise.withResolvers<void>();
+    barriers.push(barrier);
+    return barrier.promise;
   });
   readiness.recheck();
   readiness.recheck();
-  expect(gates).toHaveLength(1);
-  gates[0]?.resolve();
-  await vi.waitFor(() => expect(gates).toHaveLength(2), PATIENCE);
-  gates[1]?.reject(new Error("gone"));
+  expect(barriers).toHaveLength(1);
+  barriers[0]?.resolve();
+  await vi.waitFor(() => expect(barriers).toHaveLength(2), PATIENCE);
+  barriers[1]?.reject(new Error("gone"));
   await vi.waitFor(() => expect(readiness.reason).toBe("gone"), PATIENCE);
   expect(changes).toEqual([
     [true, undefined],
@@ -74,11 +74,11 @@ test("rechecks once per pause, however often it is requested", async () => {
 });
 
 test("stays not ready once it is stopped", async () => {
-  const gate = Promise.withResolvers<void>();
-  const { readiness } = watched(() => gate.promise);
+  const barrier = Promise.withResolvers<void>();
+  const { readiness } = watched(() => barrier.promise);
   readiness.stop("stopping");
-  gate.resolve();
-  await gate.promise;
+  barrier.resolve();
+  await barrier.promise;
   await Promise.resolve();
   readiness.recheck();
   expect(readiness).toMatchObject({ ready: false, reason: "stopping" });

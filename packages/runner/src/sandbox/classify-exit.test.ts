@@ -36,7 +36,7 @@ test.each([
   ],
   ["disk", { code: 1, diskFull: true }, {}, "DiskFull"],
   ["disk, under a mapped file (SIGBUS)", { code: 128 + 7, diskFull: true }, {}, "DiskFull"],
-  ["nothing of ours, with a full disk", { code: 137, diskFull: true }, {}, "Killed"],
+  ["a foreign kill, with a full disk", { code: 137, diskFull: true }, {}, "Killed"],
   ["its container", { code: 1, runtimeError: "no such file", diskFull: true }, {}, "StartFailed"],
   ["itself", { code: 7 }, { stderr: "read: Resource temporarily unavailable" }, "NonZeroExit"],
   [
