@@ -212,7 +212,7 @@ export const namedEntries: Rule = {
   name: "entries-are-found-by-name",
   file: FILE,
   reason:
-    "Templates without names are called template-<index>. An object is found by the name of its entry, never by its position in a list, and an object without that name is left alone. Without names the reference uses positions, and skips the functions.",
+    "Templates without names are called template-<index>. An object is found by the name of its entry, never by its position in a list. An object without that name is left alone. Without names the reference uses positions, and skips the functions.",
   applies: (vector) => !hasFunctions(vector) && (hasUnnamedTemplates(vector) || referenced(vector).some(isUnannotated)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
