@@ -1,6 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
+import { emptyObject } from "../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
@@ -36,7 +37,7 @@ function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<
 export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
   const copied = copiedFields(claim);
   const copiedOnly = copiedOnlyFields(claim, definition);
-  const spec: JsonObject = Object.create(null) as JsonObject;
+  const spec = emptyObject();
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
     if (NEVER_COPIED.has(key) || copiedOnly.has(key)) continue;
     const own = withoutFields(value, copied, key);
@@ -77,7 +78,7 @@ function withoutFields(value: JsonObject[string], fields: JsonObject, key: strin
   if (!Object.hasOwn(fields, `f:${key}`)) return value;
   if (isLeaf(fields, key) || !isObject(value)) return undefined;
   const inner = objectAt(fields, `f:${key}`);
-  const rest: JsonObject = Object.create(null) as JsonObject;
+  const rest = emptyObject();
   for (const [name, one] of Object.entries(value)) {
     const own = withoutFields(one, inner, name);
     if (own !== undefined) rest[name] = own;
@@ -91,7 +92,7 @@ function completed(
   copied: JsonObject,
   isExcluded: (key: string) => boolean = () => false,
 ): JsonObject {
-  const result: JsonObject = Object.create(null) as JsonObject;
+  const result = emptyObject();
   for (const [key, value] of Object.entries(has)) {
     const source = Object.hasOwn(from, key) ? from[key] : undefined;
     if (isExcluded(key)) result[key] = value;

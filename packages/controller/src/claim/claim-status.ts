@@ -1,6 +1,6 @@
-import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, timestamp, withConditions } from "../objects/conditions.ts";
+import { emptyObject } from "../objects/empty-object.ts";
 import { mergePatch } from "../objects/merge-patch.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { type ClaimContext, patchClaim } from "./claim-context.ts";
@@ -26,7 +26,7 @@ export async function setClaimStatus(
   published: boolean,
 ): Promise<void> {
   const current = objectAt(context.claim, "status");
-  const wanted: JsonObject = Object.create(null) as JsonObject;
+  const wanted = emptyObject();
   for (const [key, value] of Object.entries(objectAt(composite, "status"))) {
     if (!OWN_FIELDS.includes(key)) wanted[key] = value;
   }

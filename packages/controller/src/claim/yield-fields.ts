@@ -1,5 +1,6 @@
 import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
+import { emptyObject } from "../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt } from "../objects/read-objects.ts";
@@ -28,7 +29,7 @@ export function yieldFields(
   );
   const yielded: string[] = [];
   const walk = (wanted: JsonObject, has: JsonObject, fields: JsonObject, path: readonly string[]): JsonObject => {
-    const rest: JsonObject = Object.create(null) as JsonObject;
+    const rest = emptyObject();
     for (const [key, value] of Object.entries(wanted)) {
       const theirs = fields[`f:${key}`];
       const live = Object.hasOwn(has, key) ? has[key] : undefined;

@@ -2,6 +2,7 @@ import { type Composition, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOS
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { appliedFields, owns, project } from "../objects/applied-fields.ts";
+import { emptyObject } from "../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE } from "../objects/finalizers.ts";
 import { objectAt } from "../objects/read-objects.ts";
@@ -106,7 +107,7 @@ function secretReference({ xr, composition }: CompositeIntentInput, owned: JsonO
  * their whole input: if the controller owned all of it, no user could ever remove a field.
  */
 function changed(desired: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
-  const result = Object.create(null) as JsonObject;
+  const result = emptyObject();
   for (const key of Object.keys(desired)) {
     const value = desired[key] as JsonValue;
     const there = Object.hasOwn(live, key) ? live[key] : undefined;
@@ -141,7 +142,7 @@ function picked(object: JsonObject, fields: readonly string[]): JsonObject {
 }
 
 function filtered(object: JsonObject, isIncluded: (field: string) => boolean): JsonObject {
-  const result = Object.create(null) as JsonObject;
+  const result = emptyObject();
   for (const field of Object.keys(object)) if (isIncluded(field)) result[field] = object[field] as JsonValue;
   return result;
 }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { nativeJson } from "@xfn/functionio/document";
+import { emptyObject } from "./empty-object.ts";
 import { sameJson } from "./same-json.ts";
 
 /** The fields that a field manager has applied to an object and still owns. */
@@ -64,7 +65,7 @@ export function project(value: JsonValue, fields: JsonObject): JsonValue {
     });
   }
   if (!isObject(value)) return value;
-  const part = Object.create(null) as JsonObject;
+  const part = emptyObject();
   for (const name of names) {
     const key = name.slice(2);
     const field = name.startsWith("f:") && Object.hasOwn(value, key) ? value[key] : undefined;

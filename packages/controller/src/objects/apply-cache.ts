@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { appliedFields, lastApplied, project } from "./applied-fields.ts";
 import { canonicalJson } from "./canonical-json.ts";
+import { emptyObject } from "./empty-object.ts";
 import { sameJson } from "./same-json.ts";
 
 /** Options of {@link ApplyCache.apply}. */
@@ -115,7 +116,7 @@ function withoutIdentity(intent: KubernetesObject): JsonObject {
 }
 
 function without(object: JsonObject, names: readonly string[]): JsonObject {
-  const rest = Object.create(null) as JsonObject;
+  const rest = emptyObject();
   for (const name of Object.keys(object)) if (!names.includes(name)) rest[name] = object[name] ?? null;
   return rest;
 }

@@ -3,6 +3,7 @@ import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/ku
 import { ApplyCache } from "./apply-cache.ts";
 import { asCompositeError, CompositeError } from "./composite-error.ts";
 import type { Context } from "./context.ts";
+import { emptyObject } from "./empty-object.ts";
 import { FIELD_MANAGERS } from "./field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "./kinds.ts";
 import { controllerOf, controllerReferenceTo, isControlledBy } from "./owner.ts";
@@ -84,7 +85,7 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
 }
 
 function encodeDetails(details: PublishOptions["details"]): JsonObject {
-  const data = Object.create(null) as JsonObject;
+  const data = emptyObject();
   for (const [name, value] of details) {
     if (!SECRET_KEY.test(name)) {
       throw new CompositeError(

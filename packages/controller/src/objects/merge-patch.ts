@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { emptyObject } from "./empty-object.ts";
 import { sameJson } from "./same-json.ts";
 
 /**
@@ -6,7 +7,7 @@ import { sameJson } from "./same-json.ts";
  * whole.
  */
 export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | undefined {
-  const patch: JsonObject = Object.create(null) as JsonObject;
+  const patch = emptyObject();
   for (const key of Object.keys(has)) if (!Object.hasOwn(wanted, key)) patch[key] = null;
   for (const key of Object.keys(wanted)) {
     const before: JsonValue | undefined = Object.hasOwn(has, key) ? has[key] : undefined;
