@@ -1,11 +1,10 @@
 import { Optional } from "@marcbachmann/cel-js";
 import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
-import { canonical } from "../structural/equality.ts";
+import { canonical, identityOf } from "../structural/equality.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";
-import type { SchemaNode } from "../structural/node.ts";
+import { allNodes, type SchemaNode } from "../structural/node.ts";
 import type { SchemaFinding } from "../structural/schema-error.ts";
-import { allNodes, identityOf } from "../structural/validate.ts";
 import { compileRules, type Rule } from "./compile-rule.ts";
 import { Meter } from "./meter.ts";
 import { resourceToCel, toCel } from "./to-cel.ts";

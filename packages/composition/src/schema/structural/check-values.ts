@@ -1,9 +1,9 @@
 import { formatPath, type JsonPath } from "@xfn/functionio";
 import { applySchemaDefaults } from "./default.ts";
-import type { SchemaNode } from "./node.ts";
+import { allNodes, type SchemaNode } from "./node.ts";
 import { pruneUnknown } from "./prune.ts";
 import type { SchemaFinding } from "./schema-error.ts";
-import { allNodes, compileValidation } from "./validate.ts";
+import { compileValidation } from "./validate.ts";
 
 /**
  * Reports invalid defaults and patterns. An API server rejects a CRD with them.

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { compareUtf8 } from "../../values/go-json.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { isNumber, sameNumber } from "./numbers.ts";
@@ -41,4 +41,12 @@ export function canonical(value: JsonValue, depth = 0): string {
   if (!isObject(value)) return JSON.stringify(value);
   const keys = Object.keys(value).toSorted(compareUtf8);
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null, depth + 1)}`).join(",")}}`;
+}
+
+/** The key of an item of an x-kubernetes-list-type map. */
+export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
+  const identity = Object.create(null) as JsonObject;
+  if (!isObject(item)) return identity;
+  for (const key of keys) if (Object.hasOwn(item, key)) identity[key] = item[key] as JsonValue;
+  return identity;
 }

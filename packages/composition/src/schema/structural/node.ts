@@ -108,3 +108,15 @@ export function nodeOfField(node: SchemaNode, field: string): SchemaNode | undef
   if (property !== undefined) return property;
   return typeof node.additional === "object" ? node.additional : undefined;
 }
+
+/** Visits a schema and all schemas in it, without recursion. */
+export function allNodes(root: SchemaNode): SchemaNode[] {
+  const nodes = [root];
+  for (let next = 0; next < nodes.length; next++) {
+    const node = nodes[next] as SchemaNode;
+    for (const child of node.properties.values()) nodes.push(child);
+    for (const child of [node.additional, node.items, node.not]) if (typeof child === "object") nodes.push(child);
+    for (const child of [...node.allOf, ...node.anyOf, ...node.oneOf]) nodes.push(child);
+  }
+  return nodes;
+}

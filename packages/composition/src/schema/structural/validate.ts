@@ -3,10 +3,10 @@ import { RE2JS } from "re2js";
 import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
-import { duplicatesOf, sameJson } from "./equality.ts";
+import { duplicatesOf, identityOf, sameJson } from "./equality.ts";
 import { formatCheck } from "./formats.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
-import type { SchemaNode } from "./node.ts";
+import { allNodes, type SchemaNode } from "./node.ts";
 import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
 import type { SchemaFinding } from "./schema-error.ts";
 
@@ -33,18 +33,6 @@ export function compileValidation(root: SchemaNode, report: (finding: SchemaFind
     }
   }
   return (value, part = root) => new Validation(patterns).run(part, value);
-}
-
-/** Visits a schema and all schemas in it, without recursion. */
-export function allNodes(root: SchemaNode): SchemaNode[] {
-  const nodes = [root];
-  for (let next = 0; next < nodes.length; next++) {
-    const node = nodes[next] as SchemaNode;
-    for (const child of node.properties.values()) nodes.push(child);
-    for (const child of [node.additional, node.items, node.not]) if (typeof child === "object") nodes.push(child);
-    for (const child of [...node.allOf, ...node.anyOf, ...node.oneOf]) nodes.push(child);
-  }
-  return nodes;
 }
 
 /** One walk of a value along its schema. */
@@ -346,14 +334,6 @@ interface Branch {
   readonly issues: readonly SchemaIssue[];
   readonly failures: number;
   readonly passed: number;
-}
-
-/** The key of an item of an x-kubernetes-list-type map. */
-export function identityOf(item: JsonValue, keys: readonly string[]): JsonValue {
-  const identity = Object.create(null) as JsonObject;
-  if (!isObject(item)) return identity;
-  for (const key of keys) if (Object.hasOwn(item, key)) identity[key] = item[key] as JsonValue;
-  return identity;
 }
 
 /** The length of a text in code points, as in Kubernetes. */
