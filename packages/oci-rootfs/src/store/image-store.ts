@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { statSync, utimesSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES } from "../base/progress.ts";
 import { abortError, SingleFlight, throwIfAborted } from "../base/single-flight.ts";
+import { chainIds } from "../image/chain-ids.ts";
 import { digestOf, isOfDigest } from "../image/digest.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import {
@@ -185,7 +185,7 @@ export class ImageStore {
       `blob ${manifest.config.digest}`,
       ...manifest.layers.map((layer): Lease => `blob ${layer.digest}`),
       ...diffIds.map((diffId): Lease => `layer ${this.#layers.key(diffId)}`),
-      ...chainsOf(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
+      ...chainIds(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
     ];
     this.#leases.acquire(...parts);
     try {
@@ -274,7 +274,7 @@ export class ImageStore {
     options: FetchOptions,
   ): Promise<StoredLayer[]> {
     let stacked: StoredLayer[] = [];
-    const chainIds = chainsOf(diffIds);
+    const chains = chainIds(diffIds);
     for (const [i, layer] of layers.entries()) {
       const diffId = diffIds[i] as string;
       if (layer.record.opaque.includes("")) stacked = [];
@@ -288,7 +288,7 @@ export class ImageStore {
       try {
         const fitting = fitsOn(layer.record, lower)
           ? layer
-          : await this.#layers.ensureOn(stacked.map(viewed), layer.record, chainIds[i] as string, request);
+          : await this.#layers.ensureOn(stacked.map(viewed), layer.record, chains[i] as string, request);
         // overlayfs rejects a directory that occurs twice. The upper occurrence decides about everything in it.
         stacked = [...stacked.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {
@@ -332,21 +332,4 @@ async function fetchDocument(
 
 function viewed({ root, record }: StoredLayer): ViewedLayer {
   return { root, opaque: new Set(record.opaque) };
-}
-
-/**
- * The ChainIDs of the layers. The lowest layer gets one that differs from its DiffID, for its unpacking on an empty
- * root.
- */
-function chainsOf(diffIds: readonly string[]): string[] {
-  let below = "";
-  return diffIds.map((diffId, i) => {
-    below = i === 0 ? diffId : chain(below, diffId);
-    return i === 0 ? chain("", diffId) : below;
-  });
-}
-
-/** The ChainID of a layer, which identifies it together with all layers below (OCI image-spec, "Layer ChainID"). */
-function chain(below: string, diffId: string): string {
-  return `sha256:${createHash("sha256").update(`${below} ${diffId}`).digest("hex")}`;
 }
