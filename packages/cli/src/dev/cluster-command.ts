@@ -15,7 +15,7 @@ import {
 } from "@xfn/dev-cluster";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { Interrupted, interruptible } from "../terminal/interrupt.ts";
+import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn dev cluster`, as commander parsed them. */
@@ -57,7 +57,7 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
     });
   } catch (error) {
     // Ctrl-C is the usual way to end the command.
-    if (error instanceof Interrupted && error.signalName === "SIGINT") return ExitCode.ok;
+    if (error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
     if (error instanceof DataFolderError) throw usageError(`--data-dir: ${error.message}`);
     if (error instanceof ApiServerError || error instanceof BuildServerError)
       throw new CliError("Failed", error.message, { cause: error });

@@ -2,13 +2,13 @@ import { InputError } from "@xfn/input";
 import { expect, test } from "vitest";
 import { usageError } from "../errors/cli-error.ts";
 import { describeError } from "./describe-error.ts";
-import { Interrupted } from "./interrupt.ts";
+import { InterruptedError } from "./interrupt.ts";
 
 test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt with 128 + the signal", () => {
   expect(describeError(usageError("no"), false).exitCode).toBe(2);
   expect(describeError(new InputError("no"), false).exitCode).toBe(2);
   expect(describeError(new Error("no"), false).exitCode).toBe(1);
-  expect(describeError(new Interrupted("SIGTERM"), false).exitCode).toBe(143);
+  expect(describeError(new InterruptedError("SIGTERM"), false).exitCode).toBe(143);
 });
 
 test("prints one message without a stack trace", () => {

@@ -3,7 +3,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
 import { functionStderr } from "./function-stderr.ts";
-import { Interrupted } from "./interrupt.ts";
+import { InterruptedError } from "./interrupt.ts";
 
 /** The message of an error for a terminal, and its exit code. */
 export interface ErrorReport {
@@ -27,7 +27,7 @@ export function describeError(error: unknown, debug: boolean): ErrorReport {
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof CliError || error instanceof Interrupted) return error.exitCode;
+  if (error instanceof CliError || error instanceof InterruptedError) return error.exitCode;
   return isInputError(error) ? ExitCode.usage : ExitCode.failed;
 }
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test, vi } from "vitest";
-import { Interrupted, interruptible } from "./interrupt.ts";
+import { InterruptedError, interruptible } from "./interrupt.ts";
 
 class FakeProcess extends EventEmitter {
   readonly pid = 7;
@@ -27,7 +27,7 @@ test.each([
     throw new Error("some layer's own words for an abort");
   }, system);
   const error: unknown = await run.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(Interrupted);
+  expect(error).toBeInstanceOf(InterruptedError);
   expect(error).toMatchObject({ exitCode, signalName: name });
   expect(cleanedUp).toBe(true);
   expect(system.kills).toEqual([]);
@@ -39,7 +39,7 @@ test("reports work that ignored the abort and succeeded as interrupted", async (
     system.emit("SIGINT", "SIGINT");
     return "half";
   }, system);
-  await expect(run).rejects.toBeInstanceOf(Interrupted);
+  await expect(run).rejects.toBeInstanceOf(InterruptedError);
 });
 
 test("ends a read from stdin", async () => {

@@ -6,16 +6,16 @@ const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CLEAN_UP_MS = 10_000;
 
 /** The reason of an aborted run: the user or the system sent a signal. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
+export class InterruptedError extends Error {
+  override readonly name = "InterruptedError";
   readonly code = "Interrupted";
   readonly retryable = false;
   readonly signalName: NodeJS.Signals;
   /** 128 + the signal's number, as in shells: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number;
 
-  constructor(signalName: NodeJS.Signals) {
-    super(`stopped by ${signalName}`);
+  constructor(signalName: NodeJS.Signals, options?: ErrorOptions) {
+    super(`stopped by ${signalName}`, options);
     this.signalName = signalName;
     this.exitCode = signalExitCode(signalName);
   }
@@ -32,14 +32,14 @@ export interface InterruptibleProcess {
 
 /**
  * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up for at most ten
- * seconds. An interrupted run always rejects with {@link Interrupted}, whatever error `work` throws.
+ * seconds. An interrupted run always rejects with {@link InterruptedError}, whatever error `work` throws.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,
   system: InterruptibleProcess = process,
 ): Promise<T> {
   const controller = new AbortController();
-  let first: Interrupted | undefined;
+  let first: InterruptedError | undefined;
   let limit: NodeJS.Timeout | undefined;
   const stopListening = (): void => {
     for (const name of HANDLED) system.off(name, onSignal);
@@ -52,7 +52,7 @@ export async function interruptible<T>(
   const onSignal = (signalName: NodeJS.Signals): void => {
     // Ignore a second signal, which would leave a container behind.
     if (first !== undefined) return;
-    const interrupted = new Interrupted(signalName);
+    const interrupted = new InterruptedError(signalName);
     first = interrupted;
     limit = setTimeout(giveUp, CLEAN_UP_MS, signalName);
     controller.abort(interrupted);
