@@ -129,3 +129,16 @@ function isCreditCard(text: string): boolean {
   }, 0);
   return sum % 10 === 0;
 }
+
+/** The length of a text in code points, as in Kubernetes. */
+export function codePoints(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      const next = text.charCodeAt(at + 1);
+      if (next >= 0xdc00 && next < 0xe000) pairs++;
+    }
+  }
+  return text.length - pairs;
+}

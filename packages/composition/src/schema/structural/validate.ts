@@ -4,7 +4,7 @@ import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { duplicatesOf, identityOf, sameJson } from "./equality.ts";
-import { formatCheck } from "./formats.ts";
+import { codePoints, formatCheck } from "./formats.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 import { allNodes, type SchemaNode } from "./node.ts";
 import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
@@ -334,19 +334,6 @@ interface Branch {
   readonly issues: readonly SchemaIssue[];
   readonly failures: number;
   readonly passed: number;
-}
-
-/** The length of a text in code points, as in Kubernetes. */
-function codePoints(text: string): number {
-  let pairs = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit < 0xdc00) {
-      const next = text.charCodeAt(at + 1);
-      if (next >= 0xdc00 && next < 0xe000) pairs++;
-    }
-  }
-  return text.length - pairs;
 }
 
 function plain(value: JsonValue | Float64 | undefined): number | bigint | undefined {
