@@ -10,7 +10,7 @@ import { needs } from "../harness/needs.ts";
 import { CHECKOUT, ORDINARY_USER } from "../harness/paths.ts";
 
 describe("a runner's path socket", needs("root", "ordinary-user"), () => {
-  test("is closed to another user, who is told PermissionDenied", async () => {
+  test("is closed to another user, who gets PermissionDenied", async () => {
     const folder = mkdtempSync(join(tmpdir(), "xfn-socket-"));
     // Everybody may look into the folder: it is the socket that is closed.
     chmodSync(folder, 0o755);

@@ -79,7 +79,7 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       expect(protectedPaths).toEqual(expect.arrayContaining(wanted.filter((path) => existsSync(path))));
     });
 
-    test("what /proc tells of the host's hardware, keys and timers is hidden", async () => {
+    test("the host's hardware, keys and timers are hidden in /proc", async () => {
       const files = ["interrupts", "kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
       const folders = ["acpi", "asound", "scsi"];
       const read = files.map((name) => `head -c 1 /proc/${name} 2>/dev/null | tr '\\0' x`).join("; ");
@@ -444,7 +444,7 @@ describe("hostile images", needs("crun"), () => {
     expect(readFileSync(`${sentinel}/file`, "utf8")).toBe("untouched");
   });
 
-  test("labels and annotations in the words of the runtime are no orders to it", async () => {
+  test("labels and annotations of the image do not configure the runtime", async () => {
     const orders = {
       "run.oci.handler": "krun",
       "run.oci.hooks.stdout": `${sentinel}/hook`,

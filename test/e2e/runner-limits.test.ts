@@ -52,7 +52,7 @@ describe("limits of a call", needs("crun"), () => {
       expect(await sh(`(${MANY}) 2>/dev/null; echo answered`, { pids: 6 })).toBe("answered\n");
     });
 
-    test("the kernel's own count tells of it, whatever the function says", needs("root", "cgroup-limits"), async () => {
+    test("the kernel's counter decides, whatever the function prints", needs("root", "cgroup-limits"), async () => {
       const error = await failure(`(${MANY}) 2>/dev/null; exit 3`, { pids: 6, memoryBytes: 64 * MiB });
       expect(error).toMatchObject({ code: "TooManyProcesses", exitCode: 3, stderr: "" });
     });
@@ -83,7 +83,7 @@ describe("limits of a call", needs("crun"), () => {
   });
 
   describe("memory and cpu", needs("cgroup-limits"), () => {
-    test("memory, processes and time are told apart", needs("root"), async () => {
+    test("errors distinguish memory, processes and time", needs("root"), async () => {
       const limits = { memoryBytes: 64 * MiB, pids: 6 };
       const errors = await Promise.all([
         failure("a=x; while :; do a=$a$a; done", limits),

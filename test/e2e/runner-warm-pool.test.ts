@@ -382,7 +382,7 @@ describe("a read-only root file system", needs("crun"), () => {
       }
     });
 
-    test("/tmp is bounded, and a call that fails for it is told so", async () => {
+    test("/tmp is bounded, and the error of a call names that limit", async () => {
       const error = await sh("head -c 100000000 /dev/zero > /tmp/x || exit 3").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(RunnerError);
       expect(error).toMatchObject({ code: "DiskFull", exitCode: 3 });

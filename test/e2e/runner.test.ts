@@ -185,7 +185,7 @@ describe("runner", needs("crun"), () => {
   });
 
   describe("limits", () => {
-    test("memory over the limit is told as such", needs("cgroup-limits"), async () => {
+    test("the error for too much memory names the limit", needs("cgroup-limits"), async () => {
       const state = await before(workspace.root);
       const runner = await runnerOf(workspace);
       try {
@@ -293,7 +293,7 @@ describe("runner", needs("crun"), () => {
       await expect(runner.run(SHELL, Buffer.from(""))).rejects.toMatchObject({ code: "Closed" });
     });
 
-    test("a missing runtime is told with the way to install it", async () => {
+    test("the error for a missing runtime names the command that installs it", async () => {
       const runner = await runnerOf(workspace, { ociRuntime: "no-such-crun" });
       await expect(runner.run(SHELL, Buffer.from(""))).rejects.toMatchObject({
         code: "RuntimeMissing",
