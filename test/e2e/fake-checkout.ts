@@ -27,8 +27,9 @@ case $PWD in
     done ;;
   *)
     cp "$TOOLS/tsc" node_modules/typescript/bin/tsc
-    mkdir -p node_modules/esbuild
+    mkdir -p node_modules/esbuild node_modules/commander
     cp "$TOOLS/esbuild" node_modules/esbuild/index.js
+    : >node_modules/commander/index.js
     cp package-lock.json node_modules/.package-lock.json ;;
 esac
 `;
