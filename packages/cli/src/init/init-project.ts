@@ -32,7 +32,8 @@ export interface InitOptions {
 }
 
 /**
- * `xfn init`: makes a project that its own `npm install` and `npm test` work in. The folder appears when it is complete.
+ * `xfn init`: makes a project that its own `npm install` and `npm test` work in. The folder appears when it is
+ * complete.
  */
 export async function initProject({ path, template, packageFolder, output }: InitOptions): Promise<number> {
   const folder = resolve(path);
