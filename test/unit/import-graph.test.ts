@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: ["functionio", "composition", "oci-rootfs", "runner-contract"],
   "oci-rootfs": ["runner-contract"],
   "runner-grpc": ["units", "runner-contract"],
+  "function-grpc": ["functionio"],
   program: ["units"],
   runner: ["units", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],

@@ -1,0 +1,56 @@
+import { type ClientHttp2Session, connect, constants } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { CallOptions } from "./call-options.ts";
+import { FunctionCallError } from "./function-call-error.ts";
+import { unaryCall } from "./unary-call.ts";
+
+/**
+ * Bytes that a function may send before the client has read them. The default of 64 KiB costs a round trip for each
+ * 64 KiB of a large response.
+ */
+const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
+
+/** A connection to a function's gRPC server, for any number of calls at a time. */
+export class FunctionConnection {
+  readonly #session: ClientHttp2Session;
+  #failure: unknown;
+
+  /** Speaks HTTP/2 without TLS over a socket that is connected, or to `http://HOST:PORT`. */
+  constructor(socket: Duplex | string) {
+    const authority = typeof socket === "string" ? socket : "http://function";
+    this.#session = connect(authority, {
+      settings: { enablePush: false, initialWindowSize: RECEIVE_WINDOW_BYTES },
+      ...(typeof socket !== "string" && { createConnection: () => socket }),
+    });
+    this.#session.on("error", (error) => {
+      this.#failure ??= error;
+    });
+    this.#session.once("connect", () => this.#session.setLocalWindowSize(RECEIVE_WINDOW_BYTES));
+  }
+
+  /** Whether new calls can be made. */
+  get open(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /**
+   * Makes one call.
+   *
+   * @param path `/package.Service/Method`
+   * @returns the response's message
+   * @throws {FunctionCallError}
+   */
+  async call(path: string, message: Uint8Array, options: CallOptions): Promise<Buffer> {
+    if (!this.open)
+      throw new FunctionCallError("ConnectionLost", "the connection to the function has ended", {
+        cause: this.#failure,
+        undelivered: true,
+      });
+    return await unaryCall(this.#session, path, message, options);
+  }
+
+  /** Ends the connection, and with it the calls in progress. */
+  close(): void {
+    this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+  }
+}

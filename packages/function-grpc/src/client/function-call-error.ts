@@ -1,0 +1,44 @@
+/**
+ * Why a call of a function has no response.
+ *
+ * - `Cancelled` the caller's signal was aborted
+ * - `DeadlineExceeded` the time was over, here or at the function
+ * - `ConnectionLost` the function's process, or the way to it, ended
+ * - `NotGrpc` something else than gRPC answers there
+ * - `TooLarge` a message exceeds a limit, the function's or ours
+ * - `Malformed` the response is not a `RunFunctionResponse`
+ * - `Status` the function returned a gRPC status; see {@link FunctionCallError.status}
+ */
+export type FunctionCallErrorCode =
+  | "Cancelled"
+  | "DeadlineExceeded"
+  | "ConnectionLost"
+  | "NotGrpc"
+  | "TooLarge"
+  | "Malformed"
+  | "Status";
+
+/** The details of a failed call. */
+export interface FunctionCallErrorOptions extends ErrorOptions {
+  /** The gRPC status code, if the function sent one. */
+  readonly status?: number;
+  /** Whether the function cannot have received the request. */
+  readonly undelivered?: boolean;
+}
+
+/** A call of a function that failed. The message includes what the function says, shortened. */
+export class FunctionCallError extends Error {
+  override readonly name = "FunctionCallError";
+  readonly code: FunctionCallErrorCode;
+  /** https://grpc.io/docs/guides/status-codes/ */
+  readonly status: number | undefined;
+  /** Only a request that was not delivered can be sent again: a function may have effects. */
+  readonly retryable: boolean;
+
+  constructor(code: FunctionCallErrorCode, message: string, options: FunctionCallErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    this.status = options.status;
+    this.retryable = options.undelivered === true;
+  }
+}

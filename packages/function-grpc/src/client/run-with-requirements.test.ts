@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import {
+  RunFunctionRequest,
+  RunFunctionResponse,
+  type ResourceSelector as WireSelector,
+} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
+import type { FunctionRequest, ResourceSelector } from "../message/function-message.ts";
+import { encodeStruct } from "../struct/encode-struct.ts";
+import { FunctionClient } from "./function-client.ts";
+import { MAX_CALLS, runWithRequirements } from "./run-with-requirements.ts";
+
+const REQUEST: FunctionRequest = { observed: { resources: new Map() }, desired: { resources: new Map() } };
+const OPTIONS = { timeoutMs: 1000 };
+
+function configMap(name: string): WireSelector {
+  return { apiVersion: "v1", kind: "ConfigMap", matchName: name };
+}
+
+// A function in this process: what it is asked, and what it answers to the nth call.
+function functionThat(answer: (call: number) => Partial<RunFunctionResponse>): {
+  client: FunctionClient;
+  requests: RunFunctionRequest[];
+} {
+  const requests: RunFunctionRequest[] = [];
+  const call = async (_: string, message: Uint8Array): Promise<Uint8Array> => {
+    requests.push(RunFunctionRequest.decode(message));
+    const response = { results: [], conditions: [], ...answer(requests.length) };
+    return await Promise.resolve(RunFunctionResponse.encode(response).finish());
+  };
+  return { client: new FunctionClient({ call }), requests };
+}
+
+function requires(...names: string[]): Partial<RunFunctionResponse> {
+  const resources = new Map(names.map((name) => [name, configMap(name)]));
+  return { requirements: { extraResources: new Map(), resources, schemas: new Map() } };
+}
+
+const source = {
+  asked: [] as ResourceSelector[],
+  resources: async (selector: ResourceSelector) => {
+    source.asked.push(selector);
+    return await Promise.resolve([{ resource: { kind: selector.kind } }]);
+  },
+  schema: async () => await Promise.resolve({ type: "object" }),
+};
+
+describe("a function is run", () => {
+  test("once if it requires nothing", async () => {
+    const { client, requests } = functionThat(() => ({}));
+    await runWithRequirements(client, REQUEST, source, OPTIONS);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("again with what it requires, and the context that it returned", async () => {
+    const context = encodeStruct({ seen: 1 }).bytes;
+    const { client, requests } = functionThat(() => ({ ...requires("one"), context }));
+    await runWithRequirements(client, REQUEST, source, OPTIONS);
+    expect(requests.map(({ requiredResources }) => [...requiredResources.keys()])).toEqual([[], ["one"]]);
+    expect(requests[1]?.context).toEqual(Buffer.from(context));
+  });
+
+  test("at most six times", async () => {
+    const { client, requests } = functionThat((call) => requires(`${call}`));
+    await expect(runWithRequirements(client, REQUEST, source, OPTIONS)).rejects.toMatchObject({
+      name: "RequirementsError",
+      code: "RequirementsUnstable",
+    });
+    expect(requests).toHaveLength(MAX_CALLS);
+  });
+
+  test("not again after a fatal result", async () => {
+    const { client, requests } = functionThat(() => ({
+      ...requires("one"),
+      results: [{ severity: 1, message: "no" }],
+    }));
+    const { response } = await runWithRequirements(client, REQUEST, source, OPTIONS);
+    expect(response.results).toMatchObject([{ severity: "Fatal" }]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("with what its step requires, in every call", async () => {
+    const { client, requests } = functionThat(() => requires("own"));
+    const bootstrap = {
+      resources: new Map([["step", { apiVersion: "v1", kind: "Secret", match: { name: "s" } }]]),
+      schemas: new Map([["pod", { apiVersion: "v1", kind: "Pod" }]]),
+    };
+    await runWithRequirements(client, REQUEST, source, OPTIONS, bootstrap);
+    expect(requests.map(({ requiredResources }) => [...requiredResources.keys()])).toEqual([["step"], ["step", "own"]]);
+    expect(requests[0]?.requiredSchemas.get("pod")?.openapiV3).toBeDefined();
+  });
+});

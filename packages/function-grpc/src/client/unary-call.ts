@@ -1,0 +1,137 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
+import { FunctionCallError, type FunctionCallErrorCode } from "./function-call-error.ts";
+import { OK, statusError } from "./status.ts";
+
+/** A compression flag and the length of the message. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+const PREFIX_BYTES = 5;
+/** The header's grammar allows eight digits. */
+const MAX_TIMEOUT_MS = 99_999_999;
+
+/**
+ * Calls a gRPC method that takes one message and returns one.
+ *
+ * @throws {FunctionCallError}
+ */
+export async function unaryCall(
+  session: ClientHttp2Session,
+  path: string,
+  message: Uint8Array,
+  options: CallOptions,
+): Promise<Buffer> {
+  if (options.signal?.aborted === true)
+    throw new FunctionCallError("Cancelled", "the call was cancelled before it began", { undelivered: true });
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const call = new UnaryCall(session, path, options, resolve, reject);
+  call.send(message);
+  return await promise;
+}
+
+class UnaryCall {
+  readonly #stream: ClientHttp2Stream;
+  readonly #options: CallOptions;
+  readonly #maxBytes: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #abort: () => void;
+  readonly #resolve: (message: Buffer) => void;
+  readonly #reject: (error: FunctionCallError) => void;
+  readonly #chunks: Buffer[] = [];
+  #received = 0;
+  /** Of the response's message, once its prefix is here. */
+  #expected: number | undefined;
+  #headers: IncomingHttpHeaders | undefined;
+  #trailers: IncomingHttpHeaders | undefined;
+  #settled = false;
+
+  constructor(
+    session: ClientHttp2Session,
+    path: string,
+    options: CallOptions,
+    resolve: (message: Buffer) => void,
+    reject: (error: FunctionCallError) => void,
+  ) {
+    const timeout = Math.min(Math.max(Math.ceil(options.timeoutMs), 1), MAX_TIMEOUT_MS);
+    this.#options = options;
+    this.#maxBytes = options.maxResponseBytes ?? MAX_RESPONSE_BYTES;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      te: "trailers",
+      "content-type": "application/grpc",
+      "grpc-timeout": `${timeout}m`,
+    });
+    this.#abort = () => this.#fail("Cancelled", "the call was cancelled");
+    this.#timer = setTimeout(() => this.#fail("DeadlineExceeded", `no response within ${timeout} ms`), timeout);
+    options.signal?.addEventListener("abort", this.#abort, { once: true });
+    this.#stream.on("response", (headers) => this.#onHeaders(headers));
+    this.#stream.on("data", (chunk: Buffer) => this.#onData(chunk));
+    this.#stream.on("trailers", (trailers) => {
+      this.#trailers = trailers;
+    });
+    this.#stream.on("error", (error) => this.#onLost(error));
+    this.#stream.on("close", () => this.#onClose());
+  }
+
+  send(message: Uint8Array): void {
+    const prefix = Buffer.alloc(PREFIX_BYTES);
+    prefix.writeUInt32BE(message.length, 1);
+    this.#stream.cork();
+    this.#stream.write(prefix);
+    this.#stream.end(message);
+    this.#stream.uncork();
+  }
+
+  #onHeaders(headers: IncomingHttpHeaders): void {
+    this.#headers = headers;
+    const { [constants.HTTP2_HEADER_STATUS]: status, "content-type": type = "nothing" } = headers;
+    if (Number(status) !== 200 || !/^application\/grpc(?:[+;]|$)/.test(type))
+      this.#fail("NotGrpc", `the server is not a gRPC server: it answered HTTP ${String(status)} with ${type}`);
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    if (this.#expected === undefined && this.#received >= PREFIX_BYTES) {
+      const start = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+      if (start[0] !== 0) return this.#fail("Malformed", "the response is compressed, which the request did not allow");
+      this.#expected = start.readUInt32BE(1);
+    }
+    const size = Math.max(this.#expected ?? 0, this.#received - PREFIX_BYTES);
+    if (size > this.#maxBytes)
+      this.#fail("TooLarge", `the response has ${size} bytes, and the limit is ${this.#maxBytes}`);
+  }
+
+  #onLost(cause: Error): void {
+    const undelivered = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || this.#stream.id === undefined;
+    this.#fail("ConnectionLost", `the connection to the function was lost: ${cause.message}`, { cause, undelivered });
+  }
+
+  #onClose(): void {
+    if (this.#settled) return;
+    const status = this.#trailers?.["grpc-status"] ?? this.#headers?.["grpc-status"];
+    if (status === undefined) return this.#onLost(new Error("the response ended without a status"));
+    if (Number(status) !== OK) {
+      const text = this.#trailers?.["grpc-message"] ?? this.#headers?.["grpc-message"];
+      return this.#settle(() => this.#reject(statusError(Number(status), String(text ?? ""))));
+    }
+    const bytes = Buffer.concat(this.#chunks);
+    if (bytes.length !== PREFIX_BYTES + (this.#expected ?? Number.NaN))
+      return this.#fail("Malformed", "the response is not one complete message");
+    this.#settle(() => this.#resolve(bytes.subarray(PREFIX_BYTES)));
+  }
+
+  #fail(code: FunctionCallErrorCode, message: string, options: ErrorOptions & { undelivered?: boolean } = {}): void {
+    this.#settle(() => this.#reject(new FunctionCallError(code, message, options)));
+  }
+
+  #settle(report: () => void): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.#options.signal?.removeEventListener("abort", this.#abort);
+    report();
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+}

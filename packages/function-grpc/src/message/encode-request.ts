@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { formatPath, type JsonObject } from "@xfn/functionio";
+import {
+  Capability,
+  Ready,
+  type Resource,
+  RunFunctionRequest,
+  type Schema,
+  type State as WireState,
+} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
+import { encodeStruct } from "../struct/encode-struct.ts";
+import type { FunctionRequest, ResourceState, State } from "./function-message.ts";
+
+/** A request's bytes, and what was lost on the way. */
+export interface EncodedRequest {
+  readonly bytes: Uint8Array;
+  /** Fields with integers beyond 2^53, which a Struct rounds: `observed.resources[db].spec.serial`. */
+  readonly rounded: readonly string[];
+}
+
+const CAPABILITIES: readonly Capability[] = [
+  Capability.CAPABILITY_CAPABILITIES,
+  Capability.CAPABILITY_REQUIRED_RESOURCES,
+  Capability.CAPABILITY_CREDENTIALS,
+  Capability.CAPABILITY_CONDITIONS,
+  Capability.CAPABILITY_REQUIRED_SCHEMAS,
+];
+
+/**
+ * Encodes a request. Its tag is the SHA-256 of everything else, so that equal requests have equal tags.
+ *
+ * @throws {StructError} for a value that has no form in JSON, or is nested too deep
+ */
+export function encodeRequest(request: FunctionRequest): EncodedRequest {
+  const encoder = new RequestEncoder();
+  const body = RunFunctionRequest.encode(encoder.request(request)).finish();
+  const tag = createHash("sha256").update(body).digest("hex");
+  const meta = RunFunctionRequest.encode(emptyRequest({ meta: { tag, capabilities: [...CAPABILITIES] } })).finish();
+  // Concatenated messages are merged: https://protobuf.dev/programming-guides/encoding/#last-one-wins
+  return { bytes: Buffer.concat([meta, body]), rounded: encoder.rounded };
+}
+
+class RequestEncoder {
+  readonly rounded: string[] = [];
+
+  request(request: FunctionRequest): RunFunctionRequest {
+    const required = this.#required(request);
+    return emptyRequest({
+      observed: this.#state(request.observed, "observed"),
+      desired: this.#state(request.desired, "desired"),
+      input: this.#optional(request.input, "input"),
+      context: this.#optional(request.context, "context"),
+      credentials: mapValues(request.credentials, (data) => ({ credentialData: { data: new Map(data) } })),
+      // Functions built for Crossplane 1.x read the older field.
+      extraResources: required,
+      requiredResources: required,
+      requiredSchemas: mapValues(
+        request.requiredSchemas,
+        (schema, name): Schema => ({
+          openapiV3: this.#optional(schema, `requiredSchemas[${name}]`),
+        }),
+      ),
+    });
+  }
+
+  #required(request: FunctionRequest): RunFunctionRequest["requiredResources"] {
+    return mapValues(request.requiredResources, (items, name) => ({
+      items: items.map((item, index) => this.#resource(item, `requiredResources[${name}][${index}]`)),
+    }));
+  }
+
+  #state(state: State, path: string): WireState {
+    return {
+      ...(state.composite && { composite: this.#resource(state.composite, `${path}.composite`) }),
+      resources: mapValues(state.resources, (resource, name) => this.#resource(resource, `${path}.resources[${name}]`)),
+    };
+  }
+
+  #resource({ resource, connectionDetails, ready }: ResourceState, path: string): Resource {
+    return {
+      resource: this.#struct(resource, path),
+      connectionDetails: new Map(connectionDetails),
+      ready: ready === undefined ? Ready.READY_UNSPECIFIED : ready ? Ready.READY_TRUE : Ready.READY_FALSE,
+    };
+  }
+
+  #optional(object: JsonObject | undefined, path: string): Uint8Array | undefined {
+    return object === undefined ? undefined : this.#struct(object, path);
+  }
+
+  #struct(object: JsonObject, path: string): Uint8Array {
+    const { bytes, rounded } = encodeStruct(object);
+    for (const inside of rounded) this.rounded.push(`${path}.${formatPath(inside)}`);
+    return bytes;
+  }
+}
+
+function emptyRequest(fields: Partial<RunFunctionRequest>): RunFunctionRequest {
+  return {
+    extraResources: new Map(),
+    credentials: new Map(),
+    requiredResources: new Map(),
+    requiredSchemas: new Map(),
+    ...fields,
+  };
+}
+
+function mapValues<From, To>(
+  map: ReadonlyMap<string, From> | undefined,
+  convert: (value: From, key: string) => To,
+): Map<string, To> {
+  return new Map([...(map ?? [])].map(([key, value]) => [key, convert(value, key)]));
+}

@@ -1,0 +1,23 @@
+/**
+ * Why a value and a `google.protobuf.Struct` cannot be converted into each other.
+ *
+ * - `NotJson` NaN, an infinity, a lone surrogate, or a value without a kind
+ * - `TooDeep` nested deeper than the limit
+ * - `TooManyValues` more values than the limit
+ * - `DuplicateKey` one key twice in a message
+ * - `Malformed` bytes that are not a Struct
+ */
+export type StructErrorCode = "NotJson" | "TooDeep" | "TooManyValues" | "DuplicateKey" | "Malformed";
+
+/** A value or message that has no counterpart. The message names a key at most, never a value. */
+export class StructError extends Error {
+  override readonly name = "StructError";
+  readonly code: StructErrorCode;
+  /** The same value fails again. */
+  readonly retryable = false;
+
+  constructor(code: StructErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
