@@ -1,5 +1,5 @@
-// Generates the TypeScript of proto/: the messages of each contract (ts-proto), and the descriptors for gRPC reflection of
-// the runner contract. With --check it writes nothing, and fails if the committed files differ from the generated ones.
+// Generates the TypeScript of proto/: the messages of each contract (ts-proto), and the descriptors of the runner
+// contract for gRPC reflection. With --check it writes nothing, and fails if the committed files differ.
 //
 // Usage: node scripts/proto.ts [--check]
 import { spawnSync } from "node:child_process";

@@ -1,14 +1,15 @@
 // @xfn/function-grpc: calls function packages of Crossplane 1.14 and later.
 export { type CallOptions, MAX_RESPONSE_BYTES } from "./client/call-options.ts";
 export { FunctionConnection } from "./client/connection.ts";
+export { FunctionClient, type FunctionRun, type UnaryCaller } from "./client/function-client.ts";
+export { MAX_CALLS, type RequirementsSource, runWithRequirements } from "./client/run-with-requirements.ts";
 export {
   FunctionCallError,
   type FunctionCallErrorCode,
   type FunctionCallErrorOptions,
-} from "./client/function-call-error.ts";
-export { FunctionClient, type FunctionRun, type UnaryCaller } from "./client/function-client.ts";
-export { RequirementsError } from "./client/requirements-error.ts";
-export { MAX_CALLS, type RequirementsSource, runWithRequirements } from "./client/run-with-requirements.ts";
+} from "./errors/function-call-error.ts";
+export { RequirementsError } from "./errors/requirements-error.ts";
+export { StructError, type StructErrorCode } from "./errors/struct-error.ts";
 export type {
   FunctionCondition,
   FunctionRequest,
@@ -23,4 +24,3 @@ export type {
 } from "./message/function-message.ts";
 export { decodeStruct, MAX_VALUES, type StructLimits } from "./struct/decode-struct.ts";
 export { type EncodedStruct, encodeStruct } from "./struct/encode-struct.ts";
-export { StructError, type StructErrorCode } from "./struct/struct-error.ts";

@@ -1,6 +1,6 @@
 import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
-import { Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import type { FunctionRequest } from "../message/function-message.ts";
@@ -36,21 +36,14 @@ async function serve(handler: Handler, { service = V1, maxBytes = -1 } = {}): Pr
     requestSerialize: (request: RunFunctionRequest) => Buffer.from(RunFunctionRequest.encode(request).finish()),
     responseDeserialize: (bytes: Buffer) => RunFunctionResponse.decode(bytes),
   };
-  server.addService(
-    { RunFunction: method },
-    {
-      RunFunction: (
-        call: { request: RunFunctionRequest },
-        callback: (error: unknown, response?: RunFunctionResponse) => void,
-      ) => {
-        try {
-          handler(call.request, (response) => callback(null, { results: [], conditions: [], ...response }));
-        } catch (error) {
-          callback(error);
-        }
-      },
-    },
-  );
+  const RunFunction: handleUnaryCall<RunFunctionRequest, RunFunctionResponse> = (call, callback) => {
+    try {
+      handler(call.request, (response) => callback(null, { results: [], conditions: [], ...response }));
+    } catch (error) {
+      callback(error as Error);
+    }
+  };
+  server.addService({ RunFunction: method }, { RunFunction });
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
       error === null ? resolve(bound) : reject(error),

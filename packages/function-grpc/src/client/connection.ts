@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { Duplex } from "node:stream";
+import { FunctionCallError } from "../errors/function-call-error.ts";
 import type { CallOptions } from "./call-options.ts";
-import { FunctionCallError } from "./function-call-error.ts";
 import { unaryCall } from "./unary-call.ts";
 
 /**

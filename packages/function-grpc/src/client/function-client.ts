@@ -1,8 +1,8 @@
+import { FunctionCallError } from "../errors/function-call-error.ts";
 import { decodeResponse } from "../message/decode-response.ts";
 import { encodeRequest } from "../message/encode-request.ts";
 import type { FunctionRequest, FunctionResponse } from "../message/function-message.ts";
 import type { CallOptions } from "./call-options.ts";
-import { FunctionCallError } from "./function-call-error.ts";
 import { UNIMPLEMENTED } from "./status.ts";
 
 const METHOD_V1 = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@xfn/functionio";
+import { RequirementsError } from "../errors/requirements-error.ts";
 import type {
   FunctionRequest,
   FunctionResponse,
@@ -10,7 +11,6 @@ import type {
 } from "../message/function-message.ts";
 import type { CallOptions } from "./call-options.ts";
 import type { FunctionClient, FunctionRun } from "./function-client.ts";
-import { RequirementsError } from "./requirements-error.ts";
 
 /** Finds what a function requires. */
 export interface RequirementsSource {

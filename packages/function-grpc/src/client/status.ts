@@ -1,4 +1,4 @@
-import { FunctionCallError, type FunctionCallErrorCode } from "./function-call-error.ts";
+import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
 
 // https://grpc.io/docs/guides/status-codes/
 export const OK = 0;

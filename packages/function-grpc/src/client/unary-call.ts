@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
 import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
-import { FunctionCallError, type FunctionCallErrorCode } from "./function-call-error.ts";
 import { OK, statusError } from "./status.ts";
 
 /** A compression flag and the length of the message. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
@@ -67,10 +67,10 @@ class UnaryCall {
     options.signal?.addEventListener("abort", this.#abort, { once: true });
     this.#stream.on("response", (headers) => this.#onHeaders(headers));
     this.#stream.on("data", (chunk: Buffer) => this.#onData(chunk));
-    this.#stream.on("trailers", (trailers) => {
+    this.#stream.on("trailers", (trailers: IncomingHttpHeaders) => {
       this.#trailers = trailers;
     });
-    this.#stream.on("error", (error) => this.#onLost(error));
+    this.#stream.on("error", (error: Error) => this.#onLost(error));
     this.#stream.on("close", () => this.#onClose());
   }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
-import { FunctionCallError } from "../client/function-call-error.ts";
+import { FunctionCallError } from "../errors/function-call-error.ts";
+import { StructError } from "../errors/struct-error.ts";
 import {
   Ready,
   RunFunctionResponse,
@@ -11,7 +12,6 @@ import {
   Target as WireTarget,
 } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { decodeStruct } from "../struct/decode-struct.ts";
-import { StructError } from "../struct/struct-error.ts";
 import type {
   FunctionCondition,
   FunctionResponse,
@@ -19,6 +19,7 @@ import type {
   Requirements,
   ResourceSelector,
   ResourceState,
+  SchemaSelector,
   State,
   Target,
 } from "./function-message.ts";
@@ -103,10 +104,11 @@ function targetOf(target: WireTarget | undefined): Target {
 }
 
 function requirementsOf(requirements: WireRequirements | undefined): Requirements {
-  const { extraResources = new Map(), resources = new Map(), schemas = new Map() } = requirements ?? {};
-  const selectors = new Map<string, ResourceSelector>();
-  for (const [name, selector] of [...extraResources, ...resources]) selectors.set(name, selectorOf(selector));
-  return { resources: selectors, schemas };
+  const resources = new Map<string, ResourceSelector>();
+  // Functions built for Crossplane 1.x use the older field.
+  for (const field of [requirements?.extraResources, requirements?.resources])
+    for (const [name, selector] of field ?? []) resources.set(name, selectorOf(selector));
+  return { resources, schemas: requirements?.schemas ?? new Map<string, SchemaSelector>() };
 }
 
 function selectorOf({ apiVersion, kind, matchName, matchLabels, namespace }: WireSelector): ResourceSelector {

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, MAX_DEPTH } from "@xfn/functionio";
-import { StructError } from "./struct-error.ts";
+import { StructError } from "../errors/struct-error.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";
 
 /** Bounds on a message. */
@@ -8,7 +8,7 @@ export interface StructLimits {
   readonly maxValues?: number;
 }
 
-/** Two bytes of a message can be a value that takes 50 in memory: this bounds a message to some hundreds of megabytes. */
+/** Two bytes of a message can be a value that takes 50 in memory: this is some hundreds of megabytes at most. */
 export const MAX_VALUES = 4_000_000;
 
 /** Shorter strings are read character by character, which costs less than a call into the runtime. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonPath, type JsonValue, MAX_DEPTH } from "@xfn/functionio";
+import { StructError } from "../errors/struct-error.ts";
 import { ReverseWriter } from "./reverse-writer.ts";
-import { StructError } from "./struct-error.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";
 
 /** A Struct's bytes, and the integers that they hold only approximately. */

@@ -1,4 +1,4 @@
-import { StructError } from "./struct-error.ts";
+import { StructError } from "../errors/struct-error.ts";
 
 const FIRST_SIZE = 1024;
 /** Shorter strings are copied character by character, which costs less than a call into the runtime. */

@@ -25,7 +25,9 @@ function referenceValue(value: Value | undefined): JsonValue {
     case "nullValue":
     case undefined:
       return null;
-    default:
+    case "boolValue":
+    case "numberValue":
+    case "stringValue":
       return kind.value;
   }
 }

@@ -3,8 +3,4 @@ export class RequirementsError extends Error {
   override readonly name = "RequirementsError";
   readonly code = "RequirementsUnstable";
   readonly retryable = false;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
