@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 import { files } from "./imports.ts";
 
-// Every error class of the packages has the shape that docs/architecture.md promises to callers: a `name` to recognise it by where two
-// copies of a module are loaded, a `code` to branch on, `retryable`, and the `cause` that its constructor passes on.
+// Every error class has the shape that docs/architecture.md promises. Its `name` recognises it even if two copies of a
+// module are loaded. Callers branch on its `code`, and its constructor passes `cause` on.
 const MEMBERS = ["name", "code", "retryable"] as const;
 
 type Node = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ interface ErrorClass {
 }
 
 const CLASSES = files("packages/*/src/**/*.ts")
-  .filter((file) => !/\.test\.ts$/.test(file))
+  .filter((file) => !file.endsWith(".test.ts"))
   .flatMap(errorClassesOf);
 
 test("there are error classes to look at", () => {

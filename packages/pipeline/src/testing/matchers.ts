@@ -127,7 +127,7 @@ function asRendering(received: unknown, matcher: string): Rendering {
 
 function says({ message }: StepResult, wanted: string | RegExp | undefined): boolean {
   if (wanted === undefined) return true;
-  // test() of a RegExp with the flag g or y would depend on its last match.
+  // A RegExp with the flag g or y remembers its last match, which `search` ignores.
   return typeof wanted === "string" ? message.includes(wanted) : message.search(wanted) !== -1;
 }
 
