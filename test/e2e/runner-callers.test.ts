@@ -7,9 +7,9 @@ import { needs } from "../harness/needs.ts";
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// An abstract socket is reachable by everything in its network namespace, and a loopback port too: also by a function that
-// was given the runner's network. Here such a function really tries, in the words of the contract.
-describe("a function with the runner's network, and the runner", needs("crun"), () => {
+// Every process in a network namespace can reach its abstract sockets and loopback ports. A function with the runner's
+// network is such a process. Here the function makes a real gRPC call to the runner.
+describe("a function with the runner's network", needs("crun"), () => {
   let workspace: Workspace;
   let runner: Runner;
   let node: string;
@@ -31,7 +31,7 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
     const abstract = `xfn-test-${randomBytes(6).toString("hex")}`;
     const pathSocket = workspace.path("runner.sock");
     const server: RunnerServer = createRunnerServer({
-      // The real runner, unless a function got through: its calls are only noted.
+      // Runs only the attacking function for real. Records the calls that the function itself makes.
       run: async (image, input, runOptions) => {
         served.push(image);
         return image === node ? await runner.run(image, input, runOptions) : Buffer.from("reached");
@@ -50,7 +50,7 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
     }
   };
 
-  /** What a function that tries gets: the status of gRPC, or the error of the socket, by socket. */
+  /** The function's result for each socket: a gRPC status or a socket error. */
   const attempt = async (
     socket: string,
     network: "Isolated" | "Accessible",
@@ -69,7 +69,7 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
   const OK = "0";
   const UNAUTHENTICATED = "16";
 
-  test("it cannot call the runner back without a token, and with one it could", async () => {
+  test("cannot call the runner without its token", async () => {
     const token = randomBytes(16).toString("hex");
     const tokenFile = await workspace.write("token", `${token}\n`, { mode: 0o600 });
     await withServer({ tokenFile }, async (server) => {
@@ -82,13 +82,13 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
         loopback: UNAUTHENTICATED,
       });
       expect(server.served).toEqual([node, node]);
-      // The same attempt gets through with the token: it was this that stopped it.
+      // With the token the same attempt succeeds, so the missing token stopped it.
       expect(await attempt(server.pathSocket, "Accessible", server, token)).toEqual({ abstract: OK, loopback: OK });
       expect(server.served).toEqual([node, node, node, "stolen", "stolen"]);
     });
   });
 
-  test("without that network it finds no runner at all", async () => {
+  test("cannot reach the runner without that network", async () => {
     const tokenFile = await workspace.write("token", `${randomBytes(16).toString("hex")}\n`, { mode: 0o600 });
     await withServer({ tokenFile }, async (server) => {
       expect(await attempt(server.pathSocket, "Isolated", server)).toEqual({
@@ -98,7 +98,7 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
     });
   });
 
-  test("where callers need no token, no function gets that network", async () => {
+  test("is rejected if callers need no token", async () => {
     await withServer({ insecureNoAuth: true }, async (server) => {
       await expect(attempt(server.pathSocket, "Accessible", server)).rejects.toMatchObject({
         code: "PermissionDenied",
@@ -109,7 +109,7 @@ describe("a function with the runner's network, and the runner", needs("crun"), 
   });
 });
 
-/** Code for Node that calls `RunFunction` over HTTP/2 by hand, with the image "stolen". */
+/** Node code that calls `RunFunction` with the image "stolen" over plain HTTP/2. */
 function attack(abstract: string, port: number, token: string | undefined): string {
   return `
 const http2 = require("node:http2"), net = require("node:net");

@@ -9,7 +9,7 @@ import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.t
 import { Workspace } from "../harness/workspace.ts";
 
 const IDLE_MS = 50;
-describe("images of a runner that goes on", needs("crun"), () => {
+describe("images that a runner uses", needs("crun"), () => {
   let workspace: Workspace;
   let state: Before;
   let runner: Runner | undefined;
@@ -27,7 +27,7 @@ describe("images of a runner that goes on", needs("crun"), () => {
   const prune = async (dryRun: boolean): Promise<PruneResult> =>
     (await openStore({ dir: workspace.cache })).prune({ maxBytes: 0, built: true, dryRun });
 
-  test("can be pruned once they are idle, and not while a call uses them", async () => {
+  test("can be pruned when they are idle, but not while a call uses them", async () => {
     const used = await runnerOf(workspace, { imageIdleMs: IDLE_MS });
     runner = used;
     const stop = new AbortController();
@@ -43,14 +43,14 @@ describe("images of a runner that goes on", needs("crun"), () => {
     await expect(used.run(SHELL, Buffer.from("echo\n"), { pullPolicy: "Never" })).rejects.toMatchObject({
       phase: "pull",
     });
-    // What has come back is another directory in the same place.
+    // The rebuilt image is a new directory at the same path.
     await buildShellFunction(workspace);
     expect(String(await used.run(SHELL, Buffer.from("echo again\n")))).toBe("again\n");
   });
 
   test.each([
-    ["a sandbox waits for its call, or is being made", { warmPool: 1 }, 1],
-    ["a root filesystem that calls share may be mounted", { readOnlyRoot: true }, 0],
+    ["a sandbox waits for its call or is being created", { warmPool: 1 }, 1],
+    ["a shared root file system may be mounted", { readOnlyRoot: true }, 0],
   ])("cannot be pruned while %s", async (_, options, waiting) => {
     const used = await runnerOf(workspace, { imageIdleMs: 1, ...options });
     runner = used;

@@ -12,7 +12,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 const MiB = 1024 * 1024;
 
-// Six are allowed, and a few more for crun where a cgroup counts them.
+// The limit is six. If a cgroup counts processes, it also allows a few for crun.
 const MANY =
   "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do sleep 60 & done";
 
@@ -41,14 +41,14 @@ describe("limits of a call", needs("crun"), () => {
     await failureOf(sh(script, options));
 
   describe("processes", () => {
-    test("a function that fails after it was refused a process is told so", needs("root"), async () => {
+    test("a function that fails after a rejected fork fails with TooManyProcesses", needs("root"), async () => {
       const error = await failure(`${MANY}; exit 3`, { pids: 6 });
       expect(error).toMatchObject({ code: "TooManyProcesses", phase: "run", retryable: false });
       expect(error.message).toContain("6");
       expect(await sh("sleep 0 & sleep 0 & wait; echo few", { pids: 6 })).toBe("few\n");
     });
 
-    test("a function that was refused a process and answers all the same has succeeded", needs("root"), async () => {
+    test("a function that answers despite a rejected fork succeeds", needs("root"), async () => {
       expect(await sh(`(${MANY}) 2>/dev/null; echo answered`, { pids: 6 })).toBe("answered\n");
     });
 
@@ -57,7 +57,7 @@ describe("limits of a call", needs("crun"), () => {
       expect(error).toMatchObject({ code: "TooManyProcesses", exitCode: 3, stderr: "" });
     });
 
-    test("no function is without a bound", async () => {
+    test("every function has a process limit", async () => {
       const [, soft, hard] = /^Max processes +(\d+) +(\d+)/m.exec(await sh("cat /proc/self/limits")) ?? [];
       expect(soft).toBe(hard);
       expect(Number(soft)).toBeLessThan(4_096);
@@ -67,17 +67,17 @@ describe("limits of a call", needs("crun"), () => {
   describe("disk", () => {
     const fill = "head -c 300000000 /dev/zero > /tmp/x 2>/dev/null";
 
-    test("a function that fails with a full disk is told so", async () => {
+    test("a function that fails with a full disk fails with DiskFull", async () => {
       const error = await failure(`${fill}; exit 3`);
       expect(error).toMatchObject({ code: "DiskFull", phase: "run", exitCode: 3, retryable: false });
       expect(error.message).toContain("256 MiB");
     });
 
-    test("a function that fails after it made room again has failed for another reason", async () => {
+    test("a function that frees its disk before it fails does not fail with DiskFull", async () => {
       expect(await failure(`${fill}; rm /tmp/x; exit 3`)).toMatchObject({ code: "NonZeroExit", exitCode: 3 });
     });
 
-    test("a function that answers with a full disk has succeeded", async () => {
+    test("a function that answers despite a full disk succeeds", async () => {
       expect(await sh(`${fill}; echo answered`)).toBe("answered\n");
     });
   });
@@ -94,13 +94,13 @@ describe("limits of a call", needs("crun"), () => {
       expect(codes).toEqual(["OutOfMemory", "TooManyProcesses", "Timeout"]);
     });
 
-    test("a function does not see where its groups are", async () => {
+    test("a function does not see the paths of its cgroups", async () => {
       const groups = await sh("cat /proc/self/cgroup", { memoryBytes: 64 * MiB, cpus: 1 });
       expect(groups).toMatch(/^(\d+:memory:\/|0::\/)$/m);
       expect(groups).not.toContain("xfn-");
     });
 
-    test("a group holds the cpu limit of the function that runs in it", async () => {
+    test("a cgroup enforces the cpu limit of its function", async () => {
       const seen = new AbortController();
       const call = failure("while :; do :; done", { cpus: 0.2, timeoutMs: 60_000, signal: seen.signal });
       await vi.waitFor(
@@ -115,14 +115,14 @@ describe("limits of a call", needs("crun"), () => {
       expect((await call).code).toBe("Aborted");
     });
 
-    test("groups of a runner that was killed are gone when another one has started", async () => {
+    test("a new runner removes the cgroups of a killed one", async () => {
       const source = await writeCaller(workspace, "sleep 600", { memoryBytes: 64 * MiB });
       const caller = workspace.start([process.execPath, source]);
       await once(caller.child.stdout as NodeJS.ReadableStream, "data");
       await vi.waitFor(() => expect(newGroups(state)).not.toEqual([]), { timeout: 30_000 });
       caller.child.kill("SIGKILL");
       await caller.finished;
-      // Nobody else could take them away. (Where nothing is left here, this test proves nothing.)
+      // The killed runner left its cgroups, which only another runner can remove.
       expect(newGroups(state)).not.toEqual([]);
       expect(await sh("echo next", { memoryBytes: 64 * MiB })).toBe("next\n");
       await runner.close();

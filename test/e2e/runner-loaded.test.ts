@@ -8,7 +8,7 @@ import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts"
 import { ask, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
-describe("an OCI runtime that was loaded before its call", needs("crun"), () => {
+describe("an OCI runtime that is loaded before its call", needs("crun"), () => {
   const shared = shellWorkspace();
   let runner: Runner;
   beforeEach(async () => {
@@ -18,13 +18,13 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     await runner.close();
   });
 
-  /** Two calls, after which the runtime of a third waits. */
+  /** Makes two calls. Then a loaded runtime waits for the third. */
   async function loaded(): Promise<number> {
     for (const n of [1, 2]) expect(await ask(runner, `echo ${n}`)).toBe(`${n}\n`);
     return await waitingRuntime();
   }
 
-  test("waits without a container, and is the one of the next call", async () => {
+  test("waits without a container, and the next call uses it", async () => {
     const runtime = await loaded();
     expect(childrenOf(runtime)).toEqual([]);
     const call = ask(runner, "sleep 1; echo done");
@@ -33,7 +33,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     expect(processFile(runtime, "cmdline")).toBe("");
   });
 
-  test("is used once, and shares nothing with the next", async () => {
+  test("serves one call, and shares nothing with the next", async () => {
     const runtimes = new Set([await loaded()]);
     for (let round = 0; round < 5; round++) {
       expect(await ask(runner, "ls -A /tmp; echo x >/tmp/poison; (sleep 600 &); cd /proc; echo [0-9]*")).toMatch(
@@ -44,13 +44,13 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     expect(runtimes.size).toBe(6);
   });
 
-  test("takes a large input, and gives it back", async () => {
+  test("handles large inputs and outputs", async () => {
     await loaded();
     const text = "0123456789".repeat(1_000_000);
     expect((await ask(runner, "cat", {}, text)) === text).toBe(true);
   });
 
-  test("has the limits of its call", needs("cgroup-limits"), async () => {
+  test("enforces the limits of its call", needs("cgroup-limits"), async () => {
     const limits = { memoryBytes: 32 * 1024 * 1024 };
     for (const n of [1, 2]) expect(await ask(runner, `echo ${n}`, limits)).toBe(`${n}\n`);
     await waitingRuntime();
@@ -58,7 +58,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     expect(error.code).toBe("OutOfMemory");
   });
 
-  test("costs its call nothing when it is killed while it waits, or as its call begins", async () => {
+  test("does not fail the next call if it is killed while it waits or as the call begins", async () => {
     for (let round = 0; round < 5; round++) {
       runner = await replaced();
       const runtime = await loaded();
@@ -69,7 +69,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     }
   });
 
-  test("costs its call nothing when it fails while it waits, and is not tried again and again", async () => {
+  test("does not fail the next call if it fails while it waits, and is not retried endlessly", async () => {
     const log = shared.workspace.path("loads");
     const bundle = 'for word; do case "$word" in --bundle=*) bundle=${word#--bundle=} ;; esac; done';
     const fails = `[ -h "$bundle/config.json" ] && echo x >>${log} && exit 1`;
@@ -84,7 +84,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     expect(readFileSync(log, "utf8")).toBe("x\n");
   });
 
-  test("a function that fails at once is run once", async () => {
+  test("runs a function that fails at once only once", async () => {
     await loaded();
     for (let round = 0; round < 3; round++) {
       const error = await failureOf(ask(runner, "echo once >&2; exit 3"));
@@ -93,7 +93,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
     }
   });
 
-  test("is gone after kill -9 of the runner", async () => {
+  test("ends with a killed runner", async () => {
     const path = await writeCaller(shared.workspace, "sleep 600");
     const caller = shared.workspace.start([process.execPath, path]);
     await once(caller.child.stdout as NodeJS.ReadableStream, "data");
@@ -109,7 +109,7 @@ describe("an OCI runtime that was loaded before its call", needs("crun"), () => 
   }
 });
 
-/** The runtime below a process that waits for its call: its configuration is a pipe. */
+/** The loaded runtime below a process. It waits in a read of its configuration, which is a pipe. */
 async function waitingRuntime(root = process.pid): Promise<number> {
   const waits = (pid: number): boolean =>
     processFile(pid, "cmdline").includes("\0run\0--bundle=") && /pipe_read|anon_pipe/.test(processFile(pid, "wchan"));

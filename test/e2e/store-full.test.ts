@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { testImage, writeLayout } from "../../packages/oci-rootfs/testing/layout.ts";
 import { file, tarball } from "../../packages/oci-rootfs/testing/tarball.ts";
 
-// A disk that is full, and a process that may open no more files, while an image is made ready.
+// Prepares an image on a full disk, and in a process that has reached its limit of open files.
 
 const CHILD = join(import.meta.dirname, "../../packages/oci-rootfs/testing/pull-in-need.ts");
 
@@ -34,7 +34,7 @@ function run(script: string): { outcome: unknown; stderr: string } {
 }
 
 test.for([4, 8, 14])(
-  "a disk of %i MB is too small: a typed error, no entry of the image, nothing half-done",
+  "a full disk of %i MB: a typed error, no image entry and no temporary files",
   (megabytes, context) => {
     const mount = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs "$3"`;
     const { outcome, stderr } = run(`exec unshare -Urm sh -c '${mount} && exec "$1" "$2" "$3" "$4"' sh "$@"`);
@@ -44,15 +44,12 @@ test.for([4, 8, 14])(
   },
 );
 
-test.each([24, 30])(
-  "with no more than %i open files: a typed error or success, and the next call succeeds",
-  async (files) => {
-    const { outcome, stderr } = run(`ulimit -n ${files} && exec "$1" "$2" "$3" "$4"`);
-    if (outcome !== "none") {
-      expect(outcome, stderr).toMatchObject({ code: "StoreFailed", left: { images: 0, tmp: 0 } });
-      expect((outcome as { message: string }).message).toMatch(/EMFILE|thread/);
-    }
-    const store = await openStore({ dir: join(dir, "store") });
-    expect((await store.image(name)).layers).toHaveLength(3);
-  },
-);
+test.each([24, 30])("a limit of %i open files: a typed error or success, and the next call succeeds", async (files) => {
+  const { outcome, stderr } = run(`ulimit -n ${files} && exec "$1" "$2" "$3" "$4"`);
+  if (outcome !== "none") {
+    expect(outcome, stderr).toMatchObject({ code: "StoreFailed", left: { images: 0, tmp: 0 } });
+    expect((outcome as { message: string }).message).toMatch(/EMFILE|thread/);
+  }
+  const store = await openStore({ dir: join(dir, "store") });
+  expect((await store.image(name)).layers).toHaveLength(3);
+});

@@ -77,13 +77,13 @@ const deadline: Kind = (place, index) =>
 
 const cancelled: Kind = async (place, index) => {
   const aborter = new AbortController();
-  // At every moment of a call's life, as the index goes on: before it is sent, while its container starts, while it runs.
+  // The index varies the moment: before the call is sent, while its container starts, while the function runs.
   const timer = setTimeout(() => aborter.abort(), index % 40);
   await expectFailure(run(place, `sleep ${FOREVER}`, "", { signal: aborter.signal }), "Aborted");
   clearTimeout(timer);
 };
 
-// A caller whose connection ends without a word, as when it is killed.
+// The caller's connection breaks, as if the caller were killed.
 const disconnected: Kind = async (place, index) => {
   const path = join(place.folder, `${index}.sock`);
   const proxy = createServer((socket) => {
@@ -96,7 +96,7 @@ const disconnected: Kind = async (place, index) => {
     }, index % 60);
   });
   await new Promise<void>((resolve) => proxy.listen(path, resolve));
-  // A connection that is lost before the call was sent is made again, and lost again.
+  // The client reconnects if the connection breaks before the call is sent. The new connection breaks too.
   const client = createRunnerClient({ endpoint: `unix:${path}`, marginMs: 1_000 });
   const call = client.run(SHELL, Buffer.from(`sleep ${FOREVER}\n`), { timeoutMs: 2_000 });
   await expectFailure(call, "Unavailable", "Aborted", "Internal", "Timeout");
@@ -113,10 +113,10 @@ const outOfMemory: Kind = (place) =>
       )
     : Promise.resolve();
 const killed: Kind = async (place, index) => {
-  // A number that no other process has.
+  // Unique among all processes.
   const seconds = `${FOREVER}.${index}`;
   const call = expectFailure(run(place, `exec sleep ${seconds}`, ""), "Killed");
-  // Once more if need be: a function that was started early and dies before anybody can tell whether it saw its input is run again.
+  // Kill more than once: the runner retries a pre-started function that may have died before it got its input.
   await killUntil(call, ["sleep", seconds]);
   await call;
 };

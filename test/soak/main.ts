@@ -1,4 +1,6 @@
-// npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY]: calls of every kind, a fifth of them faulty, to a real server.
+// npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY]
+//
+// Makes calls of every kind to a real server. A fifth of them fail.
 import { parseArgs } from "node:util";
 import { Workspace } from "../harness/workspace.ts";
 import { problemsOf, soak } from "./soak.ts";

@@ -9,31 +9,31 @@ import type { Started, Workspace } from "../harness/workspace.ts";
 import { FAULTY, GOOD, type Place } from "./kinds.ts";
 import { type ResourceUsage, restingUsage } from "./watch.ts";
 
-/** How much to do. */
+/** The amount of calls, and how to make them. */
 export interface SoakOptions {
   calls: number;
-  /** Calls at a time. */
+  /** Concurrent calls. */
   concurrency: number;
-  /** How `xfn-runner` starts sandboxes before their calls; by default as it does by default. */
+  /** The `--warm-pool` policy of `xfn-runner`; by default its default. */
   warmPool?: string | undefined;
-  /** Told now and then how far it is. */
+  /** Called after each tenth of the calls. */
   onProgress?: (done: number, usage: ResourceUsage) => void;
 }
 
-/** What it came to. */
+/** The outcome. */
 export interface SoakReport {
   calls: number;
   faulty: number;
   seconds: number;
-  /** Calls that ended in another way than they must: the first few, and how many there were. */
+  /** Calls with an unexpected outcome: their number, and the first few. */
   wrong: { count: number; first: string[] };
-  /** What the server held while it rested, after each tenth of the calls; its memory counts after {@link MEMORY_LOOKS}. */
-  holdings: ResourceUsage[];
-  /** Whether the server says, at the end, that it serves. */
+  /** The idle server's usage after each tenth of the calls. Its memory is compared at {@link MEMORY_LOOKS} only. */
+  usages: ResourceUsage[];
+  /** Whether the server's health is SERVING at the end. */
   serving: boolean;
-  /** Errors that it logged. */
+  /** Errors that the server logged. */
   said: string;
-  /** What it left behind when it had stopped. */
+  /** Leftovers after the server stopped. */
   left: string[];
 }
 
@@ -44,40 +44,40 @@ const RUNNER_MAIN = join(CHECKOUT, "packages/runner/dist/program/main.js");
 
 const LOOKS = 10;
 
-// After three tenths V8 has grown its heap to a size that suits the work, the allocator its arenas, and the runner has prepared
-// what it keeps at hand: what comes after that would be a leak.
+// After three tenths, V8's heap and the allocator's arenas have their final size, and the runner has filled its pools.
+// Later growth is a leak.
 const WARM_UP_LOOKS = 3;
 
-/** Before these looks nobody calls until the server has given back what calls leave behind, as it does after five seconds. */
+/** Before these measurements the server idles long enough to free memory, which it does after five seconds. */
 const MEMORY_LOOKS: readonly number[] = [WARM_UP_LOOKS, LOOKS];
-const GIVEN_BACK_MS = 7_000;
+const FREE_MEMORY_MS = 7_000;
 
-/** How much more memory there may be at the end than after the warm-up. */
+/** The permitted growth of memory between the warm-up and the end. */
 const MEMORY_FACTOR = 1.05;
 
 const FIRST_WRONG = 5;
 
-// A guard against a server that hangs: nobody makes more calls than a day has room for.
+// Stops a server that hangs. No soak takes longer than a day.
 const MAX_MS = 24 * 60 * 60 * 1_000;
 
-/** What is wrong, one line each. */
-export function problemsOf({ wrong, holdings, serving, said, left }: SoakReport): string[] {
-  const [warm, end] = [holdings.slice(WARM_UP_LOOKS - 1, -WARM_UP_LOOKS), holdings.slice(-WARM_UP_LOOKS)];
-  const problems = wrong.count === 0 ? [] : [`${wrong.count} calls ended as they must not`, ...wrong.first];
+/** The problems of a report, one line each. */
+export function problemsOf({ wrong, usages, serving, said, left }: SoakReport): string[] {
+  const [warm, end] = [usages.slice(WARM_UP_LOOKS - 1, -WARM_UP_LOOKS), usages.slice(-WARM_UP_LOOKS)];
+  const problems = wrong.count === 0 ? [] : [`${wrong.count} calls had an unexpected outcome`, ...wrong.first];
   for (const name of ["processes", "zombies", "descriptors", "mounts", "cgroups"] as const) {
-    // The rest of a call that was ended may be seen once; what was forgotten is seen each time.
+    // A single measurement may show the remains of a cancelled call. A leak shows in each.
     const [before, after] = [Math.max(...warm.map((each) => each[name])), Math.min(...end.map((each) => each[name]))];
     if (after > before) problems.push(`${name}: ${before} after the warm-up, ${after} at the end`);
   }
-  const [before = 0, after = 0] = MEMORY_LOOKS.map((look) => holdings[look - 1]?.memoryMiB);
+  const [before = 0, after = 0] = MEMORY_LOOKS.map((look) => usages[look - 1]?.memoryMiB);
   if (after > before * MEMORY_FACTOR)
     problems.push(`memory: ${before.toFixed(1)} MiB after the warm-up, ${after.toFixed(1)} MiB at the end`);
   if (said !== "") problems.push(`it logged errors: ${said.slice(0, 1_000)}`);
   if (!serving) problems.push("its health is not SERVING");
-  return [...problems, ...left.map((thing) => `left behind: ${thing}`)];
+  return [...problems, ...left.map((thing) => `leftover: ${thing}`)];
 }
 
-/** Makes calls of every kind to a real server with real containers, and looks at what it holds. */
+/** Makes calls of every kind to a real server with real containers, and measures its usage. */
 export async function soak(workspace: Workspace, options: SoakOptions): Promise<SoakReport> {
   await buildShellFunction(workspace);
   const state = await before(workspace.root);
@@ -113,17 +113,17 @@ async function callServer(workspace: Workspace, options: SoakOptions): Promise<O
       options.onProgress?.(to, usage);
       return usage;
     };
-    const holdings: ResourceUsage[] = [];
+    const usages: ResourceUsage[] = [];
     const callsAt = (look: number): number => Math.ceil((options.calls * look) / LOOKS);
     for (let look = 1; look <= LOOKS; look++) {
-      holdings.push(await part(callsAt(look - 1), callsAt(look), MEMORY_LOOKS.includes(look) ? GIVEN_BACK_MS : 0));
+      usages.push(await part(callsAt(look - 1), callsAt(look), MEMORY_LOOKS.includes(look) ? FREE_MEMORY_MS : 0));
     }
     return {
       calls: options.calls,
       faulty: Array.from({ length: options.calls }, (_, index) => index).filter(isFaulty).length,
       seconds: (performance.now() - began) / 1_000,
       wrong,
-      holdings,
+      usages,
       serving: await isServing(socket),
       said: server.stderr(),
     };

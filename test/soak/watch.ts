@@ -52,8 +52,8 @@ export async function usageOf(pid: number): Promise<ResourceUsage> {
 }
 
 /**
- * What it holds while it does nothing: looked at until two looks, a while apart, agree in everything that can be counted. The
- * kernel takes a moment to free what a killed container had.
+ * The usage of an idle process. Measures until all counts of two consecutive measurements are equal, because the kernel
+ * frees the resources of a killed container with a delay.
  */
 export async function restingUsage(pid: number): Promise<ResourceUsage> {
   let before = await usageOf(pid);
@@ -67,7 +67,7 @@ export async function restingUsage(pid: number): Promise<ResourceUsage> {
   return before;
 }
 
-/** Kills whatever has this command line, which must be nobody else's, until something has come to its end. */
+/** Kills all processes with this command line, which must be unique to the test, until `ending` settles. */
 export async function killUntil(ending: Promise<unknown>, command: readonly string[]): Promise<void> {
   let ended = false;
   const end = (): void => {

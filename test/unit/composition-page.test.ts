@@ -21,8 +21,8 @@ import { CHECKOUT } from "../harness/paths.ts";
 // Runs every example of docs/composition.md.
 //
 // The word after `yaml` is the type of a block. All examples share `xr`, `base` and `observed`. The next `patches` use
-// `patchSets`, `environment` and `environment-configs`. A `result`, `xr-result` or `error` is the result of the `patches`
-// above it. The table below `transforms` lists inputs and outputs.
+// `patchSets`, `environment` and `environment-configs`. A `result`, `xr-result` or `error` is the result of the
+// `patches` above it. The table below `transforms` lists inputs and outputs.
 
 interface Block {
   word: string;

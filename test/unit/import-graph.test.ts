@@ -90,7 +90,7 @@ describe.each(PACKAGES)("packages/%s", (name) => {
     expect(large.map(([folder, sources]) => `${folder}: ${sources.length}`)).toEqual([]);
   });
 
-  test("imports only the packages of ours that it may", () => {
+  test("imports only the workspace packages that it may", () => {
     const allowed = [`@xfn/${name}`, ...(MAY_IMPORT[name] ?? []).map((other) => `@xfn/${other}`)];
     const wrong = importsIn(sourcesOf(name)).filter(
       ({ specifier }) => specifier.startsWith("@xfn/") && !allowed.includes(packageOf(specifier) ?? ""),

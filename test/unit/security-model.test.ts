@@ -5,7 +5,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 
 const page = readFileSync(join(CHECKOUT, "docs/security-model.md"), "utf8");
 
-/** The tests that the page names: a file in backquotes, then titles of it, or what they begin or end with, in quotes. */
+/** The tests that the page names: a file in backquotes, then titles or parts of titles in quotes. */
 function namedTests(line: string): { file: string; titles: string[] }[] {
   return [...line.matchAll(/`([\w./-]+\.test\.ts)`((?:[;,]? "[^"]+")+)/g)].map(([, file = "", titles = ""]) => ({
     file,
@@ -16,18 +16,18 @@ function namedTests(line: string): { file: string; titles: string[] }[] {
 const lines = page.split("\n");
 const named = lines.flatMap(namedTests);
 
-test.each(named)("the tests that the security model names are in $file: $titles", ({ file, titles }) => {
+test.each(named)("$file has the tests that the security model names: $titles", ({ file, titles }) => {
   const source = readFileSync(join(CHECKOUT, file), "utf8");
   for (const title of titles) expect(source).toContain(title);
 });
 
-test("every promise in it names a test", () => {
+test("every promise of the security model names a test", () => {
   const rows = tables(lines).filter(({ header }) => header.startsWith("| promise |"));
   expect(rows.length).toBeGreaterThan(40);
   for (const { row } of rows) expect([row, namedTests(row).length]).not.toContain(0);
 });
 
-/** The rows of tables, each with the header of its table. */
+/** The rows of all tables, each with its table's header. */
 function tables(all: readonly string[]): { header: string; row: string }[] {
   const rows: { header: string; row: string }[] = [];
   let header: string | undefined;

@@ -2,8 +2,8 @@ import { Float64 } from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 
 /**
- * Whether two JSON values are equal. Numbers are compared by value, not by Go type, because a document turns the float64 4.0
- * into the integer 4. Integers beyond 2^53 must agree in every digit.
+ * Whether two JSON values are equal. Compares numbers by value, not by Go type, because a document turns the float64
+ * 4.0 into the integer 4. Integers beyond 2^53 must agree in every digit.
  */
 export function same(a: unknown, b: unknown): boolean {
   if (isNumber(a) && isNumber(b)) return sameNumber(a, b);

@@ -49,8 +49,8 @@ export function readVectorFile(path: string): VectorCase[] {
 }
 
 /**
- * Parses JSON with Go's two types of numbers: a literal without `.` and exponent is an int64, any other a float64. A float64
- * with an integral value becomes a `Float64`.
+ * Parses JSON with Go's two types of numbers: a literal without `.` and exponent is an int64, any other a float64. A
+ * float64 with an integral value becomes a `Float64`.
  */
 export function parseLossless(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }): unknown => {

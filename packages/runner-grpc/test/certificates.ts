@@ -1,5 +1,5 @@
-// X.509 certificates for tests, made of Node's own keys and signatures, and just as much DER (X.690, RFC 5280) as they need: no
-// program to install, and nothing that expires in a repository.
+// X.509 certificates for tests, from Node's keys and signatures and the necessary DER (X.690, RFC 5280). They need no
+// installed program, and no certificate in the repository expires.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 /** A certificate and its private key. */

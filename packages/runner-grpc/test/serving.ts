@@ -57,7 +57,7 @@ export class Serving implements AsyncDisposable {
   }
 }
 
-/** An abstract socket that nobody else has. */
+/** A unique abstract socket. */
 export function abstractName(): string {
   return `@xfn-test/${process.pid}/${crypto.randomUUID()}`;
 }

@@ -9,9 +9,9 @@ import type { Adapter } from "../adapter.ts";
 import { child, list } from "../rule.ts";
 
 /**
- * The runtime specification of a call, from the image's configuration and accounts, and from the Composition's limits and
- * network. Only fields that depend on these, and fields of the isolation, are compared. Others, such as mount options and
- * masked paths, are the runtime's choice.
+ * The runtime specification of a call, from the image's configuration and accounts, and from the Composition's limits
+ * and network. Compares only fields that depend on these, and fields of the isolation. The runtime chooses the others,
+ * such as mount options and masked paths.
  */
 export const imageSpec: Adapter = {
   async run(vector) {

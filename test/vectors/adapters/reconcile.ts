@@ -9,9 +9,9 @@ import type { Adapter } from "../adapter.ts";
 import { child, list } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";
 
-// Full reconciles of one XR on a small API server. Compares what the README of the vectors calls essential: the inputs of the
-// functions, the final objects, Synced and Ready, events, and connection details. Does not compare the order of writes,
-// conflicts and retries, the time of the next reconcile, and messages of errors.
+// Full reconciles of one XR on a small API server. Compares the essential results by the README of the vectors: the
+// inputs of the functions, the final objects, Synced and Ready, events, and connection details. Does not compare the
+// order of writes, conflicts and retries, the time of the next reconcile, and messages of errors.
 
 const NOW = Date.parse("2023-09-01T00:00:00Z");
 
@@ -115,8 +115,8 @@ export const reconciles: Adapter = {
 };
 
 /**
- * The passes in which the reference ran the functions. If it cannot determine what exists, it skips them or ends before them,
- * so there is no recorded answer for our functions.
+ * The passes in which the reference ran the functions. If the reference cannot determine the existing objects, it skips
+ * the functions or ends before them, and there is no recorded answer for our functions.
  */
 function comparable(vector: VectorCase): JsonObject[] {
   const functions = list(child(vector, "composition")["functions"]);

@@ -135,7 +135,7 @@ describe("without authentication", () => {
 
 describe("mTLS", () => {
   const authority = testAuthority("authority");
-  const stranger = testAuthority("stranger");
+  const otherAuthority = testAuthority("other");
 
   function files(
     serving: Serving,
@@ -159,14 +159,14 @@ describe("mTLS", () => {
       const good = files(serving, "client", testCertificate("client", authority));
       expect(await serving.client(address, { tls: good }).run("x", INPUT)).toEqual(INPUT);
       const unavailable = { status: "UNAVAILABLE" };
-      const bad = files(serving, "bad", testCertificate("client", stranger));
+      const bad = files(serving, "bad", testCertificate("client", otherAuthority));
       await expect(serving.client(address, { tls: bad }).run("x", INPUT)).rejects.toMatchObject(unavailable);
       await expect(serving.client(address, { tls: { caFile: good.caFile } }).run("x", INPUT)).rejects.toMatchObject(
         unavailable,
       );
       await expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject(unavailable);
       // The server is not what the client expects.
-      const misled = files(serving, "misled", testCertificate("client", authority), stranger);
+      const misled = files(serving, "misled", testCertificate("client", authority), otherAuthority);
       await expect(serving.client(address, { tls: misled }).run("x", INPUT)).rejects.toMatchObject(unavailable);
       const renamed = { ...good, serverName: "runner.example.org" };
       await expect(serving.client(address, { tls: renamed }).run("x", INPUT)).rejects.toMatchObject(unavailable);
@@ -181,14 +181,14 @@ describe("mTLS", () => {
     const before = serving.client(address, { tls: clientTls, refreshMs: 20 });
     await before.run("x", INPUT);
     // Half a change: the certificate of a new CA beside the old key.
-    const next = testCertificate("server", stranger);
+    const next = testCertificate("server", otherAuthority);
     serving.file("server.pem", next.cert);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await serving.client(address, { tls: clientTls }).run("x", INPUT);
     // All of it.
     serving.file("server.key", next.key);
-    serving.file("server-ca.pem", stranger.cert);
-    const nextTls = files(serving, "next", testCertificate("client", stranger), stranger);
+    serving.file("server-ca.pem", otherAuthority.cert);
+    const nextTls = files(serving, "next", testCertificate("client", otherAuthority), otherAuthority);
     await expect
       .poll(() => serving.client(address, { tls: nextTls }).run("x", INPUT).catch(String), { timeout: 10_000 })
       .toEqual(INPUT);
@@ -220,7 +220,7 @@ describe("mTLS", () => {
     serving.file("server.key", next.key);
     refresh();
     expect(warnings).toHaveLength(2);
-    // What has been mended is news when it happens again.
+    // A repaired problem is reported again if it recurs.
     rmSync(tls.caFile);
     refresh();
     expect(warnings).toHaveLength(3);

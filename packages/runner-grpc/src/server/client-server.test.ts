@@ -148,13 +148,13 @@ test("reports phases and stderr of a failed call too", async () => {
       throw Object.assign(new Error("m"), { code: "Timeout", phase: "timeout" });
     },
   });
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const call = serving.client(address).run("x", INPUT, {
-    onPhase: (...phase) => told.push(phase),
-    onStderr: (tail) => told.push(tail),
+    onPhase: (...phase) => reported.push(phase),
+    onStderr: (tail) => reported.push(tail),
   });
   await expect(call).rejects.toMatchObject({ code: "Timeout", stderr: "said before" });
-  expect(told).toEqual(["said before", ["pull", 2]]);
+  expect(reported).toEqual(["said before", ["pull", 2]]);
 });
 
 test("a callback that throws fails its call, and nothing else", async () => {
@@ -216,7 +216,7 @@ describe("errors of a run", () => {
 
   test.each([
     ["an error without a code", new Error("password=hunter2")],
-    ["a code of somebody else", Object.assign(new Error("password=hunter2"), { code: "ENOENT" })],
+    ["a code of Node", Object.assign(new Error("password=hunter2"), { code: "ENOENT" })],
     ["no error at all", "password=hunter2"],
   ])("reveal nothing of unexpected errors: %s", async (_, thrown) => {
     const error = await failure(thrown);

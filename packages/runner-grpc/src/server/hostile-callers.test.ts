@@ -280,7 +280,7 @@ test("closes excess connections at once, and keeps existing ones", async () => {
     const socket = connectSocket(path);
     sockets.push(socket.on("error", () => undefined).on("close", () => closed++));
     socket.resume();
-    // Beyond the backlog of a socket nobody can connect at all.
+    // A socket with a full backlog refuses to connect, so wait for each connection.
     await once(socket, "connect");
   }
   await expect.poll(() => closed, { timeout: 20_000 }).toBe(101);

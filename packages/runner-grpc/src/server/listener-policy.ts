@@ -19,7 +19,7 @@ export interface AuthenticationOptions {
 
 /**
  * Decides how a listener authenticates its callers. A function in the runner's network can reach every abstract and
- * TCP socket of the runner, so these require a secret that the function does not have.
+ * TCP socket of the runner. These sockets therefore require a secret that the function does not have.
  *
  * @throws RunnerSetupError `AuthenticationRequired`, `PlaintextRefused`
  */

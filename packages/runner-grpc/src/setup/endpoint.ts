@@ -32,11 +32,9 @@ const MAX_PORT = 65_535;
 /**
  * Parses an endpoint in any spelling of gRPC's implementations and Crossplane:
  *
- * | spelling | means |
- * |---|---|
- * | `unix:///@crossplane/fn/default.sock`, `unix:@NAME`, `unix-abstract:NAME`, `@NAME` | an abstract socket |
- * | `unix:///run/x.sock`, `unix:/run/x.sock`, `unix:x.sock` (below the working directory) | a socket with a path |
- * | `dns:///HOST:PORT`, `dns:HOST:PORT`, `HOST:PORT`, `[::1]:PORT`, `ipv4:1.2.3.4:PORT`, `ipv6:[::1]:PORT` | TCP |
+ * - abstract sockets: `unix:///@crossplane/fn/default.sock`, `unix:@NAME`, `unix-abstract:NAME`, `@NAME`
+ * - path sockets: `unix:///run/x.sock`, `unix:/run/x.sock`, `unix:x.sock` (below the working directory)
+ * - TCP: `dns:///HOST:PORT`, `dns:HOST:PORT`, `HOST:PORT`, `[::1]:PORT`, `ipv4:1.2.3.4:PORT`, `ipv6:[::1]:PORT`
  *
  * Two spellings of the same endpoint have the same `target`.
  *

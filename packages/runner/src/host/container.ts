@@ -213,7 +213,7 @@ export class Container {
 
   /**
    * Keeps the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys its mounts before
-   * it reports the function's end, and its network and queues at the same time, on processors that the answer needs.
+   * it reports the function's end. It destroys its network and queues then too, on processors that the answer needs.
    */
   #retainNamespaces(init: number): void {
     // A call only takes a little longer without them, such as when descriptors run out.

@@ -47,14 +47,12 @@ export function normalImage(image: string, defaultRegistry: string | undefined):
 /**
  * Parses a pattern of images:
  *
- * | pattern | allows |
- * |---|---|
- * | `registry.example.org/team` | that repository, and those below it |
- * | `ghcr.io/team-*` | `*` is any text without a slash, `**` any text |
- * | `registry.example.org/fn:v1` | that tag only, and no digest: what a digest names may be anything |
- * | `registry.example.org/fn@sha256:...` | that digest only |
- * | `busybox` | as in image names: `docker.io/library/busybox` |
- * | `oci:/srv/images` | layouts in that folder |
+ * - `registry.example.org/team` allows that repository and all below it.
+ * - `ghcr.io/team-*`: `*` matches any text without a slash, `**` any text.
+ * - `registry.example.org/fn:v1` allows that tag only, and no digest, because a digest may name any image.
+ * - `registry.example.org/fn@sha256:...` allows that digest only.
+ * - `busybox` means `docker.io/library/busybox`, as in image names.
+ * - `oci:/srv/images` allows layouts in that folder.
  *
  * @throws Error with the problem
  */
