@@ -38,27 +38,27 @@ describe("runner", needs("crun"), () => {
     const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> =>
       await failureOf(sh(script, options));
 
-    test("stdin reaches the function and its stdout comes back", async () => {
+    test("passes stdin to the function and returns its stdout", async () => {
       expect(await sh("cat", {}, "hello\nworld")).toBe("hello\nworld");
     });
 
-    test("two calls share nothing: what one wrote, the next does not see", async () => {
+    test("two calls share nothing: a call cannot see the files of an earlier one", async () => {
       expect(await sh("echo poison > /poison; echo poison > /tmp/poison; ls /poison /tmp")).toBe(
         "/poison\n\n/tmp:\npoison\n",
       );
       expect(await sh("ls -A /tmp; test ! -e /poison && echo clean")).toBe("clean\n");
     });
 
-    test("50 MB go in and come out whole", async () => {
+    test("50 MB of input and output are complete", async () => {
       const input = "0123456789".repeat(5_000_000);
       expect((await sh("cat", {}, input)) === input).toBe(true);
     });
 
-    test("a function that does not read its input may answer all the same", async () => {
+    test("a function can answer without reading its input", async () => {
       expect(await sh("echo done", {}, "x".repeat(50_000_000))).toBe("done\n");
     });
 
-    test("64 MiB of stderr do not block it, and only the end is kept", async () => {
+    test("64 MiB of stderr do not block a function, and only the end is kept", async () => {
       expect(await sh("head -c 67108864 /dev/zero | tr '\\0' e >&2; echo done")).toBe("done\n");
       const { code, stderr } = await failure("head -c 100000 /dev/zero | tr '\\0' e >&2; echo the end >&2; exit 4");
       expect(code).toBe("NonZeroExit");
@@ -66,13 +66,13 @@ describe("runner", needs("crun"), () => {
       expect(stderr?.length).toBeLessThan(STDERR_TAIL_BYTES + 100);
     });
 
-    test("stderr of a call that succeeds can be seen too", async () => {
+    test("reports stderr of successful calls too", async () => {
       const seen: string[] = [];
       expect(await sh("echo note >&2; echo done", { onStderr: (tail) => seen.push(tail) })).toBe("done\n");
       expect(seen).toEqual(["note\n"]);
     });
 
-    test("more stdout than the bound is an error, never a cut answer", async () => {
+    test("stdout over the limit is an error, never a truncated answer", async () => {
       expect(await failure(`head -c ${MAX_PAYLOAD_BYTES + 1} /dev/zero`)).toMatchObject({
         code: "OutputTooLarge",
         phase: "output",
@@ -80,7 +80,7 @@ describe("runner", needs("crun"), () => {
       expect((await sh(`head -c ${MAX_PAYLOAD_BYTES} /dev/zero`)).length).toBe(MAX_PAYLOAD_BYTES);
     });
 
-    test("an exit code is told, with the image, the step and the end of stderr", async () => {
+    test("the error contains the exit code, image, step and end of stderr", async () => {
       const error = await failure("echo broken >&2; exit 7", { step: "make-it" });
       expect(error).toMatchObject({
         code: "NonZeroExit",
@@ -94,27 +94,27 @@ describe("runner", needs("crun"), () => {
       expect(error.message).toContain("make-it");
     });
 
-    test("at its deadline a function is killed, even if it ignores SIGTERM and forked away", async () => {
+    test("kills a function at its deadline, even if it ignores SIGTERM and forks", async () => {
       const error = await failure("trap '' TERM INT; (sleep 600 &) ; sleep 600", { timeoutMs: 300 });
       expect(error).toMatchObject({ code: "Timeout", phase: "timeout", retryable: true });
     });
 
-    test("a process that outlives the function and holds its stdout does not hold the call", async () => {
+    test("a process that outlives the function with its stdout open does not delay the answer", async () => {
       expect(await sh("(sleep 600 &); echo done")).toBe("done\n");
     });
 
-    test("a cancelled call ends at once with nothing left", async () => {
+    test("a cancelled call ends at once and leaves nothing", async () => {
       const controller = new AbortController();
       const call = failure("echo started >&2; sleep 600", { signal: controller.signal });
       setTimeout(() => controller.abort(), 200);
       expect(await call).toMatchObject({ code: "Aborted" });
     });
 
-    test("a call that was cancelled before it began starts nothing", async () => {
+    test("a call that is cancelled before its start starts nothing", async () => {
       expect(await failure("echo done", { signal: AbortSignal.abort() })).toMatchObject({ code: "Aborted" });
     });
 
-    test("a full disk is the function's own", async () => {
+    test("a function can fill only its own disk", async () => {
       expect(
         await sh(
           "head -c 400000000 /dev/zero > /tmp/x 2>/dev/null || echo full; rm /tmp/x; echo again > /tmp/x; cat /tmp/x",
@@ -122,12 +122,12 @@ describe("runner", needs("crun"), () => {
       ).toBe("full\nagain\n");
     });
 
-    test("a function makes no more files than the machine can bear", async () => {
+    test("the number of files of a function is bounded", async () => {
       const many = "i=0; while [ $i -lt 70000 ]; do : > /tmp/$i || exit; i=$((i + 1)); done";
       expect(await failure(many, { timeoutMs: 60_000 })).toMatchObject({ code: "DiskFull" });
     });
 
-    test("calls at the same time do not mix", async () => {
+    test("concurrent calls do not mix", async () => {
       const outputs = await Promise.all(
         Array.from({ length: 8 }, (_, index) => sh(`sleep 0.0${index}; echo ${index}`)),
       );
@@ -135,7 +135,7 @@ describe("runner", needs("crun"), () => {
     });
   });
 
-  // More of it, with each runtime: runner-isolation.test.ts.
+  // runner-isolation.test.ts has more, with each runtime.
   describe("isolation", () => {
     let runner: Runner;
     let state: Before;
@@ -150,11 +150,11 @@ describe("runner", needs("crun"), () => {
     const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
       Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n`), options)).toString("utf8");
 
-    test("stdio are pipes that can be opened by path", async () => {
+    test("a function can open its stdio pipes by path", async () => {
       expect(await sh("echo ok > /dev/stdout; readlink /proc/self/fd/0")).toMatch(/^ok\npipe:/);
     });
 
-    test("the host's files are not there, and its devices neither", async () => {
+    test("the host's files and devices are not visible", async () => {
       expect(await sh("ls -d /root/.cache /home/* /sys/* 2>/dev/null; ls /dev | tr '\\n' ' '")).not.toMatch(
         /root|home|sys|sd|vd|mem/,
       );
@@ -164,7 +164,7 @@ describe("runner", needs("crun"), () => {
       const controller = new AbortController();
       const call = sh("sleep 600", { signal: controller.signal }).catch(() => undefined);
       const started = (await startedCrun()).map((pid) => ({ pid, program: readlinkSync(`/proc/${pid}/exe`) }));
-      // One of them becomes the function's first process: what was one of crun's before and after is crun.
+      // One of these becomes the function's first process, so keep only those that still run crun.
       const still = crunProcesses();
       const programs = started.filter(({ pid }) => still.includes(pid)).map(({ program }) => program);
       controller.abort();
@@ -173,12 +173,12 @@ describe("runner", needs("crun"), () => {
       for (const program of programs) expect(program).toBe("/memfd:oci-runtime (deleted)");
     });
 
-    test("a fork bomb hits its own bound and dies at the deadline", async () => {
-      // Complaints go to a file: hundreds that wait for a full pipe would leave it with the beginnings of their messages alone.
+    test("a fork bomb stops at its process limit and dies at the deadline", async () => {
+      // The shells log to a file, because hundreds of writers to a full pipe would truncate each other's messages.
       const bomb = "f() { f | f & }; f 2>/tmp/log";
-      const tell =
+      const report =
         'while read -r line; do case $line in *fork*) echo "$line" >&2; exec sleep 600; esac; done </tmp/log';
-      const call = sh(`${bomb}; while :; do ${tell}; done`, { timeoutMs: 3_000 });
+      const call = sh(`${bomb}; while :; do ${report}; done`, { timeoutMs: 3_000 });
       await expect(call).rejects.toMatchObject({ code: "Timeout", stderr: expect.stringMatching(/fork/i) });
       expect(await sh("echo well")).toBe("well\n");
     });
@@ -204,9 +204,9 @@ describe("runner", needs("crun"), () => {
       expect(await leftovers(state)).toEqual([]);
     });
 
-    test("more processes than the default, where asked for, are a bound of the call alone, or refused", async () => {
+    test("a process limit above the default applies to the call alone, or is rejected", async () => {
       const runner = await runnerOf(workspace);
-      // An ordinary user's functions are counted together, unless a cgroup counts those of one.
+      // Without cgroups, the kernel counts all functions of an ordinary user together.
       const refused = process.geteuid?.() !== 0 && needs("cgroup-limits").skip;
       const call = ask(runner, "echo ran", { pids: 2_000 });
       try {
@@ -217,7 +217,7 @@ describe("runner", needs("crun"), () => {
       }
     });
 
-    test("a limit that cannot be enforced is refused; allowUnlimited runs without it and says so", async () => {
+    test("rejects a limit that it cannot enforce; with allowUnlimited runs without it and warns", async () => {
       const lacking = needs("cgroup-limits").skip;
       const warnings: string[] = [];
       const strict = await runnerOf(workspace);
@@ -257,7 +257,7 @@ describe("runner", needs("crun"), () => {
       },
     );
 
-    test("when the sandbox host is killed, its calls fail and the next one works", async () => {
+    test("if the sandbox host is killed, its calls fail and the next call succeeds", async () => {
       const runner = await runnerOf(workspace);
       try {
         const earlier = new Set(childrenOf(process.pid));
@@ -272,7 +272,7 @@ describe("runner", needs("crun"), () => {
       }
     });
 
-    test("a crun that hangs is killed soon after the deadline", async () => {
+    test("kills a hanging crun soon after the deadline", async () => {
       const state = await before(workspace.root);
       const runner = await runnerOf(workspace);
       try {
@@ -287,7 +287,7 @@ describe("runner", needs("crun"), () => {
       expect(await leftovers(state)).toEqual([]);
     });
 
-    test("a closed runner refuses calls", async () => {
+    test("a closed runner rejects calls", async () => {
       const runner = await runnerOf(workspace);
       await runner.close();
       await expect(runner.run(SHELL, Buffer.from(""))).rejects.toMatchObject({ code: "Closed" });
@@ -308,7 +308,7 @@ describe("runner", needs("crun"), () => {
         for (let call = 0; call < 3; call++) await runner.run(SHELL, Buffer.from("cat\n"));
         const before = openDescriptors().length;
         for (let call = 0; call < 30; call++) await runner.run(SHELL, Buffer.from("cat\n"));
-        // What a call used is put away after its answer, later where the machine is busy.
+        // The runner closes a call's descriptors after its answer, later on a busy machine.
         await vi.waitFor(
           () => {
             const now = openDescriptors();
@@ -328,7 +328,7 @@ function crunProcesses(): number[] {
   return descendantsOf(process.pid).filter((pid) => processFile(pid, "cmdline").includes("\0run\0--bundle="));
 }
 
-/** The same, as soon as there are any. */
+/** Waits for the first crun processes. */
 async function startedCrun(): Promise<number[]> {
   return await vi.waitFor(
     () => {

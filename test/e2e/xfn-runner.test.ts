@@ -36,7 +36,7 @@ function xfnRunner(workspace: Workspace, args: readonly string[], options: Progr
   return workspace.start([process.execPath, RUNNER_MAIN, ...args], options).finished;
 }
 
-// Where no ordinary user can be had, only the second is skipped.
+// Without an ordinary user, only the second suite is skipped.
 describe("xfn-runner as self", needs("crun"), () => {
   stories("self");
 });
@@ -65,7 +65,7 @@ function stories(as: As): void {
   });
 
   describe("serve", () => {
-    test("a call over a path socket is run, logged in one line without its content, and counted", async () => {
+    test("runs a call over a path socket, logs one line without its content, and counts it", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket]);
       using client = clientOf({ endpoint: socket });
       const phases: string[] = [];
@@ -91,12 +91,12 @@ function stories(as: As): void {
       expect(metrics.join("\n")).not.toContain(SHELL);
     });
 
-    test("an abstract socket wants the token, and the token is not logged", async () => {
+    test("an abstract socket requires the token, and the log does not contain it", async () => {
       const endpoint = abstractAddress();
       const tokenFile = await workspace.write("token", `${TOKEN}\n`, { mode: 0o600 });
       await using server = await startRunnerServer(workspace, ["--address", endpoint, "--token-file", tokenFile]);
-      using stranger = clientOf({ endpoint });
-      expect((await failureOf(sh(stranger, "echo in"))).code).toBe("Unauthenticated");
+      using unauthenticated = clientOf({ endpoint });
+      expect((await failureOf(sh(unauthenticated, "echo in"))).code).toBe("Unauthenticated");
       using client = clientOf({ endpoint, tokenFile });
       expect(await sh(client, "echo in")).toBe("in\n");
       expect(await server.logged(({ msg }) => msg === "call refused")).toMatchObject({ code: "Unauthenticated" });
@@ -105,7 +105,7 @@ function stories(as: As): void {
       expect(metrics).toContain('xfn_runner_calls_total{code="Unauthenticated"} 1');
     });
 
-    test("without a token or certificates it does not listen where functions can reach it", async () => {
+    test("does not listen where functions can reach it unless it has a token or certificates", async () => {
       for (const address of [abstractAddress(), "127.0.0.1:0"]) {
         const { code, stderr } = await xfnRunner(workspace, ["serve", "--address", address]);
         expect(code).toBe(2);
@@ -114,7 +114,7 @@ function stories(as: As): void {
       }
     });
 
-    test("what an operator does not allow is refused, whatever a caller says", async () => {
+    test("rejects requests beyond the operator's maxima", async () => {
       const maxima = ["--max-timeout", "3s", "--max-memory", "64Mi", "--max-cpu", "500m"];
       await using server = await startRunnerServer(workspace, ["--address", socket, ...maxima, "--allow-unlimited"]);
       using client = clientOf({ endpoint: socket });
@@ -133,13 +133,13 @@ function stories(as: As): void {
       expect(server.log().filter(({ code }) => code === "PermissionDenied")).toHaveLength(asks.length);
     });
 
-    test("a call that asks for no timeout gets no more than the maximum", async () => {
+    test("a call without a timeout gets the maximum", async () => {
       await using _server = await startRunnerServer(workspace, ["--address", socket, "--max-timeout", "300ms"]);
       using client = clientOf({ endpoint: socket });
       expect((await failureOf(sh(client, "sleep 60"))).code).toBe("Timeout");
     });
 
-    test("images that are not allowed are refused, however they are spelt", async () => {
+    test("rejects images that are not allowed, in every spelling", async () => {
       const layout = `oci:${workspace.path("layout")}`;
       await using server = await startRunnerServer(workspace, ["--address", socket, "--allow-image", SHELL]);
       using client = clientOf({ endpoint: socket });
@@ -152,7 +152,7 @@ function stories(as: As): void {
       expect(server.log().filter(({ code }) => code === "PermissionDenied")).toHaveLength(7);
     });
 
-    test("layouts are taken from path sockets, elsewhere only where that was said", async () => {
+    test("accepts layouts on path sockets, elsewhere only with --allow-oci-layouts", async () => {
       const built = await workspace.xfn([
         "build",
         workspace.path("shell"),
@@ -180,7 +180,7 @@ function stories(as: As): void {
       expect(Buffer.from(await far.run(image, input)).toString()).toBe("in\n");
     });
 
-    test("SIGTERM: a call that runs may end, new ones are refused, and the exit code is 0", async () => {
+    test("SIGTERM: the runner finishes the running call, rejects new ones, and exits with code 0", async () => {
       const go = workspace.path("go");
       await using server = await startRunnerServer(workspace, ["--address", socket, "--max-concurrent", "2"]);
       using client = clientOf({ endpoint: socket });
@@ -194,11 +194,11 @@ function stories(as: As): void {
       expect(["Closed", "Unavailable"]).toContain((await failureOf(sh(late, `echo in > ${go}`))).code);
       expect(await running).toBe("done\n");
       expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
-      // The call is told of before the program says that it has ended.
+      // The program logs the call before its own end.
       expect(server.log().slice(-2)).toMatchObject([{ msg: "call", code: "OK" }, { msg: "stopped" }]);
     });
 
-    test("after the grace a call that still runs is killed and told so", async () => {
+    test("after the grace period the runner kills the running call, which fails with Closed", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket, "--shutdown-grace", "200ms"]);
       using client = clientOf({ endpoint: socket });
       const running = failureOf(sh(client, "trap '' TERM; sleep 100"));
@@ -208,7 +208,7 @@ function stories(as: As): void {
       expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
     });
 
-    test("a second signal kills at once", async () => {
+    test("a second signal kills running calls at once", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket, "--shutdown-grace", "100s"]);
       using client = clientOf({ endpoint: socket });
       const running = failureOf(sh(client, "sleep 100", { timeoutMs: 100_000 }));
@@ -220,8 +220,8 @@ function stories(as: As): void {
       expect(await server.started.finished).toMatchObject({ code: 0, signal: null });
     });
 
-    test("a second signal ends calls that wait for their image too", async () => {
-      // It accepts a request and never answers.
+    test("a second signal also ends calls that wait for their image", async () => {
+      // This registry accepts requests and never answers.
       const asked = Promise.withResolvers<void>();
       const silent = createServer(() => asked.resolve());
       await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
@@ -236,7 +236,7 @@ function stories(as: As): void {
         server.signal("SIGTERM");
         await server.logged(({ msg }) => msg === "stopping");
         server.signal("SIGTERM");
-        // Both are so only where the program has come to its end by itself, and was not cut off.
+        // Both hold only if the program stopped by itself and was not killed.
         expect(await failure).toMatchObject({ code: "Closed", retryable: true });
         await server.started.finished;
         expect(await server.logged(({ msg }) => msg === "stopped")).toBeDefined();
@@ -247,7 +247,7 @@ function stories(as: As): void {
       }
     });
 
-    test("one that was killed while a call ran leaves nothing, and another takes its place", async () => {
+    test("a runner that is killed during a call leaves only its socket, which the next runner replaces", async () => {
       {
         await using killed = await startRunnerServer(workspace, ["--address", socket]);
         using client = clientOf({ endpoint: socket });
@@ -257,7 +257,7 @@ function stories(as: As): void {
         expect(await running).toMatchObject({ code: "Unavailable" });
         expect(await killed.started.finished).toMatchObject({ signal: "SIGKILL" });
       }
-      // Its socket lies there, and nothing else, while nobody has cleaned up after it.
+      // Only the socket file remains.
       expect(await leftovers(state)).toEqual([]);
       expect(existsSync(workspace.path("runner.sock"))).toBe(true);
       await using _server = await startRunnerServer(workspace, ["--address", socket]);
@@ -266,7 +266,7 @@ function stories(as: As): void {
       expect(readdirSync(workspace.path()).filter((name) => name.startsWith(".xfn"))).toEqual([]);
     });
 
-    test("without a runtime it lives, says that it is not ready and why, and calls fail with the way out", async () => {
+    test("without a runtime it is live but not ready, reports why, and calls fail with RuntimeMissing", async () => {
       const args = ["--address", socket, "--oci-runtime", "/nonexistent/crun"];
       await using server = await startRunnerServer(workspace, args, { ready: false });
       await server.logged(({ msg }) => msg?.startsWith("not ready") === true);
@@ -280,7 +280,7 @@ function stories(as: As): void {
       expect(await failureOf(sh(client, "echo in"))).toMatchObject({ code: "RuntimeMissing", retryable: false });
     });
 
-    test("it becomes ready when what was missing is there", async () => {
+    test("becomes ready when the missing runtime is installed", async () => {
       const runtime = workspace.path("bin", "crun");
       const args = ["--address", socket, "--oci-runtime", runtime];
       await using server = await startRunnerServer(workspace, args, { ready: false });
@@ -290,7 +290,7 @@ function stories(as: As): void {
       expect(await xfnRunner(workspace, ["healthcheck", "--address", socket])).toMatchObject({ code: 0, stderr: "" });
     });
 
-    test("a call that the host failed makes it look again: not ready while containers cannot be run, ready when they can", async () => {
+    test("checks its readiness again after a call fails because of the host", async () => {
       const content = '#!/bin/sh\nexec crun "$@"\n';
       const runtime = await workspace.write("lost/crun", content, { mode: 0o755 });
       const args = ["--address", socket, "--oci-runtime", runtime, "--warm-pool", "off"];
@@ -306,7 +306,7 @@ function stories(as: As): void {
       expect(await sh(client, "echo in")).toBe("in\n");
     });
 
-    test("a log that nobody reads any more ends nothing", async () => {
+    test("keeps serving after the reader of its log exits", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket]);
       using client = clientOf({ endpoint: socket });
       server.started.child.stderr?.destroy();
@@ -314,13 +314,13 @@ function stories(as: As): void {
       expect((await fetch(`${server.http}/livez`)).status).toBe(200);
     });
 
-    test("healthcheck needs a runner that answers", async () => {
+    test("healthcheck fails without a runner", async () => {
       const { code, stderr } = await xfnRunner(workspace, ["healthcheck", "--address", socket, "--timeout", "300ms"]);
       expect(code).toBe(1);
       expect(stderr).toContain(socket);
     });
 
-    test("all that is wrong with the settings is said at once, with where it came from", async () => {
+    test("reports all wrong settings at once, each with its source", async () => {
       const args = [
         "serve",
         "--max-memory",
@@ -354,7 +354,7 @@ function stories(as: As): void {
       expect(lines).toHaveLength(6);
     });
 
-    test("settings come from the environment as well, and a flag counts more", async () => {
+    test("reads settings from the environment too, and flags override them", async () => {
       const other = workspace.path("other.sock");
       const env = { XFN_RUNNER_ADDRESS: `unix:${other}, ${abstractAddress()}`, XFN_RUNNER_MAX_TIMEOUT: "1s" };
       await using server = await startRunnerServer(workspace, ["--address", socket], { env });
@@ -363,7 +363,7 @@ function stories(as: As): void {
       expect((await failureOf(sh(client, "echo in", { timeoutMs: 2000 }))).message).toContain("1 s");
     });
 
-    test("two of them do not share a socket: the second says so and ends", async () => {
+    test("a second runner on the same socket exits with an error", async () => {
       await using _server = await startRunnerServer(workspace, ["--address", socket]);
       const { code, stderr } = await xfnRunner(workspace, ["serve", "--address", socket, "--metrics-address", "off"]);
       expect(code).toBe(1);
@@ -372,7 +372,7 @@ function stories(as: As): void {
       expect(await sh(client, "echo in")).toBe("in\n");
     });
 
-    test("what a caller controls cannot forge a line of the log, nor steer a terminal", async () => {
+    test("callers can neither forge log lines nor control the terminal", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket, "--log-format", "json"]);
       using client = clientOf({ endpoint: socket });
       await sh(client, "echo in", { step: 'a"}\n{"level":"info"\u202e\u0085\u001b[2J' });
@@ -382,7 +382,7 @@ function stories(as: As): void {
       expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
     });
 
-    test("docs/runner.md has each of its metrics, and no other", async () => {
+    test("docs/runner.md lists each metric, and no other", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket]);
       const text = await (await fetch(`${server.http}/metrics`)).text();
       const served = [...text.matchAll(/^# TYPE (xfn_runner_\w+)/gm)].map(([, name]) => name);
@@ -390,17 +390,17 @@ function stories(as: As): void {
       expect([...new Set(page.match(/xfn_runner_\w+/g))].toSorted()).toEqual(served.toSorted());
     });
 
-    test("it needs less than 90 MB while nobody calls", async () => {
+    test("an idle runner needs less than 90 MB", async () => {
       await using server = await startRunnerServer(workspace, ["--address", socket]);
       const memoryMb = (): number => {
         const status = readFileSync(`/proc/${server.started.child.pid}/status`, "utf8");
         return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1000;
       };
-      // What its start has left behind is given back some seconds later.
+      // The runner frees the memory of its startup after some seconds.
       await vi.waitFor(() => expect(memoryMb()).toBeLessThan(90), { timeout: 30_000, interval: 500 });
     });
 
-    test("spans of a call go to a collector, in the caller's trace", async () => {
+    test("exports the spans of a call to a collector, in the caller's trace", async () => {
       const bodies: string[] = [];
       const collector = createServer((request, response) => {
         let body = "";
@@ -436,7 +436,7 @@ function stories(as: As): void {
   });
 
   describe("over TCP", needs("openssl"), () => {
-    test("a certificate of the CA lets a caller in, none does not", async () => {
+    test("admits callers with a certificate of the CA, and rejects callers without one", async () => {
       const certificates = await makeCertificates(workspace);
       const args = ["--tls-cert", certificates.cert, "--tls-key", certificates.key, "--tls-client-ca", certificates.ca];
       await using server = await startRunnerServer(workspace, ["--address", "127.0.0.1:0", ...args]);
@@ -444,8 +444,8 @@ function stories(as: As): void {
       const { ca: caFile, cert: certFile, key: keyFile } = certificates;
       using client = clientOf({ endpoint, tls: { caFile, certFile, keyFile } });
       expect(await sh(client, "echo in")).toBe("in\n");
-      using stranger = clientOf({ endpoint, tls: { caFile }, marginMs: 0 });
-      expect((await failureOf(sh(stranger, "echo in", { timeoutMs: 2000 }))).code).not.toBe("OK");
+      using unauthenticated = clientOf({ endpoint, tls: { caFile }, marginMs: 0 });
+      expect((await failureOf(sh(unauthenticated, "echo in", { timeoutMs: 2000 }))).code).not.toBe("OK");
       expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
       const health = [
         "healthcheck",
@@ -463,7 +463,7 @@ function stories(as: As): void {
   });
 
   describe("with a registry", needs("docker-registry", "skopeo"), () => {
-    test("an image is pulled once, from an allowed repository only", async () => {
+    test("pulls an image once, and only from an allowed repository", async () => {
       await using registry = await startRegistry();
       const layout = `oci:${workspace.path("pushed")}`;
       await workspace.write("pushed-function/function", '#!/bin/sh\nread -r script\neval "$script"\n# pushed\n', {
@@ -483,7 +483,7 @@ function stories(as: As): void {
       expect(Buffer.from(await run("team/fn:v1")).toString()).toBe("in\n");
       expect(Buffer.from(await run("team/fn:v1")).toString()).toBe("in\n");
       const digest = String((await server.logged(({ msg }) => msg === "call"))["digest"]);
-      // A digest decides alone what is run, so that a tag beside it proves nothing.
+      // The digest alone selects the image, so an allowed tag beside it does not permit it.
       for (const image of ["team/fn:v2", "other/fn:v1", `team/fn:v1@${digest}`, `team/fn@${digest}`]) {
         expect(await failureOf(run(image)), image).toMatchObject({ code: "PermissionDenied" });
       }
@@ -527,7 +527,7 @@ spec:
       expect(built.code, built.stderr).toBe(0);
     });
 
-    test("functions are run by the runner at the endpoint, and what is printed is the same", async () => {
+    test("runs functions at the endpoint, and prints the same result", async () => {
       const files = await write("unix:/nowhere/a", "unix:/nowhere/b");
       const here = await workspace.xfn(["render", ...files]);
       expect(here).toMatchObject({ code: 0, stdout: expect.stringContaining("kind: ConfigMap") });
@@ -541,7 +541,7 @@ spec:
       ]);
     });
 
-    test("or at those that the Composition names, which never get a token", async () => {
+    test("runs functions at the endpoints of the Composition, and never sends them a token", async () => {
       const other = `unix:${workspace.path("other.sock")}`;
       const files = await write(socket, other);
       await using one = await startRunnerServer(workspace, ["--address", socket]);
@@ -554,7 +554,7 @@ spec:
       expect(await workspace.xfn(args)).toMatchObject({ code: 2, stdout: "" });
     });
 
-    test("a token lets it in where one is asked for", async () => {
+    test("authenticates with a token if the runner requires one", async () => {
       const endpoint = abstractAddress();
       const files = await write("unix:/nowhere");
       const tokenFile = await workspace.write("token", `${TOKEN}\n`, { mode: 0o600 });
@@ -565,7 +565,7 @@ spec:
       expect((await workspace.xfn(args)).code).toBe(0);
     });
 
-    test("a runner that cannot be reached is an error that names it, and nothing is printed", async () => {
+    test("an unreachable runner is an error that names it, and nothing is printed", async () => {
       const other = `unix:${workspace.path("other.sock")}`;
       const files = await write(socket, other);
       await using _server = await startRunnerServer(workspace, ["--address", socket]);
@@ -575,7 +575,7 @@ spec:
       expect(stderr).toContain(other);
     });
 
-    test("flags that would be passed over are wrong usage", async () => {
+    test("flags without effect are usage errors", async () => {
       const files = await write(socket);
       const wrong = [
         ["--runner-token-file", "x"],
@@ -593,7 +593,7 @@ spec:
   });
 
   describe("run", () => {
-    test("gives a function its input and passes its output on as it is", async () => {
+    test("passes input and output unchanged", async () => {
       const file = await workspace.write("input", "cat\n\u0000any bytes");
       expect(await xfnRunner(workspace, ["run", SHELL, file])).toMatchObject({
         code: 0,
@@ -612,7 +612,7 @@ spec:
       expect(piped.stderr).toContain("function: said");
     });
 
-    test("a failed run is exit code 1 without output, wrong usage is 2", async () => {
+    test("a failed run exits with code 1 and no output, a usage error with code 2", async () => {
       const failed = await xfnRunner(workspace, ["run", SHELL], { input: "echo half; exit 3\n" });
       expect(failed).toMatchObject({ code: 1, stdout: "" });
       expect(failed.stderr).toContain("code 3");
@@ -628,7 +628,7 @@ spec:
       for (const args of wrong) expect((await xfnRunner(workspace, args)).code, args.join(" ")).toBe(2);
     });
 
-    test("an interrupt ends the container, and the exit code says so", async () => {
+    test("an interrupt ends the container and exits with code 130", async () => {
       const marker = workspace.path("marked", "asked");
       const script = `#!/bin/sh\n: >${marker}\nexec crun "$@"\n`;
       const runtime = await workspace.write("marked/crun", script, { mode: 0o755 });
@@ -641,7 +641,7 @@ spec:
   });
 }
 
-/** What a runner counts, without the steps of histograms. */
+/** A runner's metrics, without histogram buckets. */
 async function scrape(http: string): Promise<string[]> {
   const text = await (await fetch(`${http}/metrics`)).text();
   return text.split("\n").filter((line) => line.startsWith("xfn_runner_") && !line.includes("_bucket{"));
@@ -658,7 +658,7 @@ async function untilRunning(http: string, count: number): Promise<void> {
   }
 }
 
-/** A call with any headers, by HTTP/2 alone: what another language's client could send. */
+/** Makes a call with any headers over plain HTTP/2, as a client in another language could. */
 async function rawCall(address: string, image: string, input: string, headers: Record<string, string>): Promise<void> {
   const field = (number: number, text: string): Buffer =>
     Buffer.concat([Buffer.from([(number << 3) | 2, Buffer.byteLength(text)]), Buffer.from(text)]);
@@ -689,7 +689,7 @@ async function rawCall(address: string, image: string, input: string, headers: R
   }
 }
 
-/** A CA, and a certificate of it for 127.0.0.1, for both ends. */
+/** A CA, and one certificate from it for 127.0.0.1, for both ends. */
 async function makeCertificates(workspace: Workspace): Promise<{ ca: string; cert: string; key: string }> {
   const path = (name: string): string => workspace.path(`tls-${name}`);
   const openssl = (...args: string[]): void => void execFileSync("openssl", args, { stdio: "ignore" });
@@ -699,7 +699,7 @@ async function makeCertificates(workspace: Workspace): Promise<{ ca: string; cer
   const extensions = await workspace.write("tls-ext", "subjectAltName=IP:127.0.0.1\n");
   const ca = ["-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial", "-days", "2"];
   openssl("x509", "-req", "-in", path("csr"), ...ca, "-extfile", extensions, "-out", path("crt"));
-  // Written by the tests' user, read by the workspace's.
+  // The tests' user writes the key, and the workspace's user reads it.
   execFileSync("chmod", ["a+r", path("key")]);
   return { ca: path("ca.crt"), cert: path("crt"), key: path("key") };
 }

@@ -115,8 +115,8 @@ export const regexp: Target = target<{ match: string; group: number; input: stri
 });
 
 /**
- * RE2's time is proportional to the sizes of pattern and text, and the engine allows more than a tenth of a second. Only
- * inputs beyond that are findings. A repetition count can multiply the size by thousands.
+ * RE2's time is proportional to the sizes of pattern and text, and the engine allows more than a tenth of a second.
+ * Only inputs beyond that are findings. A repetition count can multiply the size by thousands.
  */
 function reasonable(match: string): number {
   return match.includes("{") ? 60 : Math.floor(1_000_000 / (match.length + 1));
