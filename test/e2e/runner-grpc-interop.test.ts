@@ -34,7 +34,7 @@ import { processesOf } from "../soak/watch.ts";
 const TOKEN = "c2VjcmV0LXRva2VuLW9mLXRlc3Rz";
 const LARGE = 20_000_000;
 
-// Numbers of gRPC, which each language spells in its own way.
+// gRPC's status numbers, because languages spell the names differently.
 const OK = 0;
 const CANCELLED = 1;
 const UNKNOWN = 2;
@@ -67,7 +67,7 @@ describe("gRPC of Go", needs("go-modules"), () => {
   });
 });
 
-// gRPC's C core is behind its Python, Ruby, PHP, C# and C++: what one of them understands, all do.
+// Python, Ruby, PHP and C++ share gRPC's C core, so Python stands for all of them.
 describe("gRPC of Python", needs("python-grpc"), () => {
   const makePeer = (): Promise<Peer> => pythonPeer(pythonWithGrpc() as string);
   speaks(makePeer, ["an abstract socket", "a path socket", "TCP with a token"]);
@@ -76,17 +76,17 @@ describe("gRPC of Python", needs("python-grpc"), () => {
 
 type Transport = "an abstract socket" | "a path socket" | "TCP with a token" | "TCP with mTLS";
 
-/** What both ends need to meet over a transport. */
+/** The settings of both ends for a transport. */
 interface Meeting {
   /** Where our server listens. */
   readonly ours: Partial<RunnerServerOptions> & { addresses: string[] };
-  /** Where the peer dials, given what our server says of where it listens. */
+  /** Where the peer connects, given the address that our server reports. */
   dial(address: string): PeerOptions;
-  /** Sent by the peer. */
+  /** The token that the peer sends. */
   readonly token?: string;
   /** Where the peer listens. */
   readonly theirs: PeerOptions;
-  /** How our client dials, given where the peer says that it listens. */
+  /** How our client connects, given the address that the peer reports. */
   reach(address: string): RunnerClientOptions;
 }
 
@@ -194,7 +194,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       expect(calls).toEqual([["x:1", "input", expect.objectContaining(options)]]);
     });
 
-    test("with 20 MB, and has them back byte for byte", async () => {
+    test("with 20 MB, which come back unchanged", async () => {
       const { caller, token } = await meet();
       expect(await caller.run({ image: "x", bytes: LARGE, token })).toMatchObject({
         code: OK,
@@ -203,7 +203,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       });
     });
 
-    test("and reads why a call failed: code, ErrorInfo, RetryInfo, the end of stderr", async () => {
+    test("and reads a failure's code, ErrorInfo, RetryInfo and end of stderr", async () => {
       const failures: Record<string, object> = {
         exit: { code: "NonZeroExit", phase: "run", exitCode: 3, stderr: "bööm\n" },
         full: { code: "DiskFull", phase: "run" },
@@ -247,7 +247,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       }
     });
 
-    test("and ends the run by its deadline, by cancelling, and by being killed", async () => {
+    test("and ends the run by a deadline, a cancellation, and its own end", async () => {
       const reasons: unknown[] = [];
       const { caller, server, token } = await meet({
         run: (_image, _input, { signal }) =>
@@ -275,7 +275,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       expect(reasons).toEqual([atDeadline, aborted, aborted]);
     });
 
-    test("whose health it may ask without a token, which every call needs", async () => {
+    test("and checks its health without the token that calls require", async () => {
       const { caller, server, token } = await meet();
       expect(await caller.run({ health: true })).toMatchObject({ code: OK, output: "SERVING" });
       server.setServing(false);
@@ -325,13 +325,13 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       });
     });
 
-    test("with 20 MB, which come back byte for byte", async () => {
+    test("with 20 MB, which come back unchanged", async () => {
       const { client } = await meet();
       const input = Buffer.alloc(LARGE, "0123456789abcdefg");
       expect(Buffer.compare(input, await client.run("echo", input))).toBe(0);
     });
 
-    test("which understands its errors, by status alone and by details, and refuses an answer beyond the bound", async () => {
+    test("which understands its errors with and without details, and rejects answers over the limit", async () => {
       const { client } = await meet();
       const input = new Uint8Array(1);
       await expect(client.run("unknown", input)).rejects.toMatchObject({
@@ -359,7 +359,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       await expect(client.run("large", input)).rejects.toMatchObject({ code: "OutputTooLarge", retryable: false });
     });
 
-    test("which ends its calls, by cancelling and by the deadline", async () => {
+    test("which ends its calls by a cancellation and a deadline", async () => {
       const { theirs, reach } = meeting(transport);
       await using server = await peer.serve(theirs);
       const client = createRunnerClient({ marginMs: 200, ...reach(server.address) });
@@ -376,7 +376,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
       expect(await server.next()).toHaveProperty("ended");
     });
 
-    test("which finds it again after it was killed and has come back", async () => {
+    test("which reconnects after a restart of the killed server", async () => {
       const { theirs, reach } = meeting(transport);
       const first = await peer.serve(theirs);
       const client = createRunnerClient({ marginMs: 30_000, ...reach(first.address) });
@@ -398,7 +398,7 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
 
 function callsXfnRunner(makePeer: () => Promise<Peer>): void {
   describe("calls xfn-runner", needs("crun"), () => {
-    test("over an abstract socket and over TCP: 20 MB, an exit code, a deadline; when it is killed its container ends", async () => {
+    test("over an abstract socket and TCP: 20 MB, an exit code, a deadline, and a killed caller", async () => {
       using peer = await makePeer();
       await using workspace = await Workspace.create();
       await buildShellFunction(workspace);

@@ -11,7 +11,7 @@ import { childrenOf } from "../harness/processes.ts";
 import { ask, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
-describe("the process that holds the namespaces", needs("crun"), () => {
+describe("the sandbox host", needs("crun"), () => {
   const shared = shellWorkspace();
 
   const using = async (
@@ -40,7 +40,7 @@ describe("the process that holds the namespaces", needs("crun"), () => {
     writableBytes: 1024 * 1024,
   });
 
-  /** Does work while runners start their process with this script in the place of `unshare`. */
+  /** Runs `work` while this script replaces `unshare`. */
   const withUnshare = async (folder: string, script: string, work: () => Promise<void>): Promise<void> => {
     await mkdir(shared.workspace.path(folder));
     await shared.workspace.write(`${folder}/unshare`, script, { mode: 0o755 });
@@ -53,8 +53,8 @@ describe("the process that holds the namespaces", needs("crun"), () => {
     }
   };
 
-  test("is another one after it could not mount anything", async () => {
-    // The first that is started may not mount.
+  test("is replaced after it failed to mount", async () => {
+    // Only the first host lacks CAP_SYS_ADMIN.
     const once = shared.workspace.path("once");
     const script = `#!/bin/sh
 [ -e ${once} ] && exec /usr/bin/unshare "$@"
@@ -73,8 +73,8 @@ exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
     );
   });
 
-  test("starts the runtime itself where the kernel starts no programs from memory", needs("root"), async () => {
-    // A setting of a pid namespace, since Linux 6.3; those before start them always.
+  test("starts the runtime's file if the kernel executes no memfd", needs("root"), async () => {
+    // vm.memfd_noexec is a setting of the pid namespace since Linux 6.3. Older kernels always execute memfds.
     const script = `#!/bin/sh
 options=
 while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
@@ -90,18 +90,18 @@ exec "$@"' sh "$@"
     );
   });
 
-  test("gives each sandbox the configuration that it was asked for, also where its number is given again", async () => {
+  test("gives each sandbox its configuration, even if a configuration number is reused", async () => {
     const host = new SandboxHost(shared.workspace.cache);
     try {
       await host.ready();
       const layer = shared.workspace.path("layer");
       await mkdir(layer);
-      // All but the last are thrown away: they take the numbers.
+      // These sandboxes use up all numbers.
       for (let n = 0; n < MAX_CONFIGS; n++) {
         await host.prepare(container(`n${n}`, [layer]), `configuration ${n}`);
         host.kill(`n${n}`, false);
       }
-      // The second takes the number of the first, in a message that is there before the first has its root file system.
+      // The second reuses the number of the first, in a message that arrives before the first has its root file system.
       await Promise.all([
         host.prepare(container("first", [layer], "copy"), "configuration 0"),
         host.prepare(container("second", [layer], "copy"), `configuration ${MAX_CONFIGS}`),
@@ -115,7 +115,7 @@ exec "$@"' sh "$@"
     }
   });
 
-  test("makes overlays again after one that could not be made", async () => {
+  test("makes overlays again after a failed one", async () => {
     const host = new SandboxHost(shared.workspace.cache);
     try {
       await host.ready();
@@ -129,7 +129,7 @@ exec "$@"' sh "$@"
       const good = await host.prepare(container("good", [layer]), "configuration");
       expect(good).toMatchObject({ rootfs: "overlay" });
       expect(good.notice).toBeUndefined();
-      // More than the kernel takes.
+      // More layers than the kernel accepts.
       const many = Array.from({ length: 600 }, (_, number) => `${layer}/${number}`);
       for (const each of many) await mkdir(each);
       const copied = await host.prepare(container("many", many), "configuration");
@@ -140,7 +140,7 @@ exec "$@"' sh "$@"
     }
   });
 
-  test("lets other calls come and go while it copies a large image", async () => {
+  test("runs other calls while it copies a large image", async () => {
     const owner = sandboxOwner();
     const store = await openStore({ dir: shared.workspace.cache, ...(owner === undefined ? {} : { owner }) });
     const entries = Array.from({ length: 14_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
@@ -151,7 +151,7 @@ exec "$@"' sh "$@"
       layers: [{ entries }],
       config: {},
     });
-    // Unpacked, so that its call does nothing but copy it.
+    // Unpack the image first, so that its call only copies it.
     await store.image("test/many");
     await using(
       async (runner) => {
@@ -163,14 +163,14 @@ exec "$@"' sh "$@"
         let calls = 0;
         for (; copying; calls++) expect(await ask(runner, "echo small")).toBe("small\n");
         expect(Buffer.from(await large).toString()).toBe("large\n");
-        // One, or two, where nothing goes on meanwhile.
+        // Only one or two calls fit if the copy blocks them.
         expect(calls).toBeGreaterThan(2);
       },
       { rootfs: "copy" },
     );
   });
 
-  test("loses no descriptor where they run out", async () => {
+  test("leaks no descriptors when they run out", async () => {
     const earlier = new Set(childrenOf(process.pid));
     await using(async (runner) => {
       await ask(runner, "echo up");
@@ -179,7 +179,7 @@ exec "$@"' sh "$@"
       const count = (): number => readdirSync(`/proc/${host}/fd`).length;
       const limit = (most: number): void => void execFileSync("prlimit", [`--pid=${host}`, `--nofile=${most}:4096`]);
       const resting = count();
-      /** Lets it have so many more. */
+      /** Lowers the host's limit so that it can open only `free` more descriptors. */
       const leave = (free: number): void => {
         const used = new Set(readdirSync(`/proc/${host}/fd`).map(Number));
         let most = 0;

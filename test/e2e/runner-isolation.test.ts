@@ -15,7 +15,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 const RUNTIMES = ["crun", "runc"] as const;
 
-// What docs/security-model.md promises of a container, each promise with each runtime that is there.
+// The promises of docs/security-model.md about a container, with each installed runtime.
 describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
   describe("is isolated", needs("crun", ociRuntime), () => {
     let workspace: Workspace;
@@ -39,28 +39,28 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
 
     const sh = async (script: string, options: RunOptions = {}): Promise<string> => await ask(runner, script, options);
 
-    test("only its own processes are visible", async () => {
+    test("sees only its own processes", async () => {
       expect(await sh("cd /proc; for p in [0-9]*; do cat $p/comm; done")).toMatch(/^(sh|function|cat)\n(cat\n)*$/);
     });
 
-    test("no descriptor besides the three is open", async () => {
-      // A shell of its own: the one that reads the script keeps that file open.
+    test("has only stdin, stdout and stderr open", async () => {
+      // The shell that reads the script has that file open, so start another one.
       const list = "for fd in /proc/self/fd/*; do if [ -e $fd ]; then echo ${fd##*/}; fi; done";
       expect(await sh(`sh -c '${list}'`)).toBe("0\n1\n2\n");
     });
 
-    test("no capability, and none to be gained", async () => {
+    test("has no capability and cannot gain one", async () => {
       const status = await sh("cat /proc/self/status");
       for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
         expect(status).toContain(`${set}:\t0000000000000000`);
       expect(status).toContain("NoNewPrivs:\t1");
     });
 
-    test("system calls go through a filter", async () => {
+    test("has a seccomp filter", async () => {
       expect(await sh("cat /proc/self/status")).toContain("Seccomp:\t2");
     });
 
-    test("the kernel's settings cannot be written, not even those of its own namespaces", async () => {
+    test("cannot write kernel settings, not even those of its own namespaces", async () => {
       const settings = [
         "/proc/sys/kernel/hostname",
         "/proc/sys/vm/drop_caches",
@@ -70,16 +70,16 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       ];
       const attempts = settings.map((path) => `(echo 1 > ${path}) 2>/dev/null && echo ${path}`).join("; ");
       expect(await sh(`${attempts}; echo end`)).toBe("end\n");
-      // Most of them no function could write to anyway: it is nobody outside of its user namespace.
+      // Most would reject a function's writes anyway, because it has no privileges outside of its user namespace.
       const mounts = (await sh("cat /proc/self/mountinfo")).split("\n").map((line) => line.split(" "));
       const readOnly = mounts.filter(([, , , , , options = ""]) => options.split(",").includes("ro"));
       const protectedPaths = readOnly.flatMap(([, , , , path = ""]) => (path.startsWith("/proc/") ? [path] : []));
       const wanted = ["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`);
-      // Not every kernel has all of them.
+      // Some kernels lack some of them.
       expect(protectedPaths).toEqual(expect.arrayContaining(wanted.filter((path) => existsSync(path))));
     });
 
-    test("the host's hardware, keys and timers are hidden in /proc", async () => {
+    test("cannot read the host's hardware, keys and timers in /proc", async () => {
       const files = ["interrupts", "kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
       const folders = ["acpi", "asound", "scsi"];
       const read = files.map((name) => `head -c 1 /proc/${name} 2>/dev/null | tr '\\0' x`).join("; ");
@@ -87,25 +87,25 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       expect(await sh(`${read}; ${list}; echo end`)).toBe("end\n");
     });
 
-    test("there is no sysfs, and no cgroup file system", async () => {
+    test("has no sysfs and no cgroup file system", async () => {
       expect(await sh("ls -A /sys 2>/dev/null; grep -E ' (sysfs|cgroup2?) ' /proc/self/mountinfo; echo end")).toBe(
         "end\n",
       );
     });
 
-    test("/dev has the harmless devices and no others, and none can be made", async () => {
+    test("has only harmless devices in /dev, and cannot make others", async () => {
       const devices = (await sh("cd /dev; for d in *; do [ -b $d ] && echo block $d; [ -c $d ] && echo $d; done; echo"))
         .trim()
         .split("\n");
       expect(devices.filter((device) => device !== "ptmx").sort()).toEqual(
         ["full", "null", "random", "tty", "urandom", "zero"].sort(),
       );
-      // A link to a terminal's maker, which is not there.
+      // ptmx is a dangling link.
       expect(await sh("for d in /dev/ptmx /dev/pts; do [ -e $d ] && echo $d; done; echo end")).toBe("end\n");
       expect(await sh("mknod /tmp/mem c 1 1 2>/dev/null && echo made; echo end")).toBe("end\n");
     });
 
-    test("what it may write outside of its root is little", async () => {
+    test("can write only little outside of its root file system", async () => {
       expect(await sh("head -c 1000000 /dev/zero > /dev/fill 2>/dev/null || echo full; rm -f /dev/fill")).toBe(
         "full\n",
       );
@@ -114,20 +114,20 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       ).toBe("full\n");
     });
 
-    test("nor can it fill the kernel's memory with empty files", async () => {
+    test("cannot fill the kernel's memory with empty files", async () => {
       const make = (folder: string): string =>
         `(i=0; while [ $i -lt 20000 ]; do : > ${folder}/$i; i=$((i+1)); done) 2>/dev/null || echo full`;
       expect(await sh(`${make("/dev")}; ${make("/dev/shm")}`)).toBe("full\nfull\n");
     });
 
-    test("one id exists inside, and outside it is not root's", async () => {
+    test("has a single id, which is not root's outside", async () => {
       const [inside, outside, size] = (await sh("cat /proc/self/uid_map")).trim().split(/\s+/).map(Number);
       expect({ inside, size }).toEqual({ inside: 0, size: 1 });
-      // Seen from inside, the map shows the id of the namespace around it: a root runner's is the host's.
+      // The map shows the id in the parent user namespace. For a root runner that is the host's.
       if (process.getuid?.() === 0) expect(outside).toBeGreaterThan(65_536);
     });
 
-    test("it has a name of its own, and an environment of its own", async () => {
+    test("has its own host name, and not the runner's environment", async () => {
       process.env["XFN_TEST_SECRET"] = "from the runner";
       try {
         expect(await sh("cat /proc/sys/kernel/hostname")).not.toBe(`${hostname()}\n`);
@@ -137,7 +137,7 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       }
     });
 
-    test("its namespaces are its own; only Accessible shares the network, and nothing else", async () => {
+    test("has its own namespaces; Accessible shares only the network", async () => {
       const kinds = ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"];
       const links = kinds.map((kind) => `readlink /proc/self/ns/${kind}`).join("; ");
       const ours = kinds.map((kind) => readlinkSync(`/proc/self/ns/${kind}`));
@@ -150,7 +150,7 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       expect(await shared("Accessible")).toEqual(["net"]);
     });
 
-    test("Isolated has no network; Accessible has the runner's, and cannot change its settings or resolver", async () => {
+    test("has no network if Isolated; if Accessible, cannot change the runner's settings or resolver", async () => {
       const interfaces = (text: string): string[] =>
         text
           .split("\n")
@@ -164,7 +164,7 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       expect(await sh(`${attempts}; echo end`, { network: "Accessible" })).toBe("end\n");
     });
 
-    test("core files are not written, and open files are bounded", async () => {
+    test("writes no core files, and its open files are bounded", async () => {
       expect(await sh("ulimit -c; ulimit -n")).toBe("0\n4096\n");
     });
   });
@@ -189,9 +189,9 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
 
     const CLONE_NEWUSER = 0x1000_0000;
     const SIGCHLD = 17;
-    // Most of these an ordinary process may make on an ordinary host.
+    // Ordinary processes on ordinary hosts can make most of these calls.
     const denied: Record<string, ProbedCall> = {
-      "mount, in a namespace of its own": { numbers: [165, 40], args: ["buffer", "buffer", "buffer", 0, 0] },
+      "mount, in its own namespace": { numbers: [165, 40], args: ["buffer", "buffer", "buffer", 0, 0] },
       "unshare of the user namespace": { numbers: [272, 97], args: [CLONE_NEWUSER] },
       "clone with a user namespace": { numbers: [56, 220], args: [CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0] },
       setns: { numbers: [308, 268], args: [0, 0] },
@@ -216,20 +216,20 @@ describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
       memfd_secret: { numbers: [447, 447], args: [0] },
     };
 
-    test("what reaches beyond the container is refused", async () => {
+    test("calls that reach beyond the container fail", async () => {
       const refused = Object.fromEntries(Object.keys(denied).map((name) => [name, "EPERM"]));
-      // A default without a condition is all that the profile of the specification can say of personality and clone.
+      // The specification's profile has one default errno, so it cannot give personality and clone another one.
       for (const name of ["a change of personality", "clone with a user namespace"])
         if (ociRuntime === "runc") refused[name] = "ENOSYS";
       expect(await probe(denied)).toEqual(refused);
     });
 
-    test("what libraries can do without is not there", async () => {
+    test("calls that libraries can do without fail with ENOSYS", async () => {
       expect(await probe(unknown)).toEqual(Object.fromEntries(Object.keys(unknown).map((name) => [name, "ENOSYS"])));
     });
 
     test.each(["Isolated", "Accessible"] as const)(
-      "with network %s: sockets of the internet, the machine and for listing interfaces, no others",
+      "with network %s: can open only internet, Unix and route netlink sockets",
       async (network) => {
         const socket = (family: number, type: number, protocol: number): ProbedCall => ({
           numbers: [41, 198],
@@ -286,7 +286,7 @@ print("done")
     });
   });
 
-  describe("runs images of its kind", needs("crun", ociRuntime), () => {
+  describe("runs programs", needs("crun", ociRuntime), () => {
     let workspace: Workspace;
     let runner: Runner;
     beforeAll(async () => {
@@ -319,7 +319,7 @@ const fs = require("node:fs"), net = require("node:net"), os = require("node:os"
       expect(await ask(runner, code, {}, node)).toBe("done\n");
     });
 
-    test("a call of another architecture ends the program", { skip: process.arch !== "x64" }, async () => {
+    test("a system call of another architecture kills the program", { skip: process.arch !== "x64" }, async () => {
       // exit(0) of i386, by int 0x80.
       const program = tinyProgram([0xb8, 1, 0, 0, 0, 0x31, 0xdb, 0xcd, 0x80]);
       await build(workspace, "test/i386", [{ path: "/function", content: program, mode: 0o755 }]);
@@ -351,7 +351,7 @@ describe("a Go program", needs("crun", "go"), () => {
   }
 });
 
-describe("an OCI runtime that does not work", needs("crun"), () => {
+describe("a broken OCI runtime", needs("crun"), () => {
   const shared = shellWorkspace();
   const runtime = async (does: string): Promise<string> =>
     await shared.workspace.write(
@@ -362,7 +362,7 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
       },
     );
 
-  test("fails with a reason on stderr alone: the reason is told, and it is not the function's", async () => {
+  test("fails with a reason only on stderr: the error is StartFailed with that reason", async () => {
     await withRunner(
       shared.workspace,
       { ociRuntime: await runtime("echo cannot work here >&2; exit 1") },
@@ -376,8 +376,8 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     );
   });
 
-  test("fails: it had inherited its three descriptors and no others (CVE-2024-21626)", async () => {
-    // 3 is the folder that is being listed.
+  test("inherits only stdin, stdout and stderr (CVE-2024-21626)", async () => {
+    // ls opens 3 for the listed folder.
     await withRunner(
       shared.workspace,
       { ociRuntime: await runtime("ls /proc/self/fd >&2; exit 1") },
@@ -395,14 +395,14 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     });
   });
 
-  test("says that it is crun, and takes no notice of our filter: nothing runs", needs("runc"), async () => {
+  test("claims to be crun but ignores the filter: no function runs", needs("runc"), async () => {
     const ociRuntime = await runtime('shift; exec runc --rootless=true "$@"');
     await withRunner(shared.workspace, { ociRuntime }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toBeInstanceOf(RunnerError);
     });
   });
 
-  test("is no OCI runtime: the first call says so, and a mended one is used by the next", async () => {
+  test("is no OCI runtime: the first call fails, and the next one uses its repaired version", async () => {
     const ociRuntime = await shared.workspace.write("runtime", "#!/bin/sh\necho not me >&2\nexit 2\n", { mode: 0o755 });
     await withRunner(shared.workspace, { ociRuntime }, async (runner) => {
       await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({
@@ -414,7 +414,7 @@ describe("an OCI runtime that does not work", needs("crun"), () => {
     });
   });
 
-  test("lacks security fixes: that is said once, when it starts", async () => {
+  test("lacks security fixes: the runner warns once", async () => {
     const ociRuntime = await shared.workspace.write(
       "runtime",
       '#!/bin/sh\ncase "$*" in *--version) echo crun version 1.19; exit;; esac\nexec crun "$@"\n',
@@ -458,7 +458,7 @@ describe("hostile images", needs("crun"), () => {
     });
   });
 
-  test("an entrypoint that looks like an option of the runtime is the name of a program", async () => {
+  test("an entrypoint that looks like a runtime option runs as a program", async () => {
     await onShell(shared.workspace, "test/option", {
       entries: [{ path: "/--bundle=/x", content: '#!/bin/sh\necho "$0 $1"\n', mode: 0o755 }],
       config: { entrypoint: ["--bundle=/x", "--root=/y"], workdir: "/" },
@@ -468,7 +468,7 @@ describe("hostile images", needs("crun"), () => {
     });
   });
 
-  test("NUL bytes in the environment are refused", async () => {
+  test("NUL bytes in the environment are rejected", async () => {
     await onShell(shared.workspace, "test/nul", { entries: [], config: { env: { A: "b\0LD_PRELOAD=/x" } } });
     await withRunner(shared.workspace, {}, async (runner) => {
       await expect(runner.run("test/nul", Buffer.from(""))).rejects.toMatchObject({
@@ -484,7 +484,7 @@ describe("hostile images", needs("crun"), () => {
     { rootfs: "overlay", readOnlyRoot: true },
   ] as const)("with $rootfs, read-only: $readOnlyRoot", (options) => {
     test.each(["proc", "dev", "dev/shm", "tmp", "sys", "etc/resolv.conf", "etc/hosts", "etc"])(
-      "a link in the place of /%s leads no mount and no file out",
+      "a link at /%s leads no mount and no file out",
       async (place) => {
         const image = `test/link-${place.replaceAll("/", "-")}`;
         for (const target of [sentinel, `../../../../../../../..${sentinel}/file`]) {
@@ -494,7 +494,7 @@ describe("hostile images", needs("crun"), () => {
           ]);
           await withRunner(shared.workspace, options, async (runner) => {
             for (const network of ["Isolated", "Accessible"] as const) {
-              // It runs, or it is an error of that image; it does neither to anything outside.
+              // The image runs or fails. The sentinel must stay untouched in both cases.
               const outcome = await runner.run(image, Buffer.from(""), { network }).then(
                 () => "ran",
                 (error: { code: string }) => error.code,
@@ -507,7 +507,7 @@ describe("hostile images", needs("crun"), () => {
     );
   });
 
-  /** A program without needs that ends at once. */
+  /** A program that exits at once. */
   const selfReport = (): Buffer => tinyProgram(EXIT[process.arch === "arm64" ? "arm64" : "x64"]);
 });
 
@@ -516,7 +516,7 @@ const EXIT = {
   arm64: [0, 0, 0x80, 0xd2, 0xc8, 0x0b, 0x80, 0xd2, 1, 0, 0, 0xd4],
 } as const;
 
-/** A static program (elf(5)) of one segment with this code. */
+/** A static ELF program, elf(5), with one segment of code. */
 function tinyProgram(code: readonly number[]): Buffer {
   const header = Buffer.alloc(120);
   header.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1], 0);
@@ -540,7 +540,7 @@ function tinyProgram(code: readonly number[]): Buffer {
 
 async function ask(runner: Runner, script: string, options: RunOptions = {}, image = SHELL): Promise<string> {
   const output = await runner.run(image, Buffer.from(`${script}\n`), options).catch((error: unknown) => {
-    // So that a failing test shows what the function said.
+    // Include stderr in the output of a failed test.
     throw error instanceof RunnerError ? new Error(`${error.message}: ${error.stderr}`, { cause: error }) : error;
   });
   return Buffer.from(output).toString("utf8");
@@ -564,13 +564,13 @@ async function storeOf(workspace: Workspace): ReturnType<typeof openStore> {
   return await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) });
 }
 
-/** An image of nothing but these files, whose function is /function. */
+/** Builds an image with only these files. Its entrypoint is /function. */
 async function build(workspace: Workspace, name: string, entries: BuildEntry[]): Promise<void> {
   const store = await storeOf(workspace);
   await buildImage({ store, name, layers: [{ entries }], config: { entrypoint: ["/function"] } });
 }
 
-/** The image of the shell, with more. */
+/** Builds an image on top of the shell's. */
 async function onShell(
   workspace: Workspace,
   name: string,

@@ -14,7 +14,7 @@ import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts"
 import { ask, buildShellFunction, runnerOf, SHELL, writeCaller } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-describe("sandboxes that are started early", needs("crun"), () => {
+describe("pre-started sandboxes", needs("crun"), () => {
   let workspace: Workspace;
   let state: Before;
   let runner: Runner;
@@ -49,7 +49,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
   };
   const warmStarts = (): boolean[] => events.flatMap((event) => (event.type === "call-started" ? [event.warm] : []));
 
-  /** An image on top of the shell's that starts something else. */
+  /** Builds an image on top of the shell's with another entrypoint. */
   const build = async (
     name: string,
     script: string | undefined,
@@ -62,7 +62,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     return name;
   };
 
-  test("the second call uses one that waited, and another takes its place", async () => {
+  test("the second call uses a waiting sandbox, and another one replaces it", async () => {
     expect(await sh("echo one")).toBe("one\n");
     await until(1);
     expect(await sh("echo two")).toBe("two\n");
@@ -91,7 +91,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()).toEqual([false, true, true, true, true, true, true]);
   });
 
-  test("calls at the same time each have their own", async () => {
+  test("concurrent calls get separate sandboxes", async () => {
     runner = await replaced({ warmPool: 3 });
     await sh("echo first");
     await until(3);
@@ -100,7 +100,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts().filter(Boolean).length).toBe(3);
   });
 
-  test("the clock starts when the input is delivered", async () => {
+  test("a call's timeout starts when its input is delivered", async () => {
     await sh("echo first");
     await until(1);
     await sleep(1_500);
@@ -110,7 +110,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()).toEqual([false, true, true]);
   });
 
-  test("50 MB go through one that waited", async () => {
+  test("a pre-started sandbox handles 50 MB", async () => {
     await sh("echo first");
     await until(1);
     const input = "0123456789".repeat(5_000_000);
@@ -118,17 +118,21 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()).toEqual([false, true]);
   });
 
-  test("a call with other limits or another network gets none of another's", needs("cgroup-limits"), async () => {
-    await sh("echo first");
-    await until(1);
-    expect(await sh("echo limited", { memoryBytes: 64 * 1024 * 1024 })).toBe("limited\n");
-    await until(2);
-    const hungry = "a=x; while :; do a=$a$a; done";
-    await expect(sh(hungry, { memoryBytes: 64 * 1024 * 1024 })).rejects.toMatchObject({ code: "OutOfMemory" });
-    expect(warmStarts()).toEqual([false, false, true]);
-  });
+  test(
+    "a call with other limits or another network gets no sandbox of another call",
+    needs("cgroup-limits"),
+    async () => {
+      await sh("echo first");
+      await until(1);
+      expect(await sh("echo limited", { memoryBytes: 64 * 1024 * 1024 })).toBe("limited\n");
+      await until(2);
+      const hungry = "a=x; while :; do a=$a$a; done";
+      await expect(sh(hungry, { memoryBytes: 64 * 1024 * 1024 })).rejects.toMatchObject({ code: "OutOfMemory" });
+      expect(warmStarts()).toEqual([false, false, true]);
+    },
+  );
 
-  test("a function with the runner's network is never started early", async () => {
+  test("a function with the runner's network is never pre-started", async () => {
     for (let round = 0; round < 3; round++) await sh("echo", { network: "Accessible" });
     await until(0);
     await sleep(200);
@@ -144,7 +148,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()).toEqual([false, false]);
   });
 
-  test("what a function writes before its input comes is part of its answer", async () => {
+  test("output before the input arrives is part of the answer", async () => {
     const image = await build("test/greets", "echo hello; echo note >&2; cat");
     const seen: string[] = [];
     const onStderr = (tail: string): void => void seen.push(tail);
@@ -156,14 +160,14 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(seen).toEqual(["note\n", "note\n"]);
   });
 
-  test("a function that does not wait gives each call the same answer, and is not started again and again", async () => {
+  test("a function that does not read its input answers each call, and is not pre-started endlessly", async () => {
     const isEnded = (event: RunnerEvent): boolean => event.type === "sandbox-discarded" && event.reason === "ended";
     const answers = await build("test/answers", "echo done");
     const fails = await build("test/fails", "exit 3");
     for (let round = 0; round < 4; round++) {
       expect(await call(answers, "")).toBe("done\n");
       await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
-      // One that is used before its end was seen teaches nothing: each image is called once until then.
+      // Wait until the runner sees both sandboxes end, because it learns nothing from a sandbox that a call uses first.
       await vi.waitFor(() => expect(events.filter(isEnded)).toHaveLength(2), PATIENCE);
       await sleep(100);
     }
@@ -171,33 +175,33 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(events.filter(({ type }) => type === "sandbox-waiting")).toHaveLength(2);
   });
 
-  test("one that is killed while it waits fails no call", async () => {
+  test("a sandbox that is killed while it waits fails no call", async () => {
     await sh("echo first");
     await until(1);
     process.kill(await theFunction(), "SIGKILL");
-    // At once, before anybody can have seen it.
+    // At once, before the runner can notice.
     expect(await sh("echo second")).toBe("second\n");
   });
 
-  test("one whose runtime hangs when it starts it goes with all of it, and its call ends at its deadline", async () => {
-    // The second process is in a session of its own, as those of a real one are.
+  test("a sandbox whose runtime hangs ends its call at the deadline, and leaves no process", async () => {
+    // The second process has its own session, as those of a real runtime have.
     runner = await replaced({ ociRuntime: await runtime("setsid sleep 600 & sleep 600") });
     await sh("echo first");
     await until(1);
     await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
     await expect(sh("echo second", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
     await until(1);
-    // Those of the next one that waits.
+    // These belong to the next waiting sandbox.
     await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
   });
 
   test.each([
     ["ends only after its function", '"$@"; sleep 0.5; exit 0'],
     [
-      "stays until the function's end, although it was told not to",
+      "stays until the function's end despite --detach",
       'for word; do shift; [ "$word" = --detach ] || set -- "$@" "$word"; done; exec "$@"',
     ],
-  ])("one whose runtime %s answers as usual", async (_, script) => {
+  ])("a sandbox whose runtime %s answers as usual", async (_, script) => {
     runner = await replaced({ ociRuntime: await runtime(script) });
     await sh("echo first");
     await until(1);
@@ -207,7 +211,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()).toEqual([false, true, true]);
   });
 
-  test("one that fails before its runtime has ended is not taken for one that succeeded", async () => {
+  test("a function that fails before its runtime ends is reported as failed", async () => {
     runner = await replaced({ ociRuntime: await runtime('"$@"; sleep 3; exit 0') });
     const fails = await build("test/fails", "echo half; exit 3");
     await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
@@ -216,7 +220,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(warmStarts()[1]).toBe(true);
   });
 
-  test("one whose runtime fails to start it costs its call nothing", async () => {
+  test("a sandbox whose runtime fails to pre-start it fails no call", async () => {
     runner = await replaced({ ociRuntime: await runtime("echo broken >&2; exit 1") });
     for (let round = 0; round < 3; round++) {
       expect(await sh("echo done")).toBe("done\n");
@@ -224,7 +228,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     }
   });
 
-  test("when the sandbox host is killed, what waited is gone and calls go on", async () => {
+  test("if the sandbox host is killed, its waiting sandboxes end and calls continue", async () => {
     const earlier = new Set(childrenOf(process.pid));
     runner = await replaced();
     await sh("echo first");
@@ -234,12 +238,12 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(await sh("echo second")).toBe("second\n");
   });
 
-  test("after kill -9 of the runner nothing is left of what waited", async () => {
+  test("waiting sandboxes end with a killed runner", async () => {
     const path = await writeCaller(workspace, "sleep 600", {}, { warmPool: 3 });
     const caller = workspace.start([process.execPath, path]);
     await once(caller.child.stdout as NodeJS.ReadableStream, "data");
     const pid = caller.child.pid as number;
-    // The one that is in use, and those that wait.
+    // The sandbox in use, and the waiting ones.
     await vi.waitFor(() => expect(functions(pid).length).toBeGreaterThan(1), PATIENCE);
     caller.child.kill("SIGKILL");
     await caller.finished;
@@ -247,7 +251,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(await leftovers(state)).toEqual([]);
   });
 
-  test("one that uses the processor while it waits is thrown away", async () => {
+  test("a sandbox that uses the processor while it waits is discarded", async () => {
     const image = await build("test/spins", "while :; do :; done & cat");
     expect(await call(image, "x")).toBe("x");
     await vi.waitFor(
@@ -257,7 +261,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(runner.counts().waiting).toBe(0);
   });
 
-  test("over the bound on memory none waits", async () => {
+  test("no sandbox waits over the memory limit", async () => {
     runner = await replaced({ warmPoolLimits: { memoryBytes: 1_000 } });
     await sh("echo first");
     await vi.waitFor(
@@ -268,7 +272,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
     expect(runner.counts().waiting).toBe(0);
   });
 
-  test("a call that was cancelled takes its sandbox along", async () => {
+  test("a cancelled call ends its sandbox", async () => {
     await sh("echo first");
     await until(1);
     const aborter = new AbortController();
@@ -293,7 +297,7 @@ describe("sandboxes that are started early", needs("crun"), () => {
   });
 
   test.each(["mnt", "net", "ipc"])(
-    "the sandbox host holds the %s namespace of the one that waits, and none of those that have ended",
+    "the sandbox host retains the %s namespace of the waiting sandbox, and none of ended ones",
     async (name) => {
       const earlier = new Set(childrenOf(process.pid));
       runner = await replaced();
@@ -301,12 +305,12 @@ describe("sandboxes that are started early", needs("crun"), () => {
         await sh("cat");
         await until(1);
       }
-      // unshare is between the runner and its host.
+      // unshare(1) runs between the runner and its host.
       const [host] = childrenOf(process.pid).flatMap((pid) => (earlier.has(pid) ? [] : childrenOf(pid)));
       if (host === undefined) throw new Error("no sandbox host");
       await vi.waitFor(() => {
         const namespaceOf = (pid: number): string => readlinkSync(`/proc/${pid}/ns/${name}`);
-        // A runtime that is loaded has none of its own yet.
+        // A loaded runtime does not have its own namespaces yet.
         const waiting = childrenOf(host)
           .map(namespaceOf)
           .filter((namespace) => namespace !== namespaceOf(host));
@@ -352,7 +356,7 @@ describe("a read-only root file system", needs("crun"), () => {
     });
     const sh = async (script: string, options: RunOptions = {}): Promise<string> => await ask(runner, script, options);
 
-    test("nothing but /tmp and /dev/shm can be written to", async () => {
+    test("only /tmp and /dev/shm are writable", async () => {
       const attempt = (path: string): string => `(echo x > ${path}/new) 2>/dev/null && echo ${path}`;
       const paths = ["", "/etc", "/proc", "/function", "/tmp", "/dev/shm"];
       expect(await sh(`${paths.map(attempt).join("; ")}; rm /function 2>/dev/null || echo stays`)).toBe(
@@ -360,13 +364,13 @@ describe("a read-only root file system", needs("crun"), () => {
       );
     });
 
-    test("calls share the root file system and nothing that they write", async () => {
+    test("calls share the root file system, but no written files", async () => {
       const calls = await Promise.all([1, 2, 3].map((n) => sh(`echo ${n} > /tmp/n; sleep 0.2; cat /tmp/*`)));
       expect(calls).toEqual(["1\n", "2\n", "3\n"]);
       expect(await sh("ls -A /tmp")).toBe("");
     });
 
-    test("it is read-only from outside of all containers", async () => {
+    test("is mounted read-only outside of all containers too", async () => {
       const earlier = new Set(childrenOf(process.pid));
       const another = await runnerOf(workspace, { rootfs, readOnlyRoot: true });
       try {
@@ -388,11 +392,11 @@ describe("a read-only root file system", needs("crun"), () => {
       expect(error).toMatchObject({ code: "DiskFull", exitCode: 3 });
     });
 
-    test("with the runner's network its files are there", async () => {
+    test("has the runner's network files if the network is Accessible", async () => {
       expect(await sh("cat /etc/hosts", { network: "Accessible" })).toBe(readFileSync("/etc/hosts", "utf8"));
     });
 
-    test("programs that want a place for temporary files find it, with the usual rights", async () => {
+    test("/tmp has the usual mode", async () => {
       expect(await sh("ls -ld /tmp | cut -c1-10")).toBe("drwxrwxrwt\n");
     });
   });
@@ -416,7 +420,7 @@ describe("the self-test", needs("crun"), () => {
     },
   );
 
-  test("fails where no container can be run, with the reason", async () => {
+  test("fails with the reason if no container can run", async () => {
     const workspace = await Workspace.create();
     const broken = await workspace.write(
       "crun",
@@ -435,7 +439,7 @@ describe("the self-test", needs("crun"), () => {
   });
 });
 
-/** The function that waits, once it is itself: it starts as a copy of its runtime. */
+/** Waits until the waiting function has executed its program. It starts as a copy of its runtime. */
 async function theFunction(): Promise<number> {
   const isShell = (pid: number): boolean => processFile(pid, "cmdline").startsWith("/bin/sh\0");
   return await vi.waitFor(
@@ -448,13 +452,13 @@ async function theFunction(): Promise<number> {
   );
 }
 
-/** The first processes of all containers below a process: those that are number 1, two namespaces below it. */
+/** The first processes of all containers below a process: pid 1 in a pid namespace two levels below it. */
 function functions(root = process.pid): number[] {
   const depth = processNumbers(root).length;
   return descendantsOf(root).filter((pid) => processNumbers(pid).slice(depth).at(1) === 1);
 }
 
-/** What numbers a process has, from the outermost pid namespace to its own (proc_pid_status(5), NSpid). */
+/** The pids of a process, from the outermost pid namespace to its own: NSpid in proc_pid_status(5). */
 function processNumbers(pid: number): number[] {
   return (/^NSpid:\s+(.*)$/m.exec(processFile(pid, "status"))?.[1] ?? "").split(/\s+/).map(Number);
 }

@@ -1,10 +1,10 @@
-"""The other side of the runner contract, of gRPC's C core by way of Python: what test/interop/go does, but for TLS.
+"""A client and a server of the runner contract with gRPC for Python (C core): like test/interop/go, without TLS.
 
-peer.py call OPTIONS   a client: reads orders, one a line, and writes what came of each
-peer.py serve OPTIONS  a server: writes where it listens, then what happens to calls that wait
+peer.py call OPTIONS   a client: reads orders, one a line, and writes the outcome of each
+peer.py serve OPTIONS  a server: writes its address, then reports about waiting calls
 
-OPTIONS, orders and results are JSON; test/interop/peer.ts has their types. Messages are made of the descriptors in the file
-that XFN_DESCRIPTORS names, which buf builds from proto/.
+OPTIONS, orders and results are JSON; test/interop/peer.ts has their types. The messages come from the descriptors in the
+file XFN_DESCRIPTORS, which buf builds from proto/.
 """
 import json
 import os
