@@ -4,21 +4,21 @@ import { createRunnerClient, type RunnerClient, RunnerGrpcError, type RunOptions
 import { SHELL } from "../harness/shell-function.ts";
 import { killUntil } from "./watch.ts";
 
-/** What a kind of call has to work with. */
+/** The server and resources for a kind of call. */
 export interface Place {
   readonly client: RunnerClient;
   /** The server's path socket. */
   readonly socket: string;
-  /** A folder for sockets of a call's own. */
+  /** A folder for the sockets of calls. */
   readonly folder: string;
-  /** Whether limits of memory can be set here. */
+  /** Whether the server can enforce memory limits. */
   readonly limits: boolean;
 }
 
-/** Makes one call, and throws if it ends in another way than it must. `index` is the call's own. */
+/** Makes one call with a unique `index`, and throws if its outcome is unexpected. */
 export type Kind = (place: Place, index: number) => Promise<void>;
 
-// Longer than any test waits: a call that is not ended by its fault would be seen.
+// Longer than any test waits, so that a call without its intended fault shows.
 const FOREVER = 600;
 
 const run = (place: Place, script: string, rest: string, options: RunOptions = {}): Promise<Uint8Array> =>
@@ -39,7 +39,7 @@ async function expectFailure(call: Promise<unknown>, ...codes: string[]): Promis
   throw new Error(`expected ${codes.join(" or ")}: ${String(error)}`, { cause: error });
 }
 
-// Nothing is like that of another call: an answer that went to the wrong caller would be seen.
+// Each input and output is unique, so that an answer to the wrong caller shows.
 const echo: Kind = (place, index) => {
   const text = `${index}:${"x".repeat(index % 3_000)}`;
   return expectOutput(run(place, "cat", text), text);
@@ -56,7 +56,7 @@ const noisy: Kind = (place, index) =>
 const limited: Kind = (place, index) =>
   expectOutput(run(place, "cat", `${index}`, place.limits ? { memoryBytes: 64 * 1024 * 1024 } : {}), `${index}`);
 
-/** Calls that succeed; most of them are the first. */
+/** Calls that succeed, mostly of the first kind. */
 export const GOOD: readonly Kind[] = [
   ...Array.from({ length: 92 }, () => echo),
   large,
@@ -121,7 +121,7 @@ const killed: Kind = async (place, index) => {
   await call;
 };
 
-/** Calls that fail, each in its own way. Those that are costly are rare. */
+/** Calls that fail. Expensive kinds are rare. */
 export const FAULTY: readonly Kind[] = [
   ...[exits, unknownImage, deadline, cancelled, disconnected].flatMap((kind) => [...five(kind), ...five(kind)]),
   tooLarge,

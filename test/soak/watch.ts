@@ -3,18 +3,18 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a server holds. */
+/** The resources of a server. */
 export interface ResourceUsage {
-  /** Its processes, those below them included; without zombies. */
+  /** Its processes and their descendants, without zombies. */
   processes: number;
   zombies: number;
-  /** Open descriptors of all of them. */
+  /** Open descriptors of all these processes. */
   descriptors: number;
-  /** Mounts in the namespaces that they made. */
+  /** Mounts in the mount namespaces that these processes created. */
   mounts: number;
-  /** Groups that are named for it. */
+  /** Cgroups with the server's name. */
   cgroups: number;
-  /** Resident memory of all of them, in MiB. */
+  /** Resident memory of all these processes, in MiB. */
   memoryMiB: number;
 }
 
@@ -24,7 +24,7 @@ interface Seen {
   readonly state: string;
 }
 
-/** Looks at a process and everything below it. */
+/** Measures a process and its descendants. */
 export async function usageOf(pid: number): Promise<ResourceUsage> {
   const all = await processes();
   const tree = below(String(pid), all);
@@ -37,7 +37,7 @@ export async function usageOf(pid: number): Promise<ResourceUsage> {
     memoryKiB += Number(/^VmRSS:\s+(\d+)/m.exec(await text(`/proc/${each}/status`))?.[1] ?? 0);
     namespaces.set(await readlink(`/proc/${each}/ns/mnt`).catch(() => each), each);
   }
-  // The one that we are in ourselves is not the server's to fill.
+  // Exclude our own mount namespace.
   namespaces.delete(await readlink("/proc/self/ns/mnt"));
   let mounts = 0;
   for (const each of namespaces.values()) mounts += (await text(`/proc/${each}/mountinfo`)).split("\n").length - 1;
@@ -98,7 +98,7 @@ export async function processesOf(command: readonly string[]): Promise<number[]>
 async function processes(): Promise<Seen[]> {
   const found = await Promise.all(
     (await pids()).map(async (pid): Promise<Seen[]> => {
-      // After the name, which may have anything in it.
+      // Fields follow the name, which may contain any character.
       const [state, parent] = (await text(`/proc/${pid}/stat`)).replace(/^.*\) /s, "").split(" ");
       return state === undefined || parent === undefined ? [] : [{ pid, parent, state }];
     }),
