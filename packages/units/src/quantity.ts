@@ -1,6 +1,6 @@
 /**
- * A Kubernetes quantity, exact: a count of nano-units, the finest resolution that Kubernetes has. Kubernetes rounds finer
- * values up to it, away from zero.
+ * A Kubernetes quantity, exact: a count of nano-units, the finest resolution that Kubernetes has. Kubernetes rounds
+ * finer values up to it, away from zero.
  *
  * @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */

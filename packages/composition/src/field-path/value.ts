@@ -4,8 +4,8 @@ import { emptyObject, MAX_VALUE_DEPTH } from "../values/json.ts";
 import { FieldPathError } from "./field-path.ts";
 
 /**
- * The most values of one copy. A Kubernetes object has at most some ten thousand, but each patch that copies an object
- * into itself doubles it, so forty patches would exhaust the memory.
+ * The most values of one copy. A Kubernetes object has at most some ten thousand. But each patch that copies an object
+ * into itself doubles it: forty patches would exhaust the memory.
  */
 export const MAX_COPIED_VALUES = 1_000_000;
 

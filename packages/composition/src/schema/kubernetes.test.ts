@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";
 
-// The results of k8s.io/apiextensions-apiserver for some 600 values, recorded by running it. These intended differences are
-// not among the cases:
+// The results of k8s.io/apiextensions-apiserver for some 600 values, recorded by running it. These intended differences
+// are not among the cases:
 // - a rule that does not compile is rejected with its schema, not at each value
 // - all problems of a text are reported, not only the first of length, pattern and format
 // - an enum of integers does not accept 1.5 for 1, 0.3 is a multiple of 0.1, and my-long-name is a hostname
