@@ -136,6 +136,16 @@ describe("transforms", () => {
     expect(transform(text).errors).toEqual([`${at}.transforms[0].${expected}`]);
   });
 
+  test("a regexp beyond our bounds is only a warning, and groups may have the same name", () => {
+    const match = (pattern: string): CheckedSpec =>
+      transform(`{type: string, string: {type: Regexp, regexp: {match: '${pattern}'}}}`);
+    expect(match("(a{900}){900}")).toMatchObject({
+      errors: [],
+      warnings: [`${at}.transforms[0].string.regexp.match: Invalid`],
+    });
+    expect(match("(?P<a>x)(?P<a>y)")).toMatchObject({ errors: [], warnings: [] });
+  });
+
   test("all problems of a patch and its transforms are reported", () => {
     const wrong = "{type: map}, {type: match, match: {patterns: [{}, {type: regexp}], fallbackTo: Moon}}";
     const text = `{policy: {fromFieldPath: Maybe}, transforms: [{type: math, math: {multiply: 2}}, ${wrong}]}`;

@@ -3,8 +3,7 @@ import { list, map } from "../api-schema/list.ts";
 import { type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, choice, custom, expected, INTEGER, required, text } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
-import { lazyRegexp } from "../transform/text/regexp.ts";
-import { failureOf, TransformError } from "../transform/text/transform-error.ts";
+import { regexpProblem } from "../transform/text/regexp.ts";
 import type {
   ConvertTransform,
   MatchPattern,
@@ -154,10 +153,9 @@ export const TRANSFORM: ObjectSchema<Transform> = object<Transform>(
 function checkRegexp(value: JsonValue, owner: FieldReader, field: string): void {
   const pattern = owner.string(field, value);
   if (pattern === undefined) return;
-  try {
-    lazyRegexp(pattern, failureOf(undefined, field))();
-  } catch (error) {
-    if (!(error instanceof TransformError)) throw error;
-    owner.error("Invalid", field, "is not a regular expression of RE2 (https://github.com/google/re2/wiki/Syntax)");
-  }
+  const problem = regexpProblem(pattern);
+  if (problem === undefined) return;
+  // Crossplane accepts a pattern that only exceeds a bound of ours, so it must not refuse the whole Composition.
+  if (problem.isLimit) owner.warning("Invalid", field, `${problem.reason}; every run that gets to it fails`);
+  else owner.error("Invalid", field, `${problem.reason} (https://github.com/google/re2/wiki/Syntax)`);
 }

@@ -43,3 +43,14 @@ export function inspectPattern(pattern: string): PatternFacts {
   }
   return { size: open.reduce((sum, outer) => sum + outer, size), hasAngleGroup };
 }
+
+/** Removes the names of groups whose name an earlier group has. The numbers of groups stay the same. */
+export function unnameDuplicateGroups(pattern: string): string {
+  const seen = new Set<string>();
+  return pattern.replace(PIECE, (text) => {
+    if (!text.startsWith("(?P<")) return text;
+    if (seen.has(text)) return "(";
+    seen.add(text);
+    return text;
+  });
+}

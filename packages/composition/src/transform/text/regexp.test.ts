@@ -41,6 +41,15 @@ describe("regexps", () => {
     expect(outcome(() => regexp(pattern))).toMatchObject({ name: "TransformError", code: "Config", retryable: false });
   });
 
+  test("groups of the same name compile as in Go", () => {
+    expect(regexp("(?P<a>x)(?P<a>y)(?P<b>z)").group("xyz", 2)).toBe("y");
+    expect(regexp("(?P<a>x)\\Q(?P<a>\\E(?P<a>y)").group("x(?P<a>y", 2)).toBe("y");
+    expect(outcome(() => regexp("(?P<a>x)(?P<a>y"))).toMatchObject({
+      code: "Config",
+      message: expect.stringContaining("missing closing )"),
+    });
+  });
+
   test.each([
     ["(?P<name>a)"],
     ["\\(?<"],

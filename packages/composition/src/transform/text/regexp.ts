@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
-import { inspectPattern } from "./regexp-pattern.ts";
+import { inspectPattern, unnameDuplicateGroups } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
 
 // The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like
@@ -17,7 +17,7 @@ const MAX_PATTERN_LENGTH = 4096;
  */
 const MAX_PROGRAM_SIZE = 20_000;
 
-const TOO_LARGE = "the regexp is too large: lower its repetition counts";
+const TOO_LARGE: RegexpProblem = { reason: "the regexp is too large: lower its repetition counts", isLimit: true };
 
 /**
  * The most steps of a match. RE2 needs at most one step per instruction and character, 10 million in 0.3 s. `(a+)+$`
@@ -36,41 +36,67 @@ export interface UserRegexp {
   group(text: string, group: number): string | undefined;
 }
 
+/** Why a pattern does not compile. */
+export interface RegexpProblem {
+  readonly reason: string;
+  /** The pattern exceeds a bound of ours. Go may accept it. */
+  readonly isLimit: boolean;
+}
+
 /** Compiles a pattern once, on first use. */
 export function lazyRegexp(pattern: string, fail: Fail): () => UserRegexp {
   let compiled: UserRegexp | undefined;
-  let reason: string | undefined;
+  let problem: RegexpProblem | undefined;
   return () => {
     if (compiled !== undefined) return compiled;
-    if (reason === undefined) {
-      const outcome = compile(pattern.toWellFormed(), fail);
-      if (typeof outcome !== "string") {
-        compiled = outcome;
-        return outcome;
+    if (problem === undefined) {
+      const outcome = compile(pattern.toWellFormed());
+      if (!("reason" in outcome)) {
+        compiled = userRegexp(outcome, pattern, fail);
+        return compiled;
       }
-      reason = outcome;
+      problem = outcome;
     }
-    return fail("Config", reason);
+    return fail("Config", problem.reason);
   };
 }
 
-function compile(pattern: string, fail: Fail): UserRegexp | string {
-  if (pattern.length > MAX_PATTERN_LENGTH) return `the regexp is longer than ${MAX_PATTERN_LENGTH} characters`;
+/** Returns why a pattern does not compile, or undefined if it compiles. */
+export function regexpProblem(pattern: string): RegexpProblem | undefined {
+  const outcome = compile(pattern.toWellFormed());
+  return "reason" in outcome ? outcome : undefined;
+}
+
+function compile(pattern: string): RE2JS | RegexpProblem {
+  if (pattern.length > MAX_PATTERN_LENGTH) {
+    return { reason: `the regexp is longer than ${MAX_PATTERN_LENGTH} characters`, isLimit: true };
+  }
   const facts = inspectPattern(pattern);
   if (facts.hasAngleGroup) {
-    return `the regexp ${quoted(pattern)} has a group (?<name>...): RE2 writes (?P<name>...), and has no lookbehind`;
+    const reason = `the regexp ${quoted(pattern)} has a group (?<name>...): RE2 writes (?P<name>...), and has no lookbehind`;
+    return { reason, isLimit: false };
   }
   if (facts.size > MAX_PROGRAM_SIZE) return TOO_LARGE;
-  library ??= require("re2js") as typeof import("re2js");
-  let regexp: RE2JS;
-  try {
-    regexp = library.RE2JS.compile(pattern);
-  } catch (error) {
-    const reason = error instanceof library.RE2JSSyntaxException ? error.getDescription() : "it does not compile";
-    return `the regexp ${quoted(pattern)} is not in RE2 syntax: ${reason}`;
+  // Go allows groups of the same name, re2js does not. Transforms use numbers, so only the first needs its name.
+  let regexp = parse(pattern);
+  if ("reason" in regexp) regexp = parse(unnameDuplicateGroups(pattern));
+  if ("reason" in regexp) {
+    return { reason: `the regexp ${quoted(pattern)} is not in RE2 syntax: ${regexp.reason}`, isLimit: false };
   }
+  return regexp.programSize() > MAX_PROGRAM_SIZE ? TOO_LARGE : regexp;
+}
+
+function parse(pattern: string): RE2JS | { readonly reason: string } {
+  library ??= require("re2js") as typeof import("re2js");
+  try {
+    return library.RE2JS.compile(pattern);
+  } catch (error) {
+    return { reason: error instanceof library.RE2JSSyntaxException ? error.getDescription() : "it does not compile" };
+  }
+}
+
+function userRegexp(regexp: RE2JS, pattern: string, fail: Fail): UserRegexp {
   const size = regexp.programSize();
-  if (size > MAX_PROGRAM_SIZE) return TOO_LARGE;
   const boundedInput = (text: string): string => {
     if (text.length * size > MAX_WORK) return fail("Limit", `the input is too long for the regexp ${quoted(pattern)}`);
     // Go reads a byte of invalid UTF-8 as U+FFFD. Both have one code unit, so positions stay the same.
