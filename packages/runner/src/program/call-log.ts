@@ -50,7 +50,7 @@ function failure(error: RunnerGrpcError): Record<string, unknown> {
   };
 }
 
-// What the caller is not told, the operator is: the log is where Internal errors say to look.
+// The caller's message of an Internal error refers to the log, so the log has the cause.
 function withCause(error: RunnerGrpcError): string {
   const { cause } = error;
   return error.code === "Internal" && cause instanceof Error ? `${error.message} (${cause.message})` : error.message;

@@ -86,8 +86,8 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   tlsCert: optional("tls-cert", "<file>", "certificate for TCP; read again when it changes", anyText),
   tlsKey: optional("tls-key", "<file>", "its private key", anyText),
   tlsClientCa: optional("tls-client-ca", "<file>", "CA of callers' certificates (mTLS); they need no token", anyText),
-  insecureNoAuth: toggle("insecure-no-auth", "let anybody in on abstract and TCP sockets"),
-  insecurePlaintext: toggle("insecure-plaintext", "take tokens over TCP without TLS, from other machines too"),
+  insecureNoAuth: toggle("insecure-no-auth", "admit every caller on abstract and TCP sockets"),
+  insecurePlaintext: toggle("insecure-plaintext", "accept tokens over TCP without TLS, from other machines too"),
   reflection: toggle("reflection", "serve gRPC reflection, for grpcurl"),
   maxConcurrent: one("max-concurrent", "<n>", "runs at a time", integer(1, MANY), CPUS, "the number of CPUs"),
   maxQueued: one(

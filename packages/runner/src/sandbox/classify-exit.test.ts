@@ -25,7 +25,7 @@ test("a function that hit its limits and still answered has succeeded", () => {
 test.each([
   ["memory", { code: 137 }, { hits: { outOfMemory: true } }, "OutOfMemory"],
   ["memory, crun killed with it", { code: null }, { hits: { outOfMemory: true } }, "OutOfMemory"],
-  ["memory, of which the function's parent told", { code: 1 }, { hits: { outOfMemory: true } }, "OutOfMemory"],
+  ["memory, if only the function's parent failed", { code: 1 }, { hits: { outOfMemory: true } }, "OutOfMemory"],
   ["memory before processes and disk", { code: 1, diskFull: true }, { hits: everything }, "OutOfMemory"],
   ["processes", { code: 2 }, { hits: { tooManyProcesses: true } }, "TooManyProcesses"],
   [
