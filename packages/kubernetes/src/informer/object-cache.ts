@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { LiveObject, WatchEvent } from "../client/client.ts";
 import { CacheIndex } from "./cache-index.ts";
 import type { Cache, Indexers, InformerHandlers } from "./informer.ts";
@@ -44,8 +45,9 @@ export class ObjectCache implements Cache {
     for (const [key, last] of this.#objects) if (!listed.has(key)) this.#remove(key, last);
     for (const item of items) {
       const key = keyOf(item);
-      // An older version in a list is valid: the server was restored from a backup.
-      if (this.#objects.get(key)?.metadata.resourceVersion !== item.metadata.resourceVersion) this.#put(key, item);
+      // An older version in a list is valid: the server was restored from a backup. One version can have two contents:
+      // a server applies the defaults of the current schema when it reads an object.
+      if (!isDeepStrictEqual(this.#objects.get(key), item)) this.#put(key, item);
     }
   }
 

@@ -24,8 +24,12 @@ const SHORT_WATCH_MS = 1_000;
 
 /**
  * Keeps a sink up to date with a kind. It has two states: *listing*, without a resource version, and *watching*, with
- * the version from which the next watch continues. It lists again only if a watch cannot continue: the server has
- * discarded the history (410), or was restored from a backup.
+ * the version from which the next watch continues. After a failed connection the next watch continues. It lists again
+ * in two cases:
+ * - A watch cannot continue: the server has discarded the history (410), or was restored from a backup.
+ * - The server ends a watch. It does so when the kind's CRD changes: objects then have new defaults or lose fields,
+ *   without an event and with the same resource version. It often answers the next watch with 410, but not always. It
+ *   also ends each watch after 30 to 60 minutes (kube-apiserver, `--min-request-timeout`).
  */
 export class Reflector {
   readonly #client: Client;
@@ -77,6 +81,7 @@ export class Reflector {
       this.#version = event.object.metadata.resourceVersion;
       this.#failures = 0;
     }
+    this.#version = undefined;
     if (performance.now() - begin < SHORT_WATCH_MS) await this.#pause();
     else this.#failures = 0;
   }

@@ -60,11 +60,11 @@ test("a list and the following watch fill the cache, and each change is reported
   );
 });
 
-test("a watch resumes at its last event or bookmark, without a list", async () => {
+test("a watch resumes at its last event or bookmark after a failed connection, without a list", async () => {
   await run(
     [
       { list: [], version: "1" },
-      { watch: [added(thing("a", 5)), bookmark("9")], last: "end" },
+      { watch: [added(thing("a", 5)), bookmark("9")], last: "Unreachable" },
       { watch: [], last: "Unreachable" },
       { watch: [], last: "Busy" },
       { watch: [added(thing("b", 12))], last: "hang" },
@@ -72,6 +72,24 @@ test("a watch resumes at its last event or bookmark, without a list", async () =
     async ({ asked, events }) => {
       await expect.poll(() => events).toEqual(["added a@5", "added b@12"]);
       expect(asked).toEqual(["list", "watch 1", "watch 9", "watch 9", "watch 9"]);
+    },
+  );
+});
+
+test("after the server ended a watch, a list reports objects that have new defaults in the same version", async () => {
+  const defaulted = { ...thing("a", 1), spec: { size: 3 } };
+  await run(
+    [
+      { list: [thing("a", 1), thing("b", 2)], version: "2" },
+      { watch: [], last: "end" },
+      { list: [defaulted, thing("b", 2)], version: "3" },
+      { watch: [], last: "hang" },
+    ],
+    async ({ informer, asked, events, errors }) => {
+      await expect.poll(() => asked).toEqual(["list", "watch 2", "list", "watch 3"]);
+      expect(events.slice(2)).toEqual(["updated 1 to a@1"]);
+      expect(informer.cache.get("a", "default")).toEqual(defaulted);
+      expect(errors).toEqual([]);
     },
   );
 });
@@ -112,13 +130,19 @@ test("a kind that can be listed but not watched is listed with backoff", async (
   }
 });
 
-test.each<[string, Step]>([
-  ["delivered an event", { watch: [bookmark("1")], last: "Unreachable" }],
-  ["was quiet for some time", { watch: [], last: "end", ms: 5_000 }],
+test.each<[string, readonly Step[]]>([
+  ["delivered an event", [{ watch: [bookmark("1")], last: "Unreachable" }]],
+  [
+    "was quiet for some time",
+    [
+      { watch: [], last: "end", ms: 5_000 },
+      { list: [], version: "1" },
+    ],
+  ],
 ])("a watch that %s resets the backoff", async (_, good) => {
   vi.useFakeTimers();
   try {
-    const steps = Array.from({ length: 40 }, (): Step[] => [{ watch: [], last: "Unreachable" }, good]).flat();
+    const steps = Array.from({ length: 40 }, (): Step[] => [{ watch: [], last: "Unreachable" }, ...good]).flat();
     const { client, asked } = scriptedClient([{ list: [], version: "1" }, ...steps, { watch: [], last: "hang" }]);
     // Without the reset, the last watches would wait for days.
     const informers = startInformers(client, { backoff: { firstMs: 1, longestMs: 2 ** 30 } });
