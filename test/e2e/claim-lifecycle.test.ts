@@ -76,6 +76,32 @@ describe("a claim", needs("api-server"), () => {
       expect((await world.compositeOf("owner"))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
     });
 
+    test("does not bind, change or delete a composite that another XR controls", async () => {
+      const other = await createComposite("composing");
+      await createComposite("composed", { region: "eu" });
+      const { apiVersion, kind, metadata } = other;
+      const controller = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true };
+      await world.patchComposite("composed", { metadata: { ownerReferences: [controller] } });
+      const expectRefusal = async (): Promise<void> => {
+        await world.reconcileClaim("greedy");
+        const claim = await world.claim("greedy");
+        expect(conditionsOf(claim)).toEqual({ Synced: "False CompositeOfAnother" });
+        expect(messageOf(claim, "Synced")).toContain("is controlled by the XThing composing");
+        expect((await world.composite("composed"))?.["spec"]).toMatchObject({ region: "eu" });
+      };
+      await world.createClaim("greedy", { ...bound("composed"), region: "us" });
+      await expectRefusal();
+      // A claim reference from before the composite was composed changes nothing.
+      const claimRef = { apiVersion: API, kind: "Thing", namespace: "default", name: "greedy" };
+      await world.patchComposite("composed", { spec: { claimRef } });
+      await world.patchClaim("greedy", { metadata: { finalizers: ["finalizer.apiextensions.crossplane.io"] } });
+      await expectRefusal();
+      await remove("greedy");
+      await world.reconcileClaim("greedy");
+      expect(await world.claim("greedy")).toBeUndefined();
+      expect((await world.composite("composed"))?.metadata["deletionTimestamp"]).toBeUndefined();
+    });
+
     test("is one of two that ask for a composite at the same time", async () => {
       await createComposite("contested");
       for (const name of ["first", "second"]) await world.createClaim(name, bound("contested"));

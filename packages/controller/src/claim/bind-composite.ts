@@ -3,6 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { apiVersionOf, groupKind, typeMeta } from "../objects/kinds.ts";
+import { controllerOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
@@ -54,14 +55,26 @@ export async function bindableComposite(context: ClaimContext, name: string): Pr
   if (bindingOf(context, composite) === "another") {
     throw new ClaimError(
       "CompositeOfAnother",
-      `the ${kind} ${name} is bound to another claim; name another, or remove spec.resourceRef to have one created`,
+      `the ${kind} ${name} ${describeOwner(composite)}; name another, or remove spec.resourceRef to have one created`,
     );
   }
   return composite;
 }
 
-/** The claim that a composite is bound to, by its `spec.claimRef`: this one, another one, or none. */
+function describeOwner(composite: LiveObject): string {
+  const controller = controllerOf(composite);
+  return controller === undefined
+    ? "is bound to another claim"
+    : `is controlled by the ${controller.kind} ${controller.name}`;
+}
+
+/**
+ * The owner of a composite: this claim, another one, or none, by `spec.claimRef`. An object that controls the
+ * composite, such as the XR that composed it, is its owner whatever the reference says: otherwise a claim's author
+ * could rewrite and delete any tenant's composed XR whose name is known.
+ */
 export function bindingOf({ claim, claims }: ClaimContext, composite: LiveObject): "this" | "another" | "none" {
+  if (controllerOf(composite) !== undefined) return "another";
   const reference = objectAt(composite, "spec")["claimRef"];
   if (reference === undefined) return "none";
   const isThis =

@@ -4,7 +4,7 @@ export type ClaimErrorCode =
   | "InvalidResourceRef"
   /** `spec.resourceRef` names a composite that does not exist. */
   | "CompositeNotFound"
-  /** The composite is bound to another claim. */
+  /** The composite is bound to another claim, or another object controls it. */
   | "CompositeOfAnother"
   /** The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim. */
   | "SecretOfAnother"
