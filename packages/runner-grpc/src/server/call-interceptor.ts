@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import {
-  type Metadata,
+  Metadata,
   ResponderBuilder,
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
@@ -13,7 +13,7 @@ import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Admission, Ticket } from "./admission.ts";
 import { failureOf } from "./failure.ts";
-import { streamOf } from "./grpc-js-internals.ts";
+import { encodingOf, streamOf } from "./grpc-js-internals.ts";
 
 /** What a listener requires of its calls. */
 export interface CallInterceptorOptions {
@@ -31,6 +31,10 @@ const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check
 
 /** Abort reason of an answered call. */
 const ANSWERED = "the call is over";
+
+// https://github.com/grpc/grpc/blob/master/doc/compression.md
+const UNCOMPRESSED = new Metadata();
+UNCOMPRESSED.set("grpc-accept-encoding", "identity");
 
 /** An admitted call. */
 export interface Admitted {
@@ -60,6 +64,7 @@ export function callInterceptor(options: CallInterceptorOptions, admitted: Admit
     const listener = new ServerListenerBuilder()
       .withOnReceiveMetadata((metadata, next) => {
         try {
+          refuseCompression(encodingOf(call));
           if (options.token !== undefined && !OPEN_METHODS.has(method.path)) authenticate(metadata, options.token);
           metadata.remove("authorization");
           if (isRun) {
@@ -69,7 +74,9 @@ export function callInterceptor(options: CallInterceptorOptions, admitted: Admit
           }
         } catch (thrown) {
           const error = asError(thrown);
-          call.sendStatus(failureOf(error));
+          const failure = failureOf(error);
+          if (error.code === "Unimplemented") failure.metadata.merge(UNCOMPRESSED);
+          call.sendStatus(failure);
           if (isRun) options.onRefused(error);
           return;
         }
@@ -91,6 +98,11 @@ export function callInterceptor(options: CallInterceptorOptions, admitted: Admit
       .build();
     const responder = new ResponderBuilder()
       .withStart((next) => next(listener))
+      .withSendMetadata((metadata, next) => {
+        // By default grpc-js offers gzip and deflate.
+        metadata.merge(UNCOMPRESSED);
+        next(metadata);
+      })
       .withSendMessage((message, next) => {
         if (isRun) answer();
         next(message);
@@ -102,6 +114,17 @@ export function callInterceptor(options: CallInterceptorOptions, admitted: Admit
       .build();
     return new ServerInterceptingCall(call, responder);
   };
+}
+
+// A compressed message of 100 KB can expand to 100 MiB, and the server would expand many of them at once.
+function refuseCompression(encoding: string | undefined): void {
+  if (encoding === "identity") return;
+  const named =
+    encoding === undefined ? "an unknown encoding" : `the encoding ${JSON.stringify(encoding.slice(0, 40))}`;
+  throw new RunnerGrpcError(
+    "Unimplemented",
+    `the request has ${named}: this runner accepts only uncompressed messages (grpc-encoding: identity)`,
+  );
 }
 
 function authenticate(metadata: Metadata, token: TokenFile): void {

@@ -12,3 +12,11 @@ export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stre
 export function listenersOf(server: Server): Iterable<Http2Server> {
   return (server as unknown as { http2Servers?: Map<Http2Server, unknown> }).http2Servers?.keys() ?? [];
 }
+
+/**
+ * The encoding of the messages that a caller sends: its `grpc-encoding` header. grpc-js removes the header from the
+ * metadata before an interceptor sees it.
+ */
+export function encodingOf(call: ServerInterceptingCallInterface): string | undefined {
+  return (call as { incomingEncoding?: string }).incomingEncoding;
+}

@@ -1,73 +1,16 @@
 import { once } from "node:events";
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  type ClientSessionOptions,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-} from "node:http2";
+import { constants } from "node:http2";
 import { connect as connectSocket, type Socket } from "node:net";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
+import { frame, open, PATH, session, statusOf } from "../../test/http2-caller.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
 import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES, SERVICE_NAME } from "../index.ts";
 
 const INPUT = Buffer.from("input");
-const PATH = `/${SERVICE_NAME}/RunFunction`;
-
-// A caller that speaks HTTP/2 and nothing else: what it sends is up to the test.
-function session(
-  serving: Serving,
-  path: string = serving.path("runner.sock"),
-  options: ClientSessionOptions = {},
-): ClientHttp2Session {
-  const session = connect("http://localhost", {
-    ...options,
-    createConnection: () => connectSocket(path),
-    // Node's own bounds for what it sends: it is the server's that are tested.
-    maxSessionMemory: 1_000,
-    maxSendHeaderBlockLength: 10_000_000,
-  });
-  session.on("error", () => undefined);
-  onTestFinished(() => session.destroy());
-  return session;
-}
-
-function open(session: ClientHttp2Session, headers: Record<string, string> = {}): ClientHttp2Stream {
-  const stream = session.request({
-    ":method": "POST",
-    ":path": PATH,
-    "content-type": "application/grpc",
-    te: "trailers",
-    ...headers,
-  });
-  stream.on("error", () => undefined);
-  stream.resume();
-  return stream;
-}
-
-async function statusOf(stream: ClientHttp2Stream): Promise<number> {
-  const found = (headers: IncomingHttpHeaders): void => {
-    if (headers["grpc-status"] !== undefined) status = Number(headers["grpc-status"]);
-  };
-  let status = -1;
-  stream.on("response", found);
-  stream.on("trailers", found);
-  // A caller that has not ended its side is answered, and its stream stays half open.
-  await new Promise((resolve) => stream.on("end", resolve).on("close", resolve));
-  return status;
-}
-
-function frame(message: Uint8Array, length: number = message.length, compressed = 0): Buffer {
-  const header = Buffer.alloc(5);
-  header.writeUInt8(compressed, 0);
-  header.writeUInt32BE(length, 1);
-  return Buffer.concat([header, message]);
-}
 
 async function expectHealthy(serving: Serving): Promise<void> {
   const client = serving.client(`unix:${serving.path("runner.sock")}`);
@@ -103,14 +46,41 @@ test("a message of the maximum + 1 is RESOURCE_EXHAUSTED before it is read", asy
   await expectHealthy(serving);
 });
 
-test("a message that exceeds the bound when it is decompressed is RESOURCE_EXHAUSTED", async () => {
+test("compressed messages are UNIMPLEMENTED by their headers, without a message", async () => {
+  await using serving = new Serving();
+  const refused: string[] = [];
+  await serving.server({ onRefused: ({ code }) => refused.push(code), health: { serving: true } });
+  const caller = session(serving);
+  for (const path of [PATH, "/grpc.health.v1.Health/Check"]) {
+    for (const encoding of ["gzip", "deflate", "x"]) {
+      const stream = open(caller, { ":path": path, "grpc-encoding": encoding });
+      const [headers] = await once(stream, "response");
+      expect(headers).toMatchObject({ "grpc-status": "12", "grpc-accept-encoding": "identity" });
+    }
+  }
+  expect(refused).toEqual(["Unimplemented", "Unimplemented", "Unimplemented"]);
+  await expectHealthy(serving);
+});
+
+test("streams of gzip bombs take no memory", async () => {
   await using serving = new Serving();
   await serving.server();
-  const bomb = gzipSync(Buffer.alloc(MAX_MESSAGE_BYTES + 1));
-  const stream = open(session(serving), { "grpc-encoding": "gzip" });
-  stream.end(frame(bomb, undefined, 1));
-  expect(await statusOf(stream)).toBe(8);
+  const bomb = frame(gzipSync(Buffer.alloc(MAX_MESSAGE_BYTES)), undefined, 1);
+  const caller = session(serving);
+  const before = process.memoryUsage.rss();
+  const streams = Array.from({ length: 30 }, () => open(caller, { "grpc-encoding": "gzip" }).end(bomb));
+  expect(await Promise.all(streams.map(statusOf))).toEqual(streams.map(() => 12));
   await expectHealthy(serving);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
+});
+
+test("answers offer no compression, and a request may name the identity encoding", async () => {
+  await using serving = new Serving();
+  await serving.server();
+  const stream = open(session(serving), { "grpc-encoding": "identity" });
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  const [headers] = await once(stream, "response");
+  expect(headers).toMatchObject({ "grpc-accept-encoding": "identity" });
 });
 
 test("a stream that ends before its message runs nothing", async () => {
