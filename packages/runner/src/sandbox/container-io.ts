@@ -15,6 +15,13 @@ export interface ContainerOutput {
 export interface ContainerIo {
   /** Settles when both outputs have ended. */
   output: Promise<ContainerOutput>;
+  /**
+   * Reads what is left after the container has ended, then closes everything, even if a process elsewhere keeps the
+   * pipes open: a function can pass its descriptors through a socket.
+   *
+   * @param isOver whether to stop, although a process still writes
+   */
+  drain(isOver: () => boolean): Promise<ContainerOutput>;
   /** Closes everything at once; `output` then settles with what was read so far. */
   abandon(): void;
 }
@@ -50,6 +57,9 @@ export function openStdio(paths: { stdin: string; stdout: string; stderr: string
 export function closeStdio({ stdin, stdout, stderr }: Stdio): void {
   for (const fd of [stdin, stdout, stderr]) closeSync(fd);
 }
+
+/** By then the pipes of an ended container are closed, unless another process has them. */
+const CLOSED_MS = 20;
 
 /**
  * Writes the input of a container and reads both outputs at the same time. A function that floods one of them, or
@@ -95,12 +105,42 @@ export function openContainerIo(
     stdin?.destroy();
     return { stdout: answer.bytes(), stderr: tail.text() };
   });
+  const abandon = (): void => {
+    for (const socket of [stdin, stdout, stderr]) socket?.destroy();
+  };
   return {
     output,
-    abandon: () => {
-      for (const socket of [stdin, stdout, stderr]) socket?.destroy();
+    abandon,
+    drain: async (isOver) => {
+      const stopWatching = closeWhenQuiet(() => stdout.bytesRead + stderr.bytesRead, isOver, abandon);
+      try {
+        return await output;
+      } finally {
+        stopWatching();
+      }
     },
   };
+}
+
+/**
+ * Closes pipes once the event loop has polled them without a byte, or when they are over. All that the container
+ * wrote was in the pipes when it ended, so nothing of it is lost.
+ *
+ * @returns stops it
+ */
+function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, close: () => void): () => void {
+  const check = (): void => {
+    const before = bytesRead();
+    // The event loop polls between two rounds of immediates.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (isOver() || bytesRead() === before) close();
+        else timer = setTimeout(check, CLOSED_MS);
+      }),
+    );
+  };
+  let timer = setTimeout(check, CLOSED_MS);
+  return () => clearTimeout(timer);
 }
 
 /** The minimum capacity of a pipe: a write of this size to an empty pipe does not block (pipe(7)). */

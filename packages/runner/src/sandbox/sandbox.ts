@@ -120,8 +120,7 @@ export class Sandbox {
     try {
       io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"));
       const exit = await this.exit;
-      // The first process has ended and the kernel has killed the others, so both outputs end now.
-      const { stdout, stderr } = await io.output;
+      const { stdout, stderr } = await io.drain(() => ending.reason !== undefined);
       const { writableBytes } = this.spec;
       const hits = this.#cgroup?.hits() ?? NO_HITS;
       const failure = classifyExit(exit, ending.reason, hits, stderr, { ...options, timeoutMs, writableBytes });

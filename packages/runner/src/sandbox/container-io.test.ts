@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type ContainerIo, openContainerIo, openStdio } from "./container-io.ts";
+
+/** A container's pipes whose other ends stay open, as they do in a process that got them through a socket. */
+function openPipes(maxOutputBytes?: number): {
+  io: ContainerIo;
+  stdout: number;
+  stderr: number;
+  tooLarge: () => boolean;
+} {
+  const folder = mkdtempSync(join(tmpdir(), "xfn-io-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const paths = { stdin: join(folder, "stdin"), stdout: join(folder, "stdout"), stderr: join(folder, "stderr") };
+  execFileSync("mkfifo", Object.values(paths));
+  const [stdin, stdout, stderr] = [paths.stdin, paths.stdout, paths.stderr].map((path) =>
+    openSync(path, constants.O_RDWR),
+  );
+  if (stdin === undefined || stdout === undefined || stderr === undefined) throw new Error("unreachable");
+  onTestFinished(() => [stdin, stdout, stderr].forEach(closeSync));
+  let tooLarge = false;
+  const io = openContainerIo(
+    openStdio(paths),
+    new Uint8Array(),
+    () => {
+      tooLarge = true;
+    },
+    maxOutputBytes,
+  );
+  return { io, stdout, stderr, tooLarge: () => tooLarge };
+}
+
+test("a call ends with its container, although another process has its stdout", async () => {
+  const { io, stdout, stderr } = openPipes();
+  const answer = Buffer.alloc(60_000, "a");
+  writeSync(stdout, answer);
+  writeSync(stderr, "log");
+  expect(await io.drain(() => false)).toEqual({ stdout: answer, stderr: "log" });
+});
+
+test("a process that writes on cannot delay the end beyond the deadline", async () => {
+  const { io, stdout } = openPipes();
+  const writer = setInterval(() => writeSync(stdout, "more"), 1);
+  onTestFinished(() => clearInterval(writer));
+  const deadline = performance.now() + 300;
+  await io.drain(() => performance.now() > deadline);
+  expect(performance.now()).toBeLessThan(deadline + 200);
+});
+
+test("what was in the pipe is read completely, although the runner was busy", async () => {
+  const { io, stdout } = openPipes();
+  const answer = Buffer.alloc(65_536, "a");
+  writeSync(stdout, answer);
+  const drained = io.drain(() => false);
+  const busyUntil = performance.now() + 100;
+  while (performance.now() < busyUntil);
+  expect((await drained).stdout).toEqual(answer);
+});
+
+test("what another process writes is bounded too", async () => {
+  const { io, stdout, tooLarge } = openPipes(1_000);
+  writeSync(stdout, Buffer.alloc(2_000));
+  await io.drain(tooLarge);
+  expect(tooLarge()).toBe(true);
+});
