@@ -88,4 +88,15 @@ describe("a new default in a schema", needs("api-server"), () => {
     await expect.poll(() => get("xdisks", "spec.zone"), { timeout: 60_000 }).toBe("north");
     await expect.poll(() => get("disks", "spec.zone"), { timeout: 60_000 }).toBe("north");
   });
+
+  test("is observed: conditions have the generation of the spec that they describe", async () => {
+    const areCurrent = async (kind: string): Promise<boolean> => {
+      const generation = await get(kind, "metadata.generation");
+      const observed = await get(kind, "status.conditions[*].observedGeneration");
+      return observed !== "" && observed.split(" ").every((one) => one === generation);
+    };
+    expect(await get("xrd", "metadata.generation")).toBe("2");
+    for (const kind of ["disks", "xdisks", "compositions", "xrd"])
+      await expect.poll(() => areCurrent(kind), { message: kind, timeout: 30_000 }).toBe(true);
+  });
 });

@@ -1,6 +1,6 @@
 import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
-import { keptSchema, referenceNamespaces } from "./rules/definitions.ts";
+import { conditionGenerations, keptSchema, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import {
@@ -33,6 +33,7 @@ export const rules: readonly Rule[] = [
   stringJoin,
   keptSchema,
   referenceNamespaces,
+  conditionGenerations,
   laterFeatures,
   entryNames,
   detailsFirst,

@@ -61,6 +61,25 @@ export const referenceNamespaces: Rule = {
   },
 };
 
+/** Conditions have the generation that they observed. */
+export const conditionGenerations: Rule = {
+  name: "conditions-with-generation",
+  file: "xrd-crd",
+  reason:
+    "The conditions in the status of XRs and claims have observedGeneration. The reference omits it, so clients cannot recognize conditions that are older than the spec.",
+  applies: () => true,
+  outcome: (_vector, recorded) => {
+    if ("error" in recorded) return recorded;
+    const output = copy(recorded.output) as JsonObject;
+    for (const version of list(child(output, "spec")["versions"])) {
+      const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
+      const conditions = child(child(child(properties, "status"), "properties"), "conditions");
+      child(child(conditions, "items"), "properties")["observedGeneration"] = { type: "integer", format: "int64" };
+    }
+    return { output };
+  },
+};
+
 function schemas(xrd: unknown): JsonObject[] {
   if (!isObject(xrd)) return [];
   return list(child(xrd, "spec")["versions"]).map((version) => child(child(version, "schema"), "openAPIV3Schema"));

@@ -77,7 +77,14 @@ export const STATUS_FIELDS: Readonly<JsonObject> = {
     items: {
       type: "object",
       required: ["lastTransitionTime", "reason", "status", "type"],
-      properties: { lastTransitionTime: TIME, message: TEXT, reason: TEXT, status: TEXT, type: TEXT },
+      properties: {
+        lastTransitionTime: TIME,
+        message: TEXT,
+        observedGeneration: { type: "integer", format: "int64" },
+        reason: TEXT,
+        status: TEXT,
+        type: TEXT,
+      },
     },
   },
   connectionDetails: { type: "object", properties: { lastPublishedTime: TIME } },

@@ -10,8 +10,7 @@ const OWN_FIELDS: readonly string[] = ["conditions", "connectionDetails"];
 
 /** Sets conditions of the claim if they differ. */
 export async function setClaimConditions(context: ClaimContext, wanted: readonly Condition[]): Promise<void> {
-  const { conditions: current } = objectAt(context.claim, "status");
-  const conditions = withConditions(current, wanted, context.now());
+  const conditions = withConditions(context.claim, wanted, context.now());
   if (conditions !== undefined) await patchClaim(context, { status: { conditions } }, "status");
 }
 
@@ -31,7 +30,7 @@ export async function setClaimStatus(
     if (!OWN_FIELDS.includes(key)) wanted[key] = value;
   }
   const now = context.now();
-  const all = withConditions(current["conditions"], conditions, now) ?? current["conditions"];
+  const all = withConditions(context.claim, conditions, now) ?? current["conditions"];
   if (all !== undefined) wanted["conditions"] = all;
   const connectionDetails = published ? { lastPublishedTime: timestamp(now) } : current["connectionDetails"];
   if (connectionDetails !== undefined) wanted["connectionDetails"] = connectionDetails;

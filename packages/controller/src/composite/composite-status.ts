@@ -36,7 +36,7 @@ export async function writeStatus(
     metadata: { name, ...(namespace !== undefined && { namespace }) },
     status: {
       ...statusIntent(xr, desired),
-      conditions: withConditions(current, all, now) ?? current ?? [],
+      conditions: withConditions(xr, all, now) ?? current ?? [],
       ...(Object.keys(details).length > 0 && { connectionDetails: details }),
     },
   };

@@ -61,6 +61,7 @@ const CONDITIONS: JsonObject = {
       status: { type: "string", enum: ["True", "False", "Unknown"] },
       reason: { type: "string", maxLength: 1024 },
       message: TEXT,
+      observedGeneration: { type: "integer", format: "int64", minimum: 0 },
       lastTransitionTime: { type: "string", format: "date-time" },
     },
   },

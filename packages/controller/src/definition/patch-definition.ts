@@ -29,7 +29,7 @@ export async function setStatus(
   signal: AbortSignal,
 ): Promise<void> {
   const status = objectAt(definition, "status");
-  const conditions = withConditions(status["conditions"], wanted, context.now());
+  const conditions = withConditions(definition, wanted, context.now());
   const before = objectAt(status, "controllers");
   const isSame = Object.keys(controllers).every((key) => {
     const current = before[key];

@@ -1,6 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { objectAt } from "./read-objects.ts";
 
-/** A condition without its time, which {@link withConditions} adds. */
+/** A condition without its time and generation, which {@link withConditions} adds. */
 export interface Condition {
   /** Such as `Ready` or `Synced`. */
   readonly type: string;
@@ -15,23 +16,26 @@ const MAX_MESSAGE_LENGTH = 4096;
 
 /**
  * Sets conditions of an object and leaves those of other types in their order. The transition time changes only with
- * the status (Kubernetes API conventions, "Typical status properties").
+ * the status (Kubernetes API conventions, "Typical status properties"). `observedGeneration` is the generation of the
+ * object, so that clients such as kstatus recognize a condition that is older than the spec.
  *
- * @param current `status.conditions` of the object
+ * @param object the object as last read
  * @param now milliseconds since the epoch
  * @returns undefined if nothing changes
  */
 export function withConditions(
-  current: JsonValue | undefined,
+  object: JsonObject,
   wanted: readonly Condition[],
   now: number,
 ): JsonObject[] | undefined {
+  const current = objectAt(object, "status")["conditions"];
   const conditions = (Array.isArray(current) ? current : []).filter(isObject);
+  const generation = Number(objectAt(object, "metadata")["generation"]);
   let changed = false;
   for (const condition of wanted) {
     const index = conditions.findIndex((one) => one["type"] === condition.type);
     const before = conditions[index];
-    const after = printed(condition, before, now);
+    const after = printed(condition, before, now, generation);
     if (before !== undefined && isSame(before, after)) continue;
     changed = true;
     if (index === -1) conditions.push(after);
@@ -58,13 +62,14 @@ export function timestamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
 
-function printed(condition: Condition, before: JsonObject | undefined, now: number): JsonObject {
+function printed(condition: Condition, before: JsonObject | undefined, now: number, generation: number): JsonObject {
   const { type, status, reason, message = "" } = condition;
   const since = before?.["status"] === status ? before["lastTransitionTime"] : undefined;
   const text = message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 3)}...`;
   return {
     type,
     status,
+    ...(Number.isSafeInteger(generation) && { observedGeneration: generation }),
     lastTransitionTime: since ?? timestamp(now),
     reason,
     ...(text !== "" && { message: text }),
@@ -72,5 +77,6 @@ function printed(condition: Condition, before: JsonObject | undefined, now: numb
 }
 
 function isSame(before: JsonObject, after: JsonObject): boolean {
-  return ["status", "reason", "message"].every((field) => (before[field] ?? "") === (after[field] ?? ""));
+  const isSameText = ["status", "reason", "message"].every((field) => (before[field] ?? "") === (after[field] ?? ""));
+  return isSameText && Number(before["observedGeneration"] ?? 0) === Number(after["observedGeneration"] ?? 0);
 }

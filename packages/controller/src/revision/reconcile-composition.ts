@@ -146,12 +146,11 @@ async function setCondition(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, events } = context;
-  const { conditions: current } = objectAt(composition, "status");
   const condition =
     problem === undefined
       ? ({ type: "Synced", status: "True", reason: "ReconcileSuccess" } as const)
       : ({ type: "Synced", status: "False", ...problem } as const);
-  const conditions = withConditions(current, [condition], context.now());
+  const conditions = withConditions(composition, [condition], context.now());
   if (conditions === undefined) return;
   if (problem !== undefined) {
     const message = `cannot create a revision: ${problem.message}`;
