@@ -60,13 +60,27 @@ describe("parseQuantity", () => {
     expect(nanos("m")).toBe(0n);
   });
 
-  test.each(["", " 1", "1 ", "1 Ki", "1K", "1ki", "1Kib", "1e", "1e-", "1e+", "0x10", "1_000", "1,5", "1.2.3", "--1"])(
-    "refuses %j",
-    (text) => {
-      expect(() => parseQuantity(text)).toThrow(QuantityError);
-      expect(() => parseQuantity(text)).toThrow(expect.objectContaining({ code: "InvalidQuantity", retryable: false }));
-    },
-  );
+  test.each([
+    "",
+    " 1",
+    "1 ",
+    "1 Ki",
+    "1K",
+    "1ki",
+    "1Kib",
+    "1e",
+    "1e-",
+    "1e+",
+    "0x10",
+    "1_000",
+    "1,5",
+    "1.2.3",
+    "--1",
+    "1e2147483648",
+  ])("refuses %j", (text) => {
+    expect(() => parseQuantity(text)).toThrow(QuantityError);
+    expect(() => parseQuantity(text)).toThrow(expect.objectContaining({ code: "InvalidQuantity", retryable: false }));
+  });
 
   test("refuses an endless number without parsing it", () => {
     expect(() => parseQuantity("9".repeat(1_000_000))).toThrow(QuantityError);
@@ -155,7 +169,7 @@ describe("quantityToFloat64", () => {
     ["-", 0],
     ["1e400", Number.POSITIVE_INFINITY],
     ["0e400", Number.NaN],
-    ["1e4294967299", 1000],
+    ["1e2147483647", Number.POSITIVE_INFINITY],
     ["-4799.1885683065764148e400", Number.NEGATIVE_INFINITY],
     ["1e-20", 1e-9],
     ["0.1n", 1e-9],
@@ -166,10 +180,22 @@ describe("quantityToFloat64", () => {
     expect(quantityToFloat64(text)).toBe(value);
   });
 
-  test.each(["", "1K", "1ki", "Ei", "e-20", "1e", "1e9223372036854775808", " 1", "1 ", "1e5x", "one", "1".repeat(200)])(
-    "%j is not a quantity",
-    (text) => {
-      expect(quantityToFloat64(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    "",
+    "1K",
+    "1ki",
+    "Ei",
+    "e-20",
+    "1e",
+    "1e2147483648",
+    "1e-2147483649",
+    "1e4294967299",
+    " 1",
+    "1 ",
+    "1e5x",
+    "one",
+    "1".repeat(200),
+  ])("%j is not a quantity", (text) => {
+    expect(quantityToFloat64(text)).toBeUndefined();
+  });
 });

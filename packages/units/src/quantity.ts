@@ -91,8 +91,10 @@ function readQuantity(text: string): Quantity | string {
   const decimal = DECIMAL_SUFFIXES.get(letters);
   if (digits === "" && binary !== undefined) numerator *= binary;
   else if (digits === "" && decimal !== undefined) exponent += decimal;
-  else if ((letters === "e" || letters === "E") && /[0-9]/.test(digits)) exponent += Number(digits);
-  else return `${JSON.stringify(letters + digits)} is not a suffix`;
+  else if ((letters === "e" || letters === "E") && /[0-9]/.test(digits)) {
+    if (!isExponent(Number(digits))) return "its exponent does not fit in 32 bits";
+    exponent += Number(digits);
+  } else return `${JSON.stringify(letters + digits)} is not a suffix`;
 
   const nanos = scale(numerator, exponent + 9);
   const capped = nanos > MAX_NANOS ? MAX_NANOS : nanos;
@@ -158,11 +160,16 @@ function parseSuffix(letters: string, exponentDigits: string): Suffix | undefine
     return decimal === undefined ? undefined : { base: 10, exponent: decimal };
   }
   if ((letters !== "e" && letters !== "E") || !/[0-9]/.test(exponentDigits)) return undefined;
-  const exponent = BigInt(exponentDigits.startsWith("+") ? exponentDigits.slice(1) : exponentDigits);
-  // Kubernetes parses 64 bits and truncates them to 32.
-  return BigInt.asIntN(64, exponent) === exponent
-    ? { base: 10, exponent: Number(BigInt.asIntN(32, exponent)) }
-    : undefined;
+  const exponent = Number(exponentDigits);
+  return isExponent(exponent) ? { base: 10, exponent } : undefined;
+}
+
+/**
+ * Whether an exponent fits in 32 bits. Kubernetes truncates a larger one, and reads `1e4294967299` as 1000. A wrong
+ * number is worse than an error.
+ */
+function isExponent(exponent: number): boolean {
+  return exponent >= -(2 ** 31) && exponent < 2 ** 31;
 }
 
 const BINARY_EXPONENTS: ReadonlyMap<string, number> = new Map(

@@ -155,7 +155,7 @@ function checkRegexp(value: JsonValue, owner: FieldReader, field: string): void 
   if (pattern === undefined) return;
   const problem = regexpProblem(pattern);
   if (problem === undefined) return;
-  // Crossplane accepts a pattern that only exceeds a bound of ours, so it must not refuse the whole Composition.
+  // Crossplane accepts a pattern that only exceeds one of our bounds, so it must not refuse the whole Composition.
   if (problem.isLimit) owner.warning("Invalid", field, `${problem.reason}; every run that gets to it fails`);
   else owner.error("Invalid", field, `${problem.reason} (https://github.com/google/re2/wiki/Syntax)`);
 }

@@ -17,7 +17,7 @@ export type FieldPathSegment = string | number;
  * - `Syntax`: the text is not a field path
  * - `NotFound`: the object has no such field or element (it may have one later)
  * - `WrongType`: a value on the path has no fields or elements, or the value at its end has another type
- * - `IndexTooLarge`: an index beyond {@link MAX_INDEX}
+ * - `IndexTooLarge`: an index beyond {@link MAX_INDEX} in a path that is written
  * - `InvalidValue`: a value that JSON cannot represent (NaN, infinite), or that is too deep or too large to copy
  * - `CannotMerge`: a list can be appended to a list only
  * - `TooManyMatches`: wildcards match too many fields
@@ -44,8 +44,8 @@ export class FieldPathError extends Error {
 }
 
 /**
- * Crossplane's bound since CVE-2023-27484. The index in a user's path sets the length of the list, so a larger one
- * could exhaust the memory.
+ * Crossplane's bound for writing since CVE-2023-27484. The index in a user's path sets the length of the list, so a
+ * larger one could exhaust the memory. Reading allocates nothing and has no bound.
  */
 export const MAX_INDEX = 1024;
 
@@ -141,7 +141,7 @@ export function formatFieldPath(path: FieldPath): string {
  * Returns the value at a path, and null for the empty path, as in Crossplane. Only an object's own keys count, so that
  * `__proto__` and `constructor` match data only. A `null` at the end is a value. A `null` on the way is a WrongType.
  *
- * @throws {FieldPathError} `Syntax`, `NotFound`, `WrongType` or `IndexTooLarge`
+ * @throws {FieldPathError} `Syntax`, `NotFound` or `WrongType`
  */
 export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonValue {
   const segments = typeof path === "string" ? parseFieldPath(path) : path;
@@ -154,7 +154,7 @@ export function getFieldPath(root: JsonValue, path: string | FieldPath): JsonVal
  * Like {@link getFieldPath}, but returns undefined if there is no such field or element. Most callers expect that, and
  * an exception would cost more than the search.
  *
- * @throws {FieldPathError} `WrongType` or `IndexTooLarge`
+ * @throws {FieldPathError} `WrongType`
  */
 export function findFieldPath(root: JsonValue, path: FieldPath): JsonValue | undefined {
   if (path.length === 0) return null;
@@ -170,7 +170,6 @@ export function findFieldPath(root: JsonValue, path: FieldPath): JsonValue | und
 function step(value: JsonValue, path: FieldPath, depth: number): JsonValue | undefined {
   const segment = path[depth] as FieldPathSegment;
   if (typeof segment === "number") {
-    if (segment > MAX_INDEX) throw indexTooLarge(path, depth);
     if (!Array.isArray(value)) throw wrongType(value, path, depth);
     return value[segment];
   }

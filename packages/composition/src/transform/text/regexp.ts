@@ -39,7 +39,7 @@ export interface UserRegexp {
 /** Why a pattern does not compile. */
 export interface RegexpProblem {
   readonly reason: string;
-  /** The pattern exceeds a bound of ours. Go may accept it. */
+  /** The pattern exceeds one of our bounds. Go may accept it. */
   readonly isLimit: boolean;
 }
 
