@@ -50,7 +50,16 @@ describe("patches", () => {
       "{type: CombineFromComposite, toFieldPath: a, combine: {}}",
       ["combine.strategy: Required", "combine.variables: Required", "combine.string: Required"],
     ],
-  ])("%s fails at run time, as in Crossplane: a warning", (text, expected) => {
+    [
+      "{type: CombineFromComposite, toFieldPath: a, combine: {strategy: string, variables: [{}, {fromFieldPath: ''}], string: {}}}",
+      [
+        "combine.variables[0].fromFieldPath: Required",
+        "combine.variables[1].fromFieldPath: Required",
+        "combine.string.fmt: Required",
+      ],
+    ],
+    ["{fromFieldPath: a, toFieldPath: null}", ["toFieldPath: Required"]],
+  ])("%s is valid in Crossplane, but fails or misleads at run time: a warning", (text, expected) => {
     expect(patch(text)).toMatchObject({ errors: [], warnings: expected.map((one) => `${at}.${one}`) });
   });
 

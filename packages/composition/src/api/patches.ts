@@ -1,6 +1,6 @@
 import { list } from "../api-schema/list.ts";
 import { OPTIONAL, object, type Variants } from "../api-schema/object.ts";
-import { choice, expected, FLAG, type Rule, type Schema, text } from "../api-schema/schema.ts";
+import { choice, expected, FLAG, type RequiredField, type Rule, type Schema, text } from "../api-schema/schema.ts";
 import type { MergeOptions } from "../field-path/merge.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { SOURCE_PATH, TARGET_PATH, warnOfWildcard } from "./field-path-schema.ts";
@@ -10,14 +10,28 @@ import { TRANSFORM } from "./transforms.ts";
 /** The most patches of one list: from it an API server estimates the cost of rules. */
 const MAX_PATCHES = 256;
 
+const VARIABLE = "is missing, so the variable is always null; give the field to combine";
+
+/** A text that an API server requires, but may be empty. In a file a missing or empty one is a warning. */
+function filled(schema: Schema<string>, message: string): RequiredField<string> {
+  return {
+    schema,
+    checkPresence(value, owner, field) {
+      if (value === undefined || value === "") owner.warning("Required", field, message);
+    },
+  };
+}
+
 const COMBINE = object<Combine>(
   {
     strategy: expected(choice("string"), "every run fails without it; give string, the only one there is"),
     variables: expected(
-      list(object<{ fromFieldPath: string }>({ fromFieldPath: expected(SOURCE_PATH) }), { minItems: 1 }),
+      list(object<{ fromFieldPath: string }>({ fromFieldPath: filled(SOURCE_PATH, VARIABLE) }), { minItems: 1 }),
       "every run fails without it; give the fields to combine",
     ),
-    string: object<{ fmt: string }>({ fmt: expected(text()) }),
+    string: object<{ fmt: string }>({
+      fmt: filled(text(), "is missing, so the result is %!(EXTRA ...); give a format in Go's syntax, such as %s-%s"),
+    }),
   },
   {
     check(combine) {
@@ -83,7 +97,14 @@ function patches(types: readonly PatchType[], rules: readonly Rule[], more: Part
 
 function checkTarget(patch: FieldReader): void {
   const type = patch.value("type");
-  if (typeof type === "string" && type.startsWith("Combine")) warnOfWildcard(patch, "toFieldPath");
+  if (typeof type === "string" && type.startsWith("Combine")) return warnOfWildcard(patch, "toFieldPath");
+  // A patch that combines reports a null as a missing field.
+  if (patch.json["toFieldPath"] !== null) return;
+  patch.warning(
+    "Required",
+    "toFieldPath",
+    "is null, so the patch writes to its fromFieldPath; give a path or remove it",
+  );
 }
 
 const COMPOSITE: readonly PatchType[] = [
