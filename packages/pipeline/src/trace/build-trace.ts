@@ -1,6 +1,6 @@
 import type { Composition, FieldPath } from "@xfn/composition";
 import { formatFieldPath } from "@xfn/composition";
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { StepRecord } from "../outcome/step-record.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
 import { entryNames, type MaskedEntry, type MaskedState, maskDesired, maskValues } from "./desired-state.ts";
@@ -47,7 +47,7 @@ interface EntryOrigins {
  */
 export function buildTrace(input: TraceInput): Trace {
   const { records, composite, composition } = input;
-  const secrets = new SecretValues();
+  const secrets = new SecretValues(objectNames(input));
   const onHidden = (text: string, base64: boolean): void => secrets.add(text, base64);
   for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, onHidden);
   const states = records.map(({ after }) => maskDesired(after, onHidden));
@@ -72,6 +72,31 @@ export function buildTrace(input: TraceInput): Trace {
     desired: tracing.desired(before),
   };
 }
+
+/** The names and kinds of all objects of a run, and the names of entries. */
+function objectNames({ records, composite, observed = [] }: TraceInput): ReadonlySet<string> {
+  const names = new Set<string>();
+  const add = (value: unknown): void => {
+    if (typeof value === "string") names.add(value);
+  };
+  const addObject = (object: JsonValue | undefined): void => {
+    if (!isObject(object)) return;
+    add(object["apiVersion"]);
+    add(object["kind"]);
+    const { metadata } = object;
+    if (isObject(metadata)) for (const field of NAME_FIELDS) add(metadata[field]);
+  };
+  for (const object of [composite, ...observed]) addObject(object);
+  for (const { after } of records) {
+    for (const { name, resource } of after.resources ?? []) {
+      add(name);
+      addObject(resource);
+    }
+  }
+  return names;
+}
+
+const NAME_FIELDS = ["name", "generateName", "namespace"] as const;
 
 class Tracing {
   readonly #origins: Map<string | null, EntryOrigins> = new Map();

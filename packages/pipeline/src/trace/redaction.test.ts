@@ -140,6 +140,17 @@ describe("shown", () => {
     expect(text(traced([desires({}, { connectionDetails: details })]))).not.toContain("hidden");
   });
 
+  test("names that a connection detail publishes", () => {
+    const resource = { kind: "Database", metadata: { name: "orders-database" }, spec: { ref: "orders-database" } };
+    const details = ["orders-database", "Database"].map((value) => ({ type: "FromValue", name: value, value }));
+    const trace = traced([desires(resource, { connectionDetails: details })], { message: "orders-database is new" });
+    expect(originOf(trace, "a", "metadata.name")).toMatchObject([{ value: "orders-database" }]);
+    expect(originOf(trace, "a", "spec.ref")).toMatchObject([{ value: "orders-database" }]);
+    expect(originOf(trace, "a", "kind")).toMatchObject([{ value: "Database" }]);
+    expect(text(trace)).toContain("orders-database is new");
+    expect(text(trace)).toContain('"hidden":true');
+  });
+
   test("a short text that happens to be a secret somewhere else", () => {
     const trace = traced([desires({ kind: "Secret", stringData: { user: "admin" }, type: "admin" })]);
     expect(originOf(trace, "a", "type")).toMatchObject([{ value: "admin" }]);

@@ -24,6 +24,12 @@ export class SecretValues {
    * not on the number of secrets.
    */
   readonly #byStart: Map<string, string[] | "any"> = new Map();
+  readonly #names: ReadonlySet<string>;
+
+  /** @param names the names of objects. They are public, even if a connection detail has the same value. */
+  constructor(names: ReadonlySet<string>) {
+    this.#names = names;
+  }
 
   /** Adds a hidden text. Base64 also adds its decoded value. */
   add(text: string, base64: boolean): void {
@@ -36,7 +42,7 @@ export class SecretValues {
   }
 
   #add(text: string): void {
-    if (text.length < MIN_LENGTH) return;
+    if (text.length < MIN_LENGTH || this.#names.has(text)) return;
     const start = text.slice(0, MIN_LENGTH);
     const known = this.#byStart.get(start);
     if (known === undefined) this.#byStart.set(start, [text]);
