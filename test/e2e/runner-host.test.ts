@@ -197,4 +197,26 @@ exec "$@"' sh "$@"
       await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(resting), { timeout: 10_000, interval: 50 });
     });
   });
+
+  test("reports its stderr to the operator, and not to callers, if it ends", async () => {
+    const script = '#!/bin/sh\necho "trace of the host" >&2\nexec /usr/bin/unshare "$@"\n';
+    const warnings: string[] = [];
+    await withUnshare("noisy", script, () =>
+      using(
+        async (runner) => {
+          const earlier = new Set(childrenOf(process.pid));
+          await ask(runner, "echo up");
+          const unshare = childrenOf(process.pid).find((pid) => !earlier.has(pid));
+          const call = failureOf(ask(runner, "sleep 10"));
+          await vi.waitFor(() => expect(runner.counts().running).toBe(1));
+          process.kill(unshare as number, "SIGKILL");
+          const error = await call;
+          expect(error.code).toBe("Closed");
+          expect(error.message).not.toContain("trace");
+        },
+        { onWarning: (message) => warnings.push(message) },
+      ),
+    );
+    expect(warnings).toContain("the sandbox host ended: trace of the host");
+  });
 });

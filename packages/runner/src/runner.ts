@@ -261,7 +261,9 @@ class CrunRunner implements Runner {
       // Removes the groups of runners that were killed before they could.
       sweepCgroups();
     }
-    this.#host ??= new SandboxHost(this.#options.store.dir);
+    this.#host ??= new SandboxHost(this.#options.store.dir, (reason) =>
+      this.#options.onWarning?.(`the sandbox host ended: ${reason}`),
+    );
     return this.#host;
   }
 

@@ -9,7 +9,7 @@ import { MountFlag, mount } from "./syscalls.ts";
 
 const CGROUPS = "/sys/fs/cgroup";
 
-/** Texts of config.json. The runner uses at most `MAX_CONFIGS` numbers. */
+/** Texts of config.json. The runner bounds their number and size. */
 const configs = new Map<number, string>();
 let host: ContainerHost | undefined;
 
@@ -23,6 +23,7 @@ async function handle(request: HostRequest): Promise<void> {
       initialise(request);
       break;
     case "config":
+      if (request.number === 0) configs.clear();
       configs.set(request.number, request.text);
       break;
     case "prepare":

@@ -15,7 +15,7 @@ export interface InitRequest {
  */
 export interface ConfigRequest {
   type: "config";
-  /** Replaces an earlier text with this number. */
+  /** 0 replaces all earlier texts. */
   number: number;
   /** Paths in it are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
   text: string;
@@ -141,6 +141,9 @@ export type HostResponse =
 
 /** How many configurations the sandbox host keeps. Beyond that they are sent again. */
 export const MAX_CONFIGS = 256;
+
+/** How much text of configurations the sandbox host keeps, in characters. Its heap is 128 MiB. */
+export const MAX_CONFIG_TEXT: number = 8 * 1024 * 1024;
 
 /** The names of {@link sandboxPaths} that a config.json contains, relative to the bundle. */
 export const bundlePaths = { rootfs: "rootfs", tmp: "tmp" } as const;

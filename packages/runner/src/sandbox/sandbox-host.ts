@@ -6,7 +6,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
 import type { HostRequest, HostResponse, LoadRequest, PrepareRequest, StartRequest, Usage } from "../host/protocol.ts";
-import { MAX_CONFIGS } from "../host/protocol.ts";
+import { MAX_CONFIG_TEXT, MAX_CONFIGS } from "../host/protocol.ts";
 
 /** A prepared container, in which nothing runs yet. */
 export interface PreparedContainer {
@@ -54,6 +54,7 @@ export class SandboxHost {
   readonly scratch: string;
   readonly #child: ChildProcess;
   readonly #configs = new Map<string, number>();
+  #configText = 0;
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
   #measuring: PromiseWithResolvers<Usage[]> | undefined;
@@ -62,13 +63,18 @@ export class SandboxHost {
   #isReady = false;
   #stderr = "";
   #gone = false;
+  #closing = false;
+
+  readonly #onLost: (reason: string) => void;
 
   /**
    * Starts the process; {@link ready} reports whether the namespaces could be made.
    *
    * @param cache the store's directory
+   * @param onLost called with the end of its stderr if it ends by itself: only the operator may read that
    */
-  constructor(cache: string) {
+  constructor(cache: string, onLost: (reason: string) => void = () => undefined) {
+    this.#onLost = onLost;
     const rootless = process.geteuid?.() !== 0;
     // Root's containers belong to an id that cannot traverse a private directory such as /root. Every id can traverse
     // /run.
@@ -162,6 +168,7 @@ export class SandboxHost {
   /** Ends the process and with it every container and mount. */
   async close(): Promise<void> {
     if (this.#gone) return;
+    this.#closing = true;
     this.acquire();
     const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
     if (this.#child.connected) this.#child.disconnect();
@@ -172,7 +179,11 @@ export class SandboxHost {
   #configNumber(text: string): number {
     const known = this.#configs.get(text);
     if (known !== undefined) return known;
-    if (this.#configs.size === MAX_CONFIGS) this.#configs.clear();
+    if (this.#configs.size === MAX_CONFIGS || this.#configText + text.length > MAX_CONFIG_TEXT) {
+      this.#configs.clear();
+      this.#configText = 0;
+    }
+    this.#configText += text.length;
     const number = this.#configs.size;
     this.#configs.set(text, number);
     this.#send({ type: "config", number, text });
@@ -260,6 +271,7 @@ export class SandboxHost {
     this.#gone = true;
     const said = this.#stderr.trim();
     this.#ready.reject(namespaceError(cause?.message ?? (said || "the sandbox host ended"), cause));
+    if (this.#isReady && !this.#closing && said !== "") this.#onLost(said);
     const error = this.#lost();
     for (const { prepared, exit } of this.#pending.values()) {
       prepared.reject(error);
@@ -270,10 +282,7 @@ export class SandboxHost {
   }
 
   #lost(): RunnerError {
-    const said = this.#stderr.trim();
-    return new RunnerError("Closed", `the sandbox host ended while a function ran${said ? `: ${said}` : ""}`, {
-      phase: "run",
-    });
+    return new RunnerError("Closed", "the sandbox host ended while a function ran", { phase: "run" });
   }
 
   // An idle runner does not keep Node alive: a program that forgets close() still exits, and its sandbox host too.

@@ -1,6 +1,6 @@
 import type { Image, ProcessConfig } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
-import type { ResourceLimits, RunOptions } from "@xfn/runner-contract";
+import { type ResourceLimits, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES, processRlimit } from "../cgroup/process-rlimit.ts";
 import type { PrepareRequest } from "../host/protocol.ts";
@@ -27,9 +27,16 @@ export const WARM_POOL_LABEL = "dev.xfn.warm-pool";
 // More specs are not in use at once; a forgotten one is made again.
 const MAX_SPECS = 256;
 
+// Each spec keeps its process and the text of its configuration.
+const MAX_SPEC_TEXT = 16 * 1024 * 1024;
+
+// Linux accepts 2 MiB of arguments and environment by default (execve(2)).
+const MAX_PROCESS_TEXT = 1024 * 1024;
+
 /** The specs of one runner, each made once: making one takes longer than sending a message. */
 export class SandboxSpecs {
   readonly #known = new Map<string, SandboxSpec>();
+  #text = 0;
 
   /** The spec for a call. @throws ImageError if the image cannot be run */
   async of(image: RunnableImage, options: RunOptions, settings: SandboxSettings): Promise<SandboxSpec> {
@@ -38,9 +45,15 @@ export class SandboxSpecs {
     const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    if (this.#known.size === MAX_SPECS) this.#known.clear();
-    const spec = new SandboxSpec(key, image, await processConfig(image), options, settings);
+    const process = await processConfig(image);
+    const size = textOf(process);
+    if (this.#known.size === MAX_SPECS || this.#text + size > MAX_SPEC_TEXT) {
+      this.#known.clear();
+      this.#text = 0;
+    }
+    const spec = new SandboxSpec(key, image, process, options, settings);
     this.#known.set(key, spec);
+    this.#text += size;
     return spec;
   }
 }
@@ -126,6 +139,17 @@ export class SandboxSpec {
     this.#configs.set(pids, made);
     return made;
   }
+}
+
+/** Size of a process in its config.json, in bytes. @throws RunnerError `ImageInvalid` if it is too large */
+function textOf(process: ProcessConfig): number {
+  const bytes = Buffer.byteLength(JSON.stringify(process));
+  if (bytes <= MAX_PROCESS_TEXT) return bytes;
+  throw new RunnerError(
+    "ImageInvalid",
+    `its environment, arguments and working directory take ${bytes} bytes as JSON, and at most ${MAX_PROCESS_TEXT} are accepted; put the data into a file of the image`,
+    { phase: "start", retryable: false },
+  );
 }
 
 // The name of a directory.
