@@ -2,6 +2,7 @@ import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
 import { conditionGenerations, keptSchema, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
+import { namesAreStrings } from "./rules/patches.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import {
   booleanChecks,
@@ -28,6 +29,7 @@ import { laterFeatures } from "./rules/validation.ts";
 export const rules: readonly Rule[] = [
   functionDetailTypes,
   matchTrueFalse,
+  namesAreStrings,
   defaultTypes,
   convertJson,
   stringJoin,

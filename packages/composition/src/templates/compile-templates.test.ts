@@ -134,6 +134,17 @@ describe("a base", () => {
     expect(metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "db", mine: "large" });
   });
 
+  test("a name that is no string fails the template, so that no object of another name is created", () => {
+    for (const [path, kind] of [
+      ["spec.count", "a number"],
+      ["spec.tags", "an object"],
+    ] as const) {
+      const { resource, error } = render({ resources: [template([from(path, "metadata.name")])] }).resources[0] ?? {};
+      expect(resource).toBeUndefined();
+      expect(error).toMatchObject({ code: "InvalidName", message: expect.stringContaining(kind) as unknown });
+    }
+  });
+
   test("metadata that a patch made no object is left unchanged, so that applying the resource fails", () => {
     expect(patched([from("spec.size", "metadata")])).toEqual({ ...base, metadata: "large" });
   });

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../api/labels.ts";
-import { emptyObject, isObject } from "../values/json.ts";
+import { emptyObject, isObject, kindOf } from "../values/json.ts";
 import { field, textOf, textsOf } from "../values/object-fields.ts";
 
 /** The fields that composed resources inherit from their XR. */
@@ -13,6 +13,13 @@ export interface CompositeIdentity {
   kind: string;
   name: string;
   uid: string;
+}
+
+/** Returns the type of a name that is no string. A patch may write a number, which Kubernetes rejects as a name. */
+export function wrongNameType(resource: JsonObject): string | undefined {
+  const metadata = field(resource, "metadata");
+  const name = isObject(metadata) ? (field(metadata, "name") ?? null) : null;
+  return name === null || typeof name === "string" ? undefined : kindOf(name);
 }
 
 /** Reads the inherited fields. A missing field, or one that is no string, is empty. */
@@ -41,8 +48,8 @@ export function setComposedMetadata(resource: JsonObject, entry: string, identit
   const metadata = field(resource, "metadata");
   // A patch replaced the metadata. As in Crossplane it stays, and applying the resource fails.
   if (!isObject(metadata)) return true;
-  // A patch may write a number. Kubernetes does not read it as a name, so the resource still needs one.
-  if (typeof metadata["name"] !== "string") delete metadata["name"];
+  // Kubernetes reads a null as an absent name.
+  if (metadata["name"] === null) delete metadata["name"];
   const labels = textsOf(field(metadata, "labels")) ?? emptyObject();
   labels[LABEL_COMPOSITE] = identity.composite;
   labels[LABEL_CLAIM_NAME] = identity.claimName;

@@ -7,7 +7,7 @@ import { field, setText, textOf } from "../values/object-fields.ts";
 import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
 import type { CompiledSpec, CompiledTemplate } from "./compile-spec.ts";
-import { type CompositeIdentity, compositeIdentity, setComposedMetadata } from "./composed-metadata.ts";
+import { type CompositeIdentity, compositeIdentity, setComposedMetadata, wrongNameType } from "./composed-metadata.ts";
 import { CompositeOverlay } from "./composite-overlay.ts";
 import { copyBase } from "./copy-base.ts";
 import { kindOfObject } from "./object-kind.ts";
@@ -108,6 +108,11 @@ export class RenderRun {
     nameComposed(resource, existing, this.#identity.composite);
     const problem = this.#patchComposed(template, resource);
     if (problem !== undefined) return problem;
+    const wrong = wrongNameType(resource);
+    if (wrong !== undefined) {
+      const message = `a patch sets metadata.name to ${wrong}; convert the value to a string`;
+      return new TemplateError("InvalidName", source, message);
+    }
     this.#identity ??= compositeIdentity(this.#composite.value);
     if (!setComposedMetadata(resource, name, this.#identity)) {
       const message =

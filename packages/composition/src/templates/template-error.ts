@@ -5,6 +5,7 @@
  * - `NoCompositeLabel`: the XR has no label `crossplane.io/composite`, from which composed resources take their names
  * - `KindChanged`: the kind of the base differs from that of the existing object
  * - `OtherController`: the base, or a patch, sets another controller
+ * - `InvalidName`: a patch sets metadata.name to a value that is no string
  * - `Unnamed`: a template has no name
  * - `TooLarge`: an object is nested too deep, or has too many values
  */
@@ -15,6 +16,7 @@ export type TemplateErrorCode =
   | "NoCompositeLabel"
   | "KindChanged"
   | "OtherController"
+  | "InvalidName"
   | "Unnamed"
   | "TooLarge";
 
