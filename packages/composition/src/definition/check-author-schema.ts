@@ -22,8 +22,9 @@ export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim:
   });
   // Further findings would only follow from those.
   if (findings.errors > before || !isObject(decoded)) return;
-  const node = nodeOf(decoded, at);
-  warnDropped(decoded, offersClaim, (steps, message) => findings.warning("Ignored", [...at, ...steps], message));
+  const warn: Warn = (steps, message) => findings.warning("Ignored", [...at, ...steps], message);
+  const node = nodeOf(withPartTypes(decoded, warn), at);
+  warnDropped(decoded, offersClaim, warn);
   const structure = checkStructure(node);
   // Defaults of an invalid schema cannot be checked.
   for (const issue of structure.length > 0 ? structure : checkSchemaValues(node)) {
@@ -33,6 +34,21 @@ export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim:
 
 /** Warns of a valid part of the schema. */
 type Warn = (steps: readonly string[], message: string) => void;
+
+/** Adds the type that spec and status have in the CRD, where the author gives none. */
+function withPartTypes(decoded: JsonObject, warn: Warn): JsonObject {
+  const { properties } = decoded;
+  if (!isObject(properties)) return decoded;
+  const typed: JsonObject = { ...properties };
+  for (const name of ["spec", "status"]) {
+    const part = typed[name];
+    if (!isObject(part) || (part["type"] ?? "") !== "" || part["x-kubernetes-preserve-unknown-fields"] === true)
+      continue;
+    typed[name] = { ...part, type: "object" };
+    warn(["properties", name, "type"], "is missing; object is assumed");
+  }
+  return { ...decoded, properties: typed };
+}
 
 /** Warns of what an author's schema has that the CRD leaves out. */
 function warnDropped(decoded: JsonObject, offersClaim: boolean, warn: Warn): void {

@@ -150,13 +150,18 @@ test.each([
   expect(check(changed(from, to)).filter((line) => line.startsWith("error"))).toEqual([expect.stringMatching(message)]);
 });
 
-describe("parts that Crossplane drops silently are warnings", () => {
+describe("parts that Crossplane drops or adds silently are warnings", () => {
   test.each([
     ["a misspelt field", ["group:", "grupo: a\n  group:"], /spec\.grupo .*did you mean group/],
     [
       "a misspelt keyword",
       ["{type: integer, default: 1}", "{type: integer, minimun: 1}"],
       /minimun .*did you mean minimum/,
+    ],
+    [
+      "a status without a type",
+      ["          spec:\n", "          status: {properties: {ip: {type: string}}}\n          spec:\n"],
+      /properties\.status\.type .*object is assumed/,
     ],
     [
       "other parts than spec and status",
