@@ -1,6 +1,5 @@
 import type { HistoryEntry, ImageConfig } from "../image/manifest.ts";
 import type { Platform } from "../image/platform.ts";
-import type { Image } from "../store/store.ts";
 import type { BuiltLayer } from "./build-layer.ts";
 
 /** Runtime settings of an image, on top of its base's. */
@@ -21,12 +20,12 @@ export const CREATED = "1970-01-01T00:00:00Z";
 
 /** Creates the image config of layers on a base. */
 export function imageConfig(
-  base: Image | undefined,
+  base: ImageConfig | undefined,
   built: readonly BuiltLayer[],
   config: BuildConfig,
   platform: Platform,
 ): ImageConfig {
-  const from = base?.config.config ?? {};
+  const from = base?.config ?? {};
   const env = Object.entries(config.env ?? {});
   const names = new Set(env.map(([name]) => name));
   const inherited = (from.Env ?? []).filter((entry) => !names.has(entry.slice(0, entry.indexOf("="))));
@@ -53,9 +52,9 @@ export function imageConfig(
     },
     rootfs: {
       type: "layers",
-      diff_ids: [...(base?.config.rootfs?.diff_ids ?? []), ...built.map(({ diffId }) => diffId)],
+      diff_ids: [...(base?.rootfs?.diff_ids ?? []), ...built.map(({ diffId }) => diffId)],
     },
-    history: [...(base?.config.history ?? []), ...history],
+    history: [...(base?.history ?? []), ...history],
   };
 }
 

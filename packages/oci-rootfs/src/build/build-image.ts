@@ -10,7 +10,7 @@ import {
   OCI_MANIFEST,
 } from "../image/media-types.ts";
 import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
-import { readImageManifest } from "../store/read-image.ts";
+import { readImageConfig, readImageManifest } from "../store/read-image.ts";
 import type { Image, Store } from "../store/store.ts";
 import { type BuildConfig, imageConfig, sorted } from "./build-config.ts";
 import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
@@ -134,8 +134,11 @@ async function writeImage(
   }
   const own = built.map(({ descriptor }) => descriptor);
   const config = typeof spec.config === "function" ? spec.config(own) : (spec.config ?? {});
+  const whole = inherited === undefined ? undefined : readImageConfig(store, inherited);
+  // The caller may have changed the base's fields, such as its labels.
+  const from = whole === undefined ? undefined : { ...whole, config: { ...whole.config, ...base?.config.config } };
   const all = [...inheritedLayers(store, target, inherited), ...own];
-  const configBytes = Buffer.from(JSON.stringify(imageConfig(base, built, config, platform)));
+  const configBytes = Buffer.from(JSON.stringify(imageConfig(from, built, config, platform)));
   const configDescriptor = { mediaType: OCI_CONFIG, digest: digestOf(configBytes), size: configBytes.length };
   target.write(configDescriptor.digest, configBytes);
   const manifest = {

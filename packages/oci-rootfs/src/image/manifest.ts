@@ -145,6 +145,24 @@ export function parseConfig(bytes: Uint8Array, layers: number): ImageConfig {
   return { ...fields, config: run ?? {} };
 }
 
+const CONFIG_FIELDS = ["architecture", "os", "variant"];
+const RUN_FIELDS = ["User", "Env", "Entrypoint", "Cmd", "WorkingDir", "Hostname", "Labels"];
+
+/** Returns the part of an image config that runs need. The rest can take 100 MB of memory, such as the history. */
+export function usedConfig(config: ImageConfig): ImageConfig {
+  const { rootfs } = config;
+  return {
+    ...pick(config, CONFIG_FIELDS),
+    config: pick(config.config ?? {}, RUN_FIELDS),
+    ...(rootfs !== undefined && { rootfs: { type: String(rootfs.type), diff_ids: rootfs.diff_ids } }),
+  };
+}
+
+function pick(fields: Fields, names: readonly string[]): Fields {
+  const picked = names.map((name) => [name, fields[name]] as const);
+  return Object.fromEntries(picked.filter(([, value]) => value !== undefined && value !== null));
+}
+
 function parseManifest(fields: Fields, mediaType: string): Manifest {
   const config = parseDescriptor(fields["config"], "config");
   if (!CONFIG_TYPES.has(config.mediaType)) {

@@ -1,4 +1,5 @@
 import { statSync, utimesSync } from "node:fs";
+import { BoundedCache, stringBytes } from "../base/bounded-cache.ts";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES } from "../base/progress.ts";
 import { abortError, SingleFlight, throwIfAborted } from "../base/single-flight.ts";
@@ -16,6 +17,7 @@ import {
   type Manifest,
   parseConfig,
   parseManifestOrIndex,
+  usedConfig,
 } from "../image/manifest.ts";
 import type { Platform } from "../image/platform.ts";
 import { readVerified } from "../image/verified-bytes.ts";
@@ -30,6 +32,7 @@ import { readRecord, readSmallFile, type StoreDirectory } from "./store-director
 /** An image whose layers are unpacked, without a name. */
 export interface ReadyImage {
   readonly digest: string;
+  /** Only the fields that runs need. */
   readonly config: ImageConfig;
   readonly layers: readonly string[];
   readonly overlay: boolean;
@@ -59,18 +62,29 @@ const MAX_PARALLEL_LAYERS = 4;
 /** The resolution of an image's time of last use. */
 const TOUCH_MS = 60_000;
 
+/**
+ * The heap for images in memory. An ordinary image takes about 5 KB, and its record on disk is read again if it was
+ * evicted.
+ */
+const MAX_READY_BYTES = 16 * 1024 * 1024;
+
+interface KnownImage {
+  readonly image: ReadyImage;
+  /** When the time of last use was last updated; milliseconds. */
+  readonly touchedMs: number;
+}
+
 /** Images by the digest of their manifest. */
 export class ImageStore {
   readonly #store: StoreDirectory;
   readonly #layers: LayerStore;
-  readonly #ready = new Map<string, ReadyImage>();
+  readonly #ready = new BoundedCache<KnownImage>(MAX_READY_BYTES, knownBytes);
   readonly #documents = new SingleFlight<Buffer>();
   readonly #suffix: string;
 
   readonly #limits: LayerLimits;
 
   readonly #leases: Leases;
-  readonly #touched = new Map<string, number>();
 
   constructor(store: StoreDirectory, layers: LayerStore, leases: Leases, suffix: string, limits: LayerLimits) {
     this.#store = store;
@@ -84,22 +98,25 @@ export class ImageStore {
   find(digest: string): ReadyImage | undefined {
     // The lease comes first, so that nothing is removed after the check.
     this.#leases.ensure(`image ${digest}`);
-    const image = this.#ready.get(digest) ?? this.#read(digest);
+    const known = this.#ready.get(digest);
+    const image = known?.image ?? this.#read(digest);
     // If a layer was removed meanwhile, the image is prepared again.
     if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined))
-      return this.#remember(digest, image);
-    this.#ready.delete(digest);
-    this.#leases.release(`image ${digest}`);
+      return this.#remember(digest, image, known?.touchedMs);
+    this.release(digest);
     return undefined;
   }
 
+  /** Forgets an image that this process no longer uses, so that it can be collected. */
+  release(digest: string): void {
+    this.#ready.delete(digest);
+    this.#leases.release(`image ${digest}`);
+  }
+
   /** Updates the time of last use. */
-  #touch(digest: string): void {
-    const now = Date.now();
-    if (now - (this.#touched.get(digest) ?? 0) < TOUCH_MS) return;
-    this.#touched.set(digest, now);
+  #touch(digest: string, nowMs: number): void {
     try {
-      utimesSync(this.#recordPath(digest), new Date(now), new Date(now));
+      utimesSync(this.#recordPath(digest), new Date(nowMs), new Date(nowMs));
     } catch {
       // The record was removed concurrently. The image is still in memory, and leased.
     }
@@ -110,7 +127,8 @@ export class ImageStore {
     if (record?.version !== 1) return undefined;
     return {
       digest,
-      config: record.config,
+      // Older versions recorded the whole config.
+      config: usedConfig(record.config),
       layers: record.layers.map((key) => this.#layers.root(key)),
       overlay: record.overlay,
     };
@@ -173,7 +191,8 @@ export class ImageStore {
       checkPlatform(ready.config, options.platform);
       return ready;
     }
-    const config = parseConfig(await this.document(manifest.config, options, MAX_CONFIG_BYTES), manifest.layers.length);
+    const bytes = await this.document(manifest.config, options, MAX_CONFIG_BYTES);
+    const config = usedConfig(parseConfig(bytes, manifest.layers.length));
     checkPlatform(config, options.platform);
     if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
     const { maxLayers } = this.#limits;
@@ -298,10 +317,12 @@ export class ImageStore {
     return stacked;
   }
 
-  #remember(digest: string, image: ReadyImage): ReadyImage {
-    this.#ready.set(digest, image);
+  #remember(digest: string, image: ReadyImage, touchedMs = 0): ReadyImage {
     this.#leases.ensure(`image ${digest}`);
-    this.#touch(digest);
+    const nowMs = Date.now();
+    if (nowMs - touchedMs < TOUCH_MS) return image;
+    this.#ready.set(digest, { image, touchedMs: nowMs });
+    this.#touch(digest, nowMs);
     return image;
   }
 
@@ -328,6 +349,12 @@ async function fetchDocument(
       digest: descriptor.digest,
     });
   return Buffer.from(bytes);
+}
+
+function knownBytes({ image: { config, layers } }: KnownImage): number {
+  const { Env, Entrypoint, Cmd, Labels, User = "", WorkingDir = "", Hostname = "" } = config.config ?? {};
+  const labels = Object.entries(Labels ?? {}).flat();
+  return stringBytes(layers, config.rootfs?.diff_ids, Env, Entrypoint, Cmd, labels, [User, WorkingDir, Hostname]);
 }
 
 function viewed({ root, record }: StoredLayer): ViewedLayer {

@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { BoundedCache, stringBytes } from "../base/bounded-cache.ts";
 import { ImageError } from "../base/errors.ts";
 import { SingleFlight } from "../base/single-flight.ts";
 import { parseDigest } from "../image/digest.ts";
@@ -22,6 +23,9 @@ const MIN_THREAD_BYTES = 2 * 1024 * 1024;
 const WAKE_BYTES = 256 * 1024;
 /** Bytes to read after an error in the archive, to find out whether the blob's digest is wrong too. */
 const MAX_DRAIN_BYTES = 64 * 1024 * 1024;
+
+/** The heap for records of layers in memory. An ordinary one takes a few KB, and is read again if it was evicted. */
+const MAX_KNOWN_BYTES = 16 * 1024 * 1024;
 
 /** An unpacked layer in the store. */
 export interface StoredLayer {
@@ -47,7 +51,7 @@ export class LayerStore {
   readonly #owner: Owner | undefined;
   readonly #limits: LayerLimits;
   readonly #flights = new SingleFlight<StoredLayer>();
-  readonly #known = new Map<string, StoredLayer>();
+  readonly #known = new BoundedCache<StoredLayer>(MAX_KNOWN_BYTES, layerBytes);
   #threads: Promise<UnpackThreads> | undefined;
 
   constructor(store: StoreDirectory, owner: Owner | undefined, limits: LayerLimits) {
@@ -249,6 +253,11 @@ export class LayerStore {
       throw new ImageError("StoreFailed", `another process removed ${this.#store.layerPath(key)}`);
     return layer;
   }
+}
+
+function layerBytes({ key, root, record }: StoredLayer): number {
+  const { implied, hollow, whiteouts, opaque, named } = record;
+  return stringBytes([key, root], implied, hollow, whiteouts, opaque, named.whiteouts, named.marks);
 }
 
 /** The layers that a layer is unpacked on top of, and the paths of them that it hides. */

@@ -1,6 +1,14 @@
 import { constants } from "node:fs";
 import { ImageError } from "../base/errors.ts";
-import { isIndex, MAX_MANIFEST_BYTES, type Manifest, parseManifestOrIndex } from "../image/manifest.ts";
+import {
+  type ImageConfig,
+  isIndex,
+  MAX_CONFIG_BYTES,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseConfig,
+  parseManifestOrIndex,
+} from "../image/manifest.ts";
 import { toBytePath } from "../layer/entry-path.ts";
 import { imageTree, resolveInTree } from "./lower-view.ts";
 import { type Image, internalsOf, type Store } from "./store.ts";
@@ -14,6 +22,14 @@ export function readImageManifest(store: Store, image: Pick<Image, "digest">): M
   if (manifest === undefined || isIndex(manifest))
     throw new ImageError("NotFound", "the image is not in this store", { digest });
   return manifest;
+}
+
+/** Returns the whole config of an image in the store. @throws ImageError NotFound */
+export function readImageConfig(store: Store, { config, layers }: Manifest): ImageConfig {
+  const bytes = internalsOf(store).images.readDocument(config.digest, MAX_CONFIG_BYTES);
+  if (bytes === undefined)
+    throw new ImageError("NotFound", "the image's config is not in this store", { digest: config.digest });
+  return parseConfig(bytes, layers.length);
 }
 
 /**

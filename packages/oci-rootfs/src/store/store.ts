@@ -24,6 +24,7 @@ export interface Image {
   readonly name: string;
   /** Digest of the platform's manifest. */
   readonly digest: string;
+  /** Platform, layers, and the fields of `config` that a process needs, with the labels. */
   readonly config: ImageConfig;
   /** Absolute directories, bottom first. All images share them, so callers must not write to them. */
   readonly layers: readonly string[];
@@ -145,7 +146,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     images: () => attempt(() => listImages(directory, names, leases)),
     remove: (name) => attempt(() => removeImage(inside, name)),
     prune: (pruning = {}) => attempt(() => collectGarbage(directory, names, leases, pruning)),
-    release: (digest) => leases.release(`image ${digest}`),
+    release: (digest) => images.release(digest),
   };
   internals.set(store, inside);
   return store;
