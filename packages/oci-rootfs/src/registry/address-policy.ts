@@ -21,6 +21,9 @@ const LISTS: readonly (readonly [NetworkScope, BlockList])[] = [
       "198.18.0.0/15",
       "224.0.0.0/4",
       "240.0.0.0/4",
+      // A network's own NAT64 prefix (RFC 8215), and Teredo (RFC 4380): both tunnel to IPv4 addresses of any scope.
+      "64:ff9b:1::/48",
+      "2001::/32",
       "fc00::/7",
       "fec0::/10",
       "ff00::/8",
@@ -43,17 +46,18 @@ export function scopeOf(address: string): NetworkScope {
   return LISTS.find(([, list]) => list.check(plain, family))?.[0] ?? "public";
 }
 
-/** IPv6 forms of an IPv4 address: mapped, compatible, NAT64 (RFC 6052) and 6to4 (RFC 3056). */
+/** IPv6 forms of an IPv4 address: mapped, compatible, translated (RFC 2765), NAT64 (RFC 6052), 6to4 (RFC 3056). */
 function embeddedIPv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
   // The URL parser normalises all forms of an IPv6 address.
   const groups = expand(new URL(`http://[${address.split("%")[0]}]`).hostname.slice(1, -1));
   const dotted = (high: number, low: number): string => [high >> 8, high & 255, low >> 8, low & 255].join(".");
   const zero = (from: number, to: number): boolean => groups.slice(from, to).every((group) => group === 0);
-  const [first = 0, second = 0, third = 0, , , sixth = 0, seventh = 0, eighth = 0] = groups;
+  const [first = 0, second = 0, third = 0, , fifth = 0, sixth = 0, seventh = 0, eighth = 0] = groups;
   if (first === 0x2002) return dotted(second, third);
   if (first === 0x64 && second === 0xff9b && zero(2, 6)) return dotted(seventh, eighth);
   if (zero(0, 5) && sixth === 0xffff) return dotted(seventh, eighth);
+  if (zero(0, 4) && fifth === 0xffff && sixth === 0) return dotted(seventh, eighth);
   return zero(0, 6) && seventh !== 0 ? dotted(seventh, eighth) : undefined;
 }
 

@@ -110,7 +110,13 @@ describe("addresses", () => {
     ["fd00:ec2::254", "link-local"],
     ["::ffff:169.254.169.254", "link-local"],
     ["64:ff9b::a9fe:a9fe", "link-local"],
+    ["64:ff9b:1::a9fe:a9fe", "private"],
+    ["::ffff:0:169.254.169.254", "link-local"],
+    ["::ffff:0:10.1.2.3", "private"],
     ["2002:a9fe:a9fe::1", "link-local"],
+    // Teredo, with the client's address inverted.
+    ["2001:0:808:808:0:0:5601:5601", "private"],
+    ["2001:4860:4860::8888", "public"],
     ["127.0.0.1", "loopback"],
     ["127.255.255.254", "loopback"],
     ["::1", "loopback"],
