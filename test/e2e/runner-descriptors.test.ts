@@ -40,6 +40,20 @@ describe("a function that passes its stdout to another function", needs("crun", 
   });
 });
 
+describe("a function", needs("crun", "python3"), () => {
+  test("its processes have the highest oom_score_adj", async () => {
+    await using workspace = await Workspace.create();
+    const python = await buildCodeFunction(workspace, "python");
+    const runner = await runnerOf(workspace);
+    try {
+      const answer = await runner.run(python, Buffer.from('print(open("/proc/self/oom_score_adj").read())'));
+      expect(Buffer.from(answer).toString().trim()).toBe("1000");
+    } finally {
+      await runner.close();
+    }
+  });
+});
+
 /** Receives a descriptor, confirms it, and keeps it for longer than any call of the test. */
 function accepting(name: string): string {
   return `

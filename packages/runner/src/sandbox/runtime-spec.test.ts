@@ -72,3 +72,7 @@ test("sets only known fields: no hooks, and no foreign annotations", () => {
 test.each(["crun", "runc", "other"] as const)("%s gets a seccomp profile", (runtime) => {
   expect(spec("Isolated", runtime).linux.seccomp.defaultAction).toMatch(/^SCMP_ACT_(ERRNO|KILL_PROCESS)$/);
 });
+
+test("the kernel kills it before other processes if the machine runs out of memory", () => {
+  expect(spec().process.oomScoreAdj).toBe(1000);
+});

@@ -74,6 +74,8 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
       cwd: process.cwd,
       capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
       noNewPrivileges: true,
+      // If the machine runs out of memory, the kernel kills functions before the runner and its neighbours.
+      oomScoreAdj: 1000,
       rlimits: [
         // Counted per user namespace since Linux 5.14, so functions do not share the count.
         { type: "RLIMIT_NPROC", hard: pids, soft: pids },
