@@ -32,10 +32,11 @@ function memory(pid: number): number {
 const TICK_MS = 10;
 
 function processorTime(pid: number): number {
-  // The name in parentheses may contain anything, so fields 14 and 15 are counted from its end.
+  // The name in parentheses may contain anything, so fields 14 to 17 are counted from its end: its own time, and that
+  // of the children that ended and that it waited for.
   const [, fields] = /\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
   const words = fields?.split(" ") ?? [];
-  return (Number(words[11] ?? 0) + Number(words[12] ?? 0)) * TICK_MS;
+  return words.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
 }
 
 function read(path: string): string {
