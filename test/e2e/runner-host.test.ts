@@ -54,8 +54,8 @@ describe("the sandbox host", needs("crun"), () => {
   };
 
   test("is replaced after it failed to mount", async () => {
-    // Only the first host lacks CAP_SYS_ADMIN. It starts late: a host that failed before the call needs it is replaced at
-    // once, and the call succeeds.
+    // Only the first host lacks CAP_SYS_ADMIN. It starts late: a host that failed before the call needs it is replaced
+    // at once, and the call succeeds.
     const once = shared.workspace.path("once");
     const script = `#!/bin/sh
 [ -e ${once} ] && exec /usr/bin/unshare "$@"
