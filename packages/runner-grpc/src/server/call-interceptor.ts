@@ -52,51 +52,38 @@ export type AdmittedCalls = WeakMap<Metadata, Admitted>;
 /** Authenticates and admits calls by their headers, before it reads a byte of a message, which may be 100 MiB. */
 export function callInterceptor(options: CallInterceptorOptions, admitted: AdmittedCalls): ServerInterceptor {
   return (method, call) => {
-    const isRun = method.path === RUN_FUNCTION.path;
-    const aborter = new AbortController();
-    let answering = false;
-    const answer = (): void => {
-      if (!answering) endAfter(streamOf(call), options.messageTimeoutMs);
-      answering = true;
-    };
-    let ticket: Ticket | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const listener = new ServerListenerBuilder()
-      .withOnReceiveMetadata((metadata, next) => {
-        try {
-          refuseCompression(encodingOf(call));
-          if (options.token !== undefined && !OPEN_METHODS.has(method.path)) authenticate(metadata, options.token);
-          metadata.remove("authorization");
-          if (isRun) {
-            ticket = options.admission.admit();
-            admitted.set(metadata, { ticket, aborter });
-            timer = messageTimer(call, options.messageTimeoutMs);
-          }
-        } catch (thrown) {
-          const error = asError(thrown);
-          const failure = failureOf(error);
-          if (error.code === "Unimplemented") failure.metadata.merge(UNCOMPRESSED);
-          call.sendStatus(failure);
-          if (isRun) options.onRefused(error);
-          return;
-        }
-        next(metadata);
-      })
-      // The handler waits for the half-close, not only for the message.
-      .withOnReceiveHalfClose((next) => {
-        clearTimeout(timer);
-        next();
-      })
-      // Called at the end of every call, however it ended.
-      .withOnCancel(() => {
-        clearTimeout(timer);
-        if (ticket === undefined) return;
-        // Making an error is expensive, and no run of an answered call would see it.
-        aborter.abort(answering ? ANSWERED : gone(call));
-        ticket.leave();
-      })
-      .build();
-    const responder = new ResponderBuilder()
+    const intercepted = new InterceptedCall(method.path, call, options, admitted);
+    return new ServerInterceptingCall(call, intercepted.responder());
+  };
+}
+
+class InterceptedCall {
+  readonly #path: string;
+  readonly #isRun: boolean;
+  readonly #call: ServerInterceptingCallInterface;
+  readonly #options: CallInterceptorOptions;
+  readonly #admitted: AdmittedCalls;
+  readonly #aborter = new AbortController();
+  #answering = false;
+  #ticket: Ticket | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    path: string,
+    call: ServerInterceptingCallInterface,
+    options: CallInterceptorOptions,
+    admitted: AdmittedCalls,
+  ) {
+    this.#path = path;
+    this.#isRun = path === RUN_FUNCTION.path;
+    this.#call = call;
+    this.#options = options;
+    this.#admitted = admitted;
+  }
+
+  responder(): ReturnType<ResponderBuilder["build"]> {
+    const listener = this.#listener();
+    return new ResponderBuilder()
       .withStart((next) => next(listener))
       .withSendMetadata((metadata, next) => {
         // By default grpc-js offers gzip and deflate.
@@ -104,16 +91,68 @@ export function callInterceptor(options: CallInterceptorOptions, admitted: Admit
         next(metadata);
       })
       .withSendMessage((message, next) => {
-        if (isRun) answer();
+        if (this.#isRun) this.#answer();
         next(message);
       })
       .withSendStatus((status, next) => {
-        answer();
+        this.#answer();
         next(status);
       })
       .build();
-    return new ServerInterceptingCall(call, responder);
-  };
+  }
+
+  #listener(): ReturnType<ServerListenerBuilder["build"]> {
+    return (
+      new ServerListenerBuilder()
+        .withOnReceiveMetadata((metadata, next) => {
+          if (this.#admit(metadata)) next(metadata);
+        })
+        // The handler waits for the half-close, not only for the message.
+        .withOnReceiveHalfClose((next) => {
+          clearTimeout(this.#timer);
+          next();
+        })
+        // Called at the end of every call, however it ended.
+        .withOnCancel(() => this.#end())
+        .build()
+    );
+  }
+
+  /** Whether the call may go on; otherwise it has been answered. */
+  #admit(metadata: Metadata): boolean {
+    const { token, admission, messageTimeoutMs, onRefused } = this.#options;
+    try {
+      refuseCompression(encodingOf(this.#call));
+      if (token !== undefined && !OPEN_METHODS.has(this.#path)) authenticate(metadata, token);
+      metadata.remove("authorization");
+      if (this.#isRun) {
+        this.#ticket = admission.admit();
+        this.#admitted.set(metadata, { ticket: this.#ticket, aborter: this.#aborter });
+        this.#timer = messageTimer(this.#call, messageTimeoutMs);
+      }
+      return true;
+    } catch (thrown) {
+      const error = asError(thrown);
+      const failure = failureOf(error);
+      if (error.code === "Unimplemented") failure.metadata.merge(UNCOMPRESSED);
+      this.#call.sendStatus(failure);
+      if (this.#isRun) onRefused(error);
+      return false;
+    }
+  }
+
+  #answer(): void {
+    if (!this.#answering) endAfter(streamOf(this.#call), this.#options.messageTimeoutMs);
+    this.#answering = true;
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    if (this.#ticket === undefined) return;
+    // Making an error is expensive, and no run of an answered call would see it.
+    this.#aborter.abort(this.#answering ? ANSWERED : gone(this.#call));
+    this.#ticket.leave();
+  }
 }
 
 // A compressed message of 100 KB can expand to 100 MiB, and the server would expand many of them at once.
