@@ -18,6 +18,27 @@ export const STORE_SETTINGS: SettingsOf<StoreSettings> = {
   insecureRegistry: many("insecure-registry", "<host>", "speak http to this registry", anyText, []),
 };
 
+/** Settings of commands that pull from registries. */
+export interface RegistryAccessSettings {
+  /** `REGISTRY=HOST[/PATH]` */
+  readonly mirror: readonly string[];
+  /** PEM files. */
+  readonly registryCa: readonly string[];
+  readonly trustedRealm: readonly string[];
+}
+
+export const REGISTRY_ACCESS_SETTINGS: SettingsOf<RegistryAccessSettings> = {
+  mirror: many("mirror", "<registry=host>", "ask this host first for images of a registry", anyText, []),
+  registryCa: many("registry-ca", "<file>", "trust certificates of these authorities too (PEM)", anyText, []),
+  trustedRealm: many(
+    "trusted-realm",
+    "<host>",
+    "send credentials to this token server, although it is not the registry's own host",
+    anyText,
+    [],
+  ),
+};
+
 /** Settings of commands that run containers. */
 export interface ContainerSettings {
   readonly rootfs: "auto" | "overlay" | "copy";
@@ -35,6 +56,19 @@ export const CONTAINER_SETTINGS: SettingsOf<ContainerSettings> = {
   ),
   allowUnlimited: toggle("allow-unlimited", "run without a limit that this host cannot enforce"),
 };
+
+/** The largest output of a function. @param usual the default in bytes @param most the largest in bytes */
+export function outputSetting(usual: number, most: number): SettingsOf<{ maxOutput: number }>["maxOutput"] {
+  const read = (text: string): number => {
+    const bytes = memory(text);
+    if (bytes <= most) return bytes;
+    throw new Error(`${JSON.stringify(text)} must be at most ${most / MEBIBYTE}Mi`);
+  };
+  const help = "the most that a function may write to stdout";
+  return one("max-output", "<quantity>", help, read, usual, `${usual / MEBIBYTE}Mi`);
+}
+
+const MEBIBYTE = 1024 * 1024;
 
 /** Limits of one run. */
 export interface LimitSettings {

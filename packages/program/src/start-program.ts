@@ -10,7 +10,10 @@ const OLDEST_NODE = 24;
 export interface ProgramStart {
   /** For messages. */
   readonly name: string;
-  /** The folder of the compile cache; undefined for none. Default: Node's choice. May throw: then there is no cache. */
+  /**
+   * The folder of the compile cache, from which Node runs code: only this user may be able to write there. Default, and
+   * if it throws: no cache. Node's own choice is a folder of all users.
+   */
   readonly compileCacheDir?: () => string | undefined;
   /** Whether messages about internal errors include the stack. */
   readonly stacks: boolean;
@@ -47,11 +50,8 @@ export async function startProgram({ name, compileCacheDir, stacks, load }: Prog
 
 function enableCompileCache(folder: ProgramStart["compileCacheDir"]): void {
   try {
-    if (folder === undefined) nodeModule.enableCompileCache();
-    else {
-      const dir = folder();
-      if (dir !== undefined) nodeModule.enableCompileCache(dir);
-    }
+    const dir = folder?.();
+    if (dir !== undefined) nodeModule.enableCompileCache(dir);
   } catch {
     // There is no cache folder. The commands that need one report it.
   }

@@ -17,6 +17,10 @@ const RUN_ERRORS = {
   /** The function failed after its root filesystem ran out of space. */
   DiskFull: false,
   OutputTooLarge: false,
+  /** The server of a function ended by itself with code 0. */
+  ServerExited: true,
+  /** All servers of functions that the runner may have are in use. */
+  TooManyServers: true,
   Aborted: false,
   Closed: true,
 } as const;

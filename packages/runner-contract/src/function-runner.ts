@@ -8,10 +8,12 @@ export interface FunctionRunner {
    *
    * @param image the OCI image, as the Composition names it
    * @param input the FunctionIO for the function's stdin, at most {@link MAX_PAYLOAD_BYTES}
-   * @returns what the function wrote to stdout, at most {@link MAX_PAYLOAD_BYTES}
+   * @returns what the function wrote to stdout, at most {@link maxOutputBytes}
    * @throws an error with a string `code`, `retryable` and, where known, `phase` and `stderr` (bounded)
    */
   run(image: string, input: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
+  /** The largest output that it returns, in bytes. Default {@link DEFAULT_OUTPUT_BYTES}. */
+  readonly maxOutputBytes?: number | undefined;
 }
 
 /** The phases of a call whose duration a runner reports. */
@@ -20,34 +22,34 @@ export type RunPhase = "pull" | "start" | "run";
 /** Options of one call. Every field has a safe default. */
 export interface RunOptions {
   /** Name of the pipeline step, for messages. */
-  step?: string;
+  step?: string | undefined;
   /**
    * Milliseconds that the function may run before it is killed; default {@link DEFAULT_TIMEOUT_MS}. The clock starts
    * when the input is delivered.
    */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** `Isolated` (default): a new network namespace without interfaces. `Accessible`: the runner's network. */
-  network?: "Isolated" | "Accessible";
+  network?: "Isolated" | "Accessible" | undefined;
   /** Memory limit in bytes. Fails with `LimitUnavailable` where the host cannot enforce it. */
-  memoryBytes?: number;
+  memoryBytes?: number | undefined;
   /** CPU limit in cores, such as 0.25. Fails with `LimitUnavailable` where the host cannot enforce it. */
-  cpus?: number;
+  cpus?: number | undefined;
   /**
    * Limit of processes and threads; the OCI runtime's own few count too. Fails with `LimitUnavailable` where the host
    * cannot enforce it. The gRPC messages have no field for it: a gRPC client rejects it, and xfn-runner has
    * `--max-pids`.
    */
-  pids?: number;
+  pids?: number | undefined;
   /** When to ask the registry; default `IfNotPresent`. */
-  pullPolicy?: "IfNotPresent" | "Always" | "Never";
+  pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
   /** Credentials for the image's registry. */
-  auth?: RegistryAuth;
+  auth?: RegistryAuth | undefined;
   /** Cancels the call: the container is killed and reaped, then the promise rejects with `Aborted`. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Receives the duration of each phase, in milliseconds. */
-  onPhase?: (phase: RunPhase, ms: number) => void;
+  onPhase?: ((phase: RunPhase, ms: number) => void) | undefined;
   /** Receives the end of stderr if the function wrote any, also when the call fails. */
-  onStderr?: (tail: string) => void;
+  onStderr?: ((tail: string) => void) | undefined;
 }
 
 /** The limits that a host must enforce. */
@@ -65,5 +67,8 @@ export interface RegistryAuth {
 /** Crossplane's default for `container.timeout` (design document "Composition Functions"). */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** The largest input and the largest output of a function, in bytes. */
+/** The largest input of a function, and the largest output that an operator can allow, in bytes. */
 export const MAX_PAYLOAD_BYTES: number = 100 * 1024 * 1024;
+
+/** The largest output of a function, in bytes, unless an operator allows another. */
+export const DEFAULT_OUTPUT_BYTES: number = 16 * 1024 * 1024;

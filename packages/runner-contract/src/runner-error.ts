@@ -4,15 +4,15 @@ import { isRetryable, type RunnerErrorCode, type RunnerPhase } from "./error-cod
 export interface RunnerErrorDetails {
   phase: RunnerPhase;
   /** The image reference as the caller gave it. */
-  image?: string;
+  image?: string | undefined;
   /** The pipeline step, if the caller named one. */
-  step?: string;
+  step?: string | undefined;
   /** The end of the function's stderr; the runner bounds its length. */
-  stderr?: string;
+  stderr?: string | undefined;
   /** The function's exit code, for `NonZeroExit`. */
-  exitCode?: number;
+  exitCode?: number | undefined;
   /** Whether the same call may succeed later; default: by the code. */
-  retryable?: boolean;
+  retryable?: boolean | undefined;
   cause?: unknown;
 }
 
