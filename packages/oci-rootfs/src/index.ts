@@ -17,6 +17,7 @@ export {
   buildImage,
   buildIndex,
   type ImageSpec,
+  platformOf,
 } from "./build/build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
 export {
@@ -34,22 +35,24 @@ export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/ma
 export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
 export type { Owner } from "./layer/layer-files.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/layer-limits.ts";
+export {
+  type RegistryAccess,
+  type RegistryAccessFlags,
+  readAuthorities,
+  readRegistryAccess,
+  readRegistryHost,
+} from "./registry/access-values.ts";
 export type { HelperOptions } from "./registry/credential-helper.ts";
-export { type CredentialRequest, type Credentials, firstCredentials } from "./registry/credentials.ts";
-export { type DockerCredentialsOptions, dockerCredentials, pullSecretCredentials } from "./registry/docker-config.ts";
+export type { CredentialRequest, Credentials } from "./registry/credentials.ts";
+export { type DockerCredentialsOptions, dockerCredentials } from "./registry/docker-config.ts";
+export { MIRROR_FORM, parseMirrors } from "./registry/mirrors.ts";
 export type { RegistryOptions } from "./registry/options.ts";
 export type { PruneOptions, PruneResult, StoredImage } from "./store/collect.ts";
 export { flatten } from "./store/flatten.ts";
 export { type ProcessConfig, processConfig } from "./store/process-config.ts";
 export { readImageFile, readImageManifest } from "./store/read-image.ts";
-export {
-  type Image,
-  type ImageOptions,
-  openStore,
-  type Store,
-  type StoredName,
-  type StoreOptions,
-} from "./store/store.ts";
+export type { Image, ImageOptions, Store, StoredName, StoreOptions } from "./store/store.ts";
 export type { ProcessUser } from "./store/user-files.ts";
+export { openStore } from "./transfer/open-store.ts";
 export { type ReadArchiveOptions, type ReadArchiveResult, readArchive } from "./transfer/read-archive.ts";
 export { type WriteArchiveOptions, writeArchive } from "./transfer/write-archive.ts";

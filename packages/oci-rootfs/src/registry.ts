@@ -4,8 +4,9 @@
  */
 
 export type { SourceManifest } from "./image/image-source.ts";
+export type { Referrer } from "./image/registry-page.ts";
 export type { BlobUpload, UploadOutcome } from "./registry/blob-upload.ts";
-export { type Referrer, RegistryClient } from "./registry/client.ts";
+export { RegistryClient } from "./registry/client.ts";
 export { RegistryWriter } from "./registry/writer.ts";
 export { type CopiedImage, type CopyOptions, copyImage } from "./transfer/copy-image.ts";
-export { type LayerFileOptions, readLayerFile } from "./transfer/read-layer-file.ts";
+export { type LayerFile, type LayerFileOptions, readLayerFile } from "./transfer/read-layer-file.ts";

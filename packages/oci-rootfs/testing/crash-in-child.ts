@@ -40,7 +40,7 @@ for (const call of CHANGES) {
 }
 syncBuiltinESMExports();
 
-const { openStore } = await import("../src/store/store.ts");
+const { openStore } = await import("../src/transfer/open-store.ts");
 const store = await openStore({ dir });
 if (what === "prune") store.prune({ maxBytes: 0, built: true });
 else await store.image(name);

@@ -8,8 +8,8 @@ import { type Manifest, parseConfig, parseManifestOrIndex } from "../src/image/m
 import { DEFAULT_LAYER_LIMITS } from "../src/layer/layer-limits.ts";
 import { LayerStore } from "../src/store/layer-store.ts";
 import { layoutSource, readLayoutEntry } from "../src/store/layout.ts";
-import { openStore } from "../src/store/store.ts";
 import { openStoreDirectory } from "../src/store/store-directory.ts";
+import { openStore } from "../src/transfer/open-store.ts";
 
 const [dir = "", name = "", hang] = process.argv.slice(2);
 if (hang === undefined) {

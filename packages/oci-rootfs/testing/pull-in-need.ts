@@ -5,7 +5,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "../src/base/errors.ts";
-import { openStore } from "../src/store/store.ts";
+import { openStore } from "../src/transfer/open-store.ts";
 
 const [dir = "", name = ""] = process.argv.slice(2);
 const count = (folder: string): number => readdirSync(join(dir, folder)).length;

@@ -1,5 +1,5 @@
 /** Prepares images one after another in a process with a small heap: STORE NAME... Prints the number of images. */
-import { openStore } from "../src/store/store.ts";
+import { openStore } from "../src/transfer/open-store.ts";
 
 const [dir = "", ...names] = process.argv.slice(2);
 const store = await openStore({ dir });

@@ -26,7 +26,15 @@ export function sandbox(parent: string = tmpdir()): Sandbox {
     dir,
     store,
     outside: () => hashTree(dir, (path) => path !== store),
-    leftovers: () => readdirSync(join(store, "tmp"), { recursive: true }).map(String),
+    leftovers() {
+      try {
+        return readdirSync(join(store, "tmp"), { recursive: true }).map(String);
+      } catch (error) {
+        // A worker removes a tree at the same time.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return ["?"];
+        throw error;
+      }
+    },
     [Symbol.dispose]() {
       removeTree(dir);
     },

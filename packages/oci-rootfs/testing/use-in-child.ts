@@ -1,5 +1,5 @@
 /** Uses an image until it is killed: STORE NAME. */
-import { openStore } from "../src/store/store.ts";
+import { openStore } from "../src/transfer/open-store.ts";
 
 const [dir = "", name = ""] = process.argv.slice(2);
 const store = await openStore({ dir });

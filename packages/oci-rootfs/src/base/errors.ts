@@ -74,12 +74,7 @@ export class ImageError extends Error implements ImageErrorLocation {
 
   /** Returns this error with a location; fields that it already has are retained. */
   at(location: ImageErrorLocation): ImageError {
-    const { image, digest, layer, entry } = this;
-    const known = { ...(image !== undefined && { image }), ...(digest !== undefined && { digest }) };
-    const inner = { ...(layer !== undefined && { layer }), ...(entry !== undefined && { entry }) };
-    const merged = { ...location, ...known, ...inner };
-    const { cause, retryable, registryCode, retryAfterMs } = this;
-    return new ImageError(this.code, this.rawMessage, { ...merged, cause, retryable, registryCode, retryAfterMs });
+    return new ImageError(this.code, this.rawMessage, { ...location, ...this, cause: this.cause });
   }
 
   /**
@@ -98,6 +93,12 @@ export class ImageError extends Error implements ImageErrorLocation {
     }
     return new ImageError("StoreFailed", String(thrown), { ...location, cause: thrown });
   }
+}
+
+/** For `catch`: undefined for content that is missing. @throws all other errors */
+export function unlessMissing(error: unknown): undefined {
+  if (error instanceof ImageError && error.code === "NotFound") return undefined;
+  throw error;
 }
 
 function describe(message: string, { image, layer, digest, entry }: ImageErrorLocation): string {

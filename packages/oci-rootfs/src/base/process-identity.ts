@@ -33,7 +33,7 @@ export function mayBeRunning(name: string, path: string): boolean {
 }
 
 /** Identifies the current boot of this machine. */
-export function bootId(): string {
+function bootId(): string {
   return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? UNKNOWN;
 }
 

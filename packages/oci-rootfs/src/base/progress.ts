@@ -10,6 +10,8 @@ export interface Progress {
   /** Packed bytes received so far. */
   readonly bytes: number;
   readonly totalBytes: number;
+  /** Whether the bytes come from the store or a layout of this machine, so that the layer is only unpacked. */
+  readonly local?: boolean;
   /** The last event of a layer is `done`, or `present` if there was nothing to do. */
   readonly state: "waiting" | "pulling" | "done" | "present";
 }

@@ -16,7 +16,7 @@ export interface BuildConfig {
 }
 
 /** A fixed time makes images reproducible. */
-export const CREATED = "1970-01-01T00:00:00Z";
+const CREATED = "1970-01-01T00:00:00Z";
 
 /** Creates the image config of layers on a base. */
 export function imageConfig(

@@ -7,7 +7,8 @@ import { directory, file, symlink, tarball } from "../../testing/tarball.ts";
 import { parsePlatform } from "../image/platform.ts";
 import { flatten } from "../store/flatten.ts";
 import { readImageFile, readImageManifest } from "../store/read-image.ts";
-import { openStore, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { type BuildOptions, buildImage, buildIndex, type ImageSpec } from "./build-image.ts";
 import type { BuildEntry } from "./build-layer.ts";
 

@@ -177,7 +177,8 @@ function annotated(annotations: Readonly<Record<string, string>> | undefined): {
   return annotations === undefined || Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
 }
 
-function platformOf(base: Image | undefined): Platform | undefined {
+/** The platform of a base; undefined without one, and for one that names none. */
+export function platformOf(base: Pick<Image, "config"> | undefined): Platform | undefined {
   const { os, architecture, variant } = base?.config ?? {};
   if (!os || !architecture) return undefined;
   return { os, architecture, ...(variant && { variant }) };

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { sha256, testImage } from "../../testing/layout.ts";
 import { sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { internalsOf, openStore } from "../store/store.ts";
+import { internalsOf } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { readContentGraph } from "./content-graph.ts";
 import type { ImageSource } from "./image-source.ts";
 

@@ -5,7 +5,6 @@ import {
   chooseManifest,
   type Descriptor,
   declaredType,
-  type ImageIndex,
   isIndex,
   MAX_BLOB_BYTES,
   MAX_LAYERS,
@@ -27,10 +26,10 @@ export interface CopiedManifest {
 
 /** An image, or all images of an index. */
 export interface ContentGraph {
-  /** The index, or the only manifest. */
-  readonly top: Pick<Descriptor, "mediaType" | "digest" | "size">;
-  /** In the order to write them: a manifest follows everything that it references. */
-  readonly manifests: readonly CopiedManifest[];
+  /** The index, or the only manifest. It is written last. */
+  readonly top: CopiedManifest;
+  /** The manifests of the index. */
+  readonly children: readonly CopiedManifest[];
 }
 
 /** All manifests of one index, which stay in memory. Those of the largest official images take about 100 KiB. */
@@ -53,30 +52,34 @@ export async function readContentGraph(
   const fields = parseObject(top.bytes, "manifest");
   const mediaType = declaredType(fields, top.mediaType);
   const descriptor = { mediaType, digest: top.digest, size: top.bytes.length };
-  if (!INDEX_TYPES.has(mediaType)) return { top: descriptor, manifests: [readManifest(descriptor, top.bytes)] };
-  const index = parseManifestOrIndex(top.bytes, top.mediaType) as ImageIndex;
-  const children = platform === undefined ? index.manifests : [chooseManifest(index, platform)];
-  const manifests = new Map<string, CopiedManifest>();
+  const index = INDEX_TYPES.has(mediaType) ? parseManifestOrIndex(top.bytes, top.mediaType) : undefined;
+  if (index === undefined || !isIndex(index)) return { top: readManifest(descriptor, top.bytes), children: [] };
+  if (platform !== undefined)
+    return { top: await readChild(source, chooseManifest(index, platform), signal), children: [] };
+  const children = new Map<string, CopiedManifest>();
   let total = 0;
-  for (const child of children) {
-    if (manifests.has(child.digest)) continue;
+  for (const child of index.manifests) {
+    if (children.has(child.digest)) continue;
     total += child.size;
-    if (child.size > MAX_MANIFEST_BYTES || total > MAX_ALL_MANIFESTS_BYTES)
-      throw new ImageError("TooLarge", "the manifests of the index are too large", { digest: child.digest });
-    const { bytes } = await source.manifest({ digest: child.digest }, signal);
-    if (bytes.length !== child.size)
-      throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${child.size}`, {
-        digest: child.digest,
-      });
-    if (!isOfDigest(bytes, child.digest))
-      throw new ImageError("DigestMismatch", `the manifest's digest is ${digestOf(bytes)}`, { digest: child.digest });
-    manifests.set(child.digest, readManifest(child, bytes));
+    if (total > MAX_ALL_MANIFESTS_BYTES) throw tooLarge(child);
+    children.set(child.digest, await readChild(source, child, signal));
   }
-  if (platform !== undefined) {
-    const [chosen] = manifests.values();
-    return { top: (chosen as CopiedManifest).descriptor, manifests: [chosen as CopiedManifest] };
-  }
-  return { top: descriptor, manifests: [...manifests.values(), { descriptor, bytes: top.bytes, blobs: [] }] };
+  return { top: { descriptor, bytes: top.bytes, blobs: [] }, children: [...children.values()] };
+}
+
+async function readChild(source: ImageSource, child: Descriptor, signal: AbortSignal): Promise<CopiedManifest> {
+  const { digest, size } = child;
+  if (size > MAX_MANIFEST_BYTES) throw tooLarge(child);
+  const { bytes } = await source.manifest({ digest }, signal);
+  if (bytes.length !== size)
+    throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${size}`, { digest });
+  if (!isOfDigest(bytes, digest))
+    throw new ImageError("DigestMismatch", `the manifest's digest is ${digestOf(bytes)}`, { digest });
+  return readManifest(child, bytes);
+}
+
+function tooLarge({ digest }: Descriptor): ImageError {
+  return new ImageError("TooLarge", "the manifests of the index are too large: copy one platform of it", { digest });
 }
 
 /** The platforms of an index whose manifests exist, and whether some are missing. */

@@ -69,6 +69,8 @@ export interface HistoryEntry {
 
 /** For manifests and indexes. The OCI distribution specification recommends this limit, and registries enforce it. */
 export const MAX_MANIFEST_BYTES: number = 4 * 1024 * 1024;
+/** For a layout's `index.json`: 1,024 entries of 500 bytes. It is read for each use, on the calling thread. */
+export const MAX_LAYOUT_INDEX_BYTES: number = 512 * 1024;
 /** Image configs include the history of each layer; the largest observed ones have about 100 KiB. */
 export const MAX_CONFIG_BYTES: number = 4 * 1024 * 1024;
 /** Docker allows 127 and overlayfs 500. */

@@ -5,9 +5,9 @@ export const OCI_CONFIG = "application/vnd.oci.image.config.v1+json";
 export const OCI_LAYER = "application/vnd.oci.image.layer.v1.tar";
 export const OCI_LAYER_GZIP: string = `${OCI_LAYER}+gzip`;
 export const OCI_LAYER_ZSTD: string = `${OCI_LAYER}+zstd`;
-export const DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json";
-export const DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
-export const DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json";
+const DOCKER_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json";
+const DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
+const DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json";
 
 /** The `Accept` header of manifest requests. */
 export const MANIFEST_TYPES: readonly string[] = [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];

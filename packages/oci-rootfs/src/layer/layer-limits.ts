@@ -13,6 +13,13 @@ export interface LayerLimits {
    * Files, directories and links, including directories that paths imply. Default 500,000, to bound the inodes used.
    */
   maxEntries: number;
+  /**
+   * Directories that only paths imply, without an entry of their own. Default 50,000. Otherwise 2,000 small entries
+   * could imply 500,000 directories.
+   */
+  maxImpliedDirectories: number;
+  /** Bytes of the paths of all files and directories. Default 64 MiB, for 500,000 paths of 134 bytes. */
+  maxAllPathBytes: number;
   /** Components of a path. Default 256; a path also must fit the kernel's PATH_MAX with the store before it. */
   maxDepth: number;
   /** Bytes of a path. Default 3,072, which leaves 1,024 of PATH_MAX to the store. */
@@ -21,8 +28,10 @@ export interface LayerLimits {
   maxNameBytes: number;
   /** Layers of an image. Default 256: Docker makes 127 at most, and overlayfs takes 500. */
   maxLayers: number;
-  /** Entries of all layers of an image together. Default 2,000,000. */
+  /** As `maxEntries`, of all layers of an image together. Default 2,000,000. */
   maxImageEntries: number;
+  /** As `maxAllPathBytes`, of all layers of an image together. Default 256 MiB. */
+  maxImagePathBytes: number;
   /** Unpacked bytes of all layers of an image together. Default 128 GiB. */
   maxImageBytes: number;
 }
@@ -32,11 +41,14 @@ export const DEFAULT_LAYER_LIMITS: Readonly<LayerLimits> = {
   maxRatio: 256,
   ratioGraceBytes: 256 * 1024 ** 2,
   maxEntries: 500_000,
+  maxImpliedDirectories: 50_000,
+  maxAllPathBytes: 64 * 1024 ** 2,
   maxDepth: 256,
   maxPathBytes: 3072,
   maxNameBytes: 255,
   maxLayers: 256,
   maxImageEntries: 2_000_000,
+  maxImagePathBytes: 256 * 1024 ** 2,
   maxImageBytes: 128 * 1024 ** 3,
 };
 

@@ -1,7 +1,9 @@
 import { type BytePath, splitEntryPath, unsafe } from "./entry-path.ts";
-import { LayerFiles, type Owner } from "./layer-files.ts";
+import { finishDirectories } from "./finish-directories.ts";
+import { LayerCounts } from "./layer-counts.ts";
+import { LayerFiles } from "./layer-files.ts";
 import type { LayerLimits } from "./layer-limits.ts";
-import { IMPLIED_MODE, type LayerRecord } from "./layer-record.ts";
+import { assumedOf, IMPLIED_MODE, type UnpackedLayer } from "./layer-record.ts";
 import {
   childPath,
   type LowerEntry,
@@ -12,29 +14,16 @@ import {
   type TreeNode,
   walk,
 } from "./layer-tree.ts";
+import type { LayerWriterOptions } from "./layer-writer-options.ts";
 import type { LayerEntry } from "./tar-reader.ts";
-
-export interface LayerWriterOptions {
-  /** The directory to create. It must not exist, and only this process may write to its parent. */
-  root: string;
-  limits: LayerLimits;
-  owner: Owner | undefined;
-  /**
-   * The layers below, if the layer is unpacked for its position in one image. By default it is unpacked as on an
-   * empty root, and the record contains the assumptions.
-   */
-  lower: LowerTree | undefined;
-  /**
-   * The paths that the layer deletes and hides, if it was read before. They also apply to entries that precede them
-   * in the archive (OCI image-spec, "Whiteouts").
-   */
-  named: LayerRecord["named"] | undefined;
-}
 
 const WHITEOUT = ".wh.";
 /** Prefix of AUFS's internal files, of which only the opaque mark applies here (OCI image-spec, "Whiteouts"). */
 const WHITEOUT_META = ".wh..wh.";
 const OPAQUE = ".wh..wh..opq";
+
+/** Bytes of the paths of opaque directories. All users of a layer read them. */
+const MAX_OPAQUE_BYTES = 1024 * 1024;
 
 /**
  * Applies one layer's entries, in order, to an empty directory. All calls are synchronous: most files are small, and a
@@ -49,15 +38,20 @@ export class LayerWriter {
   /** Opaque directories, as the layer names them. */
   readonly #marks: Set<BytePath>;
   #lowerLinks = false;
-  #nodes = 0;
-  #entries = 0;
+  readonly #counts: LayerCounts;
 
   constructor(options: LayerWriterOptions) {
     this.#files = new LayerFiles(options.root, options.owner);
     this.#limits = options.limits;
     this.#lower = options.lower;
+    this.#counts = new LayerCounts(options.limits, options.maxNodes ?? Number.POSITIVE_INFINITY);
     this.#whiteouts = new Set(options.named?.whiteouts);
     this.#marks = new Set(options.named?.marks);
+  }
+
+  /** Whether the layer exceeds `maxNodes`. Further entries are ignored, so that another thread can unpack it. */
+  get isTooLarge(): boolean {
+    return this.#counts.isTooLarge;
   }
 
   /**
@@ -67,8 +61,8 @@ export class LayerWriter {
    */
   add(entry: LayerEntry): void {
     this.closeFile();
-    this.#entries += 1;
-    if (this.#entries > this.#limits.maxEntries) throw unsafe(`more than ${this.#limits.maxEntries} entries`);
+    this.#counts.addEntry();
+    if (this.isTooLarge) return;
     const parts = splitEntryPath(entry.path, this.#limits);
     const name = parts.pop();
     if (name === undefined) {
@@ -83,11 +77,17 @@ export class LayerWriter {
       const hidden = name.slice(WHITEOUT.length);
       // `..` would delete the parent of the root.
       if (hidden === "" || hidden === "." || hidden === "..") throw unsafe("a whiteout that names no file");
-      this.#whiteouts.add([...parts, hidden].join("/"));
+      this.#name(this.#whiteouts, [...parts, hidden].join("/"));
       return;
     }
-    if (name === OPAQUE) this.#marks.add(parts.join("/"));
+    if (name === OPAQUE) this.#name(this.#marks, parts.join("/"));
     else this.#put(this.#parent(parts), name, entry);
+  }
+
+  #name(paths: Set<BytePath>, path: BytePath): void {
+    if (paths.has(path)) return;
+    paths.add(path);
+    this.#counts.addPath(path);
   }
 
   write(chunk: Uint8Array): void {
@@ -99,37 +99,43 @@ export class LayerWriter {
     this.#files.closeFile();
   }
 
-  /** Creates the whiteouts, sets the modes and times of directories, and returns the record. */
-  finish(bytes: number): LayerRecord {
+  /**
+   * Creates the whiteouts, and sets the modes and times of directories. Returns undefined if the layer is too large.
+   *
+   * @param bytes of the unpacked archive, for the record
+   */
+  finish(bytes: number): UnpackedLayer | undefined {
     this.closeFile();
     const hollow: BytePath[] = [];
-    for (const path of this.#marks) hollow.push(...this.#mark(path));
+    for (const path of this.#marks) if (!this.isTooLarge) hollow.push(...this.#mark(path));
     const whiteouts: BytePath[] = [];
     let overlay = true;
     for (const path of this.#whiteouts) {
+      if (this.isTooLarge) return undefined;
       const done = this.#whiteout(path);
       if (done === undefined) continue;
       whiteouts.push(done.path);
       overlay &&= done.made;
     }
-    const implied: BytePath[] = [];
-    const opaque: BytePath[] = [];
-    const finishDirectory = (directory: TreeDirectory, hidden: boolean): void => {
-      if (directory.implied && directory.path !== "" && !hidden && !directory.renewed) implied.push(directory.path);
-      if (directory.opaque) {
-        opaque.push(directory.path);
-        // overlayfs always merges roots. The record makes callers omit the lower layers instead.
-        if (directory.path !== "") overlay = this.#files.markOpaque(directory.path) && overlay;
-      }
-      for (const child of directory.children.values())
-        if (child.kind === "directory") finishDirectory(child, hidden || directory.opaque);
-      // Comes last, because its final mode may not let this process search or write the directory.
-      this.#files.finishDirectory(directory.path, directory.mode, directory.mtime);
-    };
-    finishDirectory(this.#tree, false);
+    if (this.isTooLarge) return undefined;
+    const { implied, opaque, supported } = finishDirectories(this.#tree, this.#files);
+    if (opaque.reduce((sum, path) => sum + path.length, 0) > MAX_OPAQUE_BYTES)
+      throw unsafe(`the paths of opaque directories have more than ${MAX_OPAQUE_BYTES} bytes`);
     const named = { whiteouts: [...this.#whiteouts], marks: [...this.#marks] };
-    const lowerLinks = this.#lowerLinks;
-    return { implied, hollow, whiteouts, opaque, named, lowerLinks, overlay, bytes, entries: this.#entries };
+    const paths = { implied, hollow, whiteouts, named };
+    const { entries, nodes, pathBytes, fifos } = this.#counts;
+    const record = {
+      opaque,
+      lowerLinks: this.#lowerLinks,
+      overlay: overlay && supported,
+      fifos,
+      bytes,
+      entries,
+      nodes,
+      pathBytes,
+      assumed: assumedOf(paths),
+    };
+    return { record, paths };
   }
 
   /** The parent directory of an entry. Creates missing directories. */
@@ -164,6 +170,7 @@ export class LayerWriter {
   }
 
   #imply(parent: TreeDirectory, name: string, mode: number): TreeDirectory {
+    this.#counts.addImplied();
     const directory = this.#makeDirectory(parent, name);
     directory.mode = mode;
     return directory;
@@ -185,15 +192,12 @@ export class LayerWriter {
       opaque: false,
       renewed: false,
     };
-    this.#addNode(parent, name, made);
+    this.#add(parent, name, path, made);
     return made;
   }
 
-  #addNode(parent: TreeDirectory, name: string, node: TreeNode): void {
-    // Implied directories count too: a path of 256 components uses 256 inodes.
-    this.#nodes += 1;
-    if (this.#nodes > this.#limits.maxEntries)
-      throw unsafe(`more than ${this.#limits.maxEntries} files and directories`);
+  #add(parent: TreeDirectory, name: string, path: BytePath, node: TreeNode): void {
+    this.#counts.addNode(path, node.kind);
     parent.children.set(name, node);
   }
 
@@ -210,6 +214,8 @@ export class LayerWriter {
         // The layer's earlier entry has already replaced the lower one.
         if (before !== undefined) Object.assign(directory, { opaque: true, renewed: true });
       }
+      // Archives may have directories after what is in them.
+      if (before === directory && directory.implied) this.#counts.removeImplied();
       Object.assign(directory, { mode: entry.mode & 0o1777, mtime: entry.mtime, implied: false });
       return;
     }
@@ -218,21 +224,12 @@ export class LayerWriter {
       return;
     }
     this.#remove(parent, name, before);
-    switch (entry.kind) {
-      case "file":
-        this.#files.createFile(path, entry);
-        this.#addNode(parent, name, { kind: "file" });
-        if (entry.size === 0) this.closeFile();
-        break;
-      case "symlink":
-        this.#files.createSymlink(path, entry.target, entry);
-        this.#addNode(parent, name, { kind: "symlink", target: entry.target });
-        break;
-      case "fifo":
-        this.#files.createFifo(path, entry);
-        this.#addNode(parent, name, { kind: "fifo" });
-        break;
-    }
+    if (entry.kind === "file") this.#files.createFile(path, entry);
+    else if (entry.kind === "symlink") this.#files.createSymlink(path, entry.target, entry);
+    else this.#files.createFifo(path, entry);
+    const { kind } = entry;
+    this.#add(parent, name, path, kind === "symlink" ? { kind, target: entry.target } : { kind });
+    if (entry.kind === "file" && entry.size === 0) this.closeFile();
   }
 
   /** Removes an earlier entry of the same name: the last one wins. */
@@ -257,7 +254,7 @@ export class LayerWriter {
         if (at === before) throw unsafe("hard link that replaces the directory of its own target");
       this.#remove(parent, name, before);
       this.#files.link(path, { own: childPath(found, last) });
-      this.#addNode(parent, name, own);
+      this.#add(parent, name, path, own);
       return;
     }
     if (this.#lower === undefined) {
@@ -271,7 +268,7 @@ export class LayerWriter {
     // Unpacked layers never change, so they can share a file. A layer could demand 500,000 copies.
     this.#files.link(path, source);
     const kind = source.kind === "other" ? "fifo" : source.kind;
-    this.#addNode(parent, name, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
+    this.#add(parent, name, path, kind === "symlink" ? { kind, target: source.target ?? "" } : { kind });
   }
 
   readonly #peek: Steps = { missing: (directory, name) => this.#peekBelow(directory, name) };

@@ -6,8 +6,9 @@ import { testImage, writeLayout } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import { ImageError } from "../base/errors.ts";
-import { type Image, type ImageOptions, openStore } from "../store/store.ts";
+import type { Image, ImageOptions } from "../store/store.ts";
 import { copyImage } from "../transfer/copy-image.ts";
+import { openStore } from "../transfer/open-store.ts";
 import type { Credentials } from "./credentials.ts";
 
 let box: Sandbox;
@@ -32,7 +33,7 @@ async function pull(auth?: RegistryAuth, options: ImageOptions = {}): Promise<Im
   const store = await openStore({ dir: box.store });
   return store.image(`${registry.host}/fn`, {
     insecureRegistries: [registry.host],
-    stallTimeoutMs: 2000,
+    stallTimeoutMs: 30_000,
     retry: { attempts: 2, baseDelayMs: 1 },
     auth,
     ...options,

@@ -1,11 +1,13 @@
-import { ImageError } from "../base/errors.ts";
+import { ImageError, unlessMissing } from "../base/errors.ts";
 import { retrying } from "../base/retry.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { digestOf, isDigest, isOfDigest, parseDigest } from "../image/digest.ts";
 import type { Reference } from "../image/image-name.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
-import { type Descriptor, MAX_MANIFEST_BYTES, parseDescriptor, parseObject } from "../image/manifest.ts";
+import { type Descriptor, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { MANIFEST_TYPES, OCI_INDEX } from "../image/media-types.ts";
+import type { Referrer } from "../image/registry-page.ts";
+import { readReferrers, readTags } from "../worker/read-documents.ts";
 import { mirroredRepository, parseMirror } from "./mirrors.ts";
 import type { RegistryOptions } from "./options.ts";
 import { resumedBlob, skipping } from "./resumed-blob.ts";
@@ -19,13 +21,8 @@ const MAX_PAGES = 1000;
 /** For one page of tags or referrers. */
 const MAX_PAGE_BYTES = MAX_MANIFEST_BYTES;
 
-/**
- * An artifact that refers to a manifest, such as a signature or SBOM (OCI distribution-spec 1.1, "Listing
- * Referrers").
- */
-export interface Referrer extends Descriptor {
-  readonly artifactType?: string;
-}
+/** Of all pages of a list: a million tags. */
+const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
 /** A client of one repository (OCI distribution-spec 1.1) that asks its mirrors first. Callers must close it. */
 export class RegistryClient implements ImageSource {
@@ -90,65 +87,48 @@ export class RegistryClient implements ImageSource {
   }
 
   /** Returns the repository's tags, in the registry's order. */
-  async tags(options: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
-    const tags: string[] = [];
-    await this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", options.signal, (page) => {
-      const list = page["tags"] ?? [];
-      if (!Array.isArray(list) || !list.every((tag) => typeof tag === "string"))
-        throw new ImageError("InvalidManifest", `${this.session.host} returned no list of tags`);
-      tags.push(...list);
-    });
-    return tags;
+  tags({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
+    return this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", signal, readTags);
   }
 
   /**
    * Returns the referrers of a manifest, by the referrers API. For a registry without it, by the tag that clients
    * maintain (OCI distribution-spec 1.1, "Referrers Tag Schema").
    */
-  async referrers(
-    digest: string,
-    options: { artifactType?: string | undefined; signal?: AbortSignal | undefined } = {},
-  ): Promise<Referrer[]> {
-    const { artifactType, signal } = options;
+  async referrers(digest: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Referrer[]> {
     const { algorithm, hex } = parseDigest(digest);
-    const found: Referrer[] = [];
-    const collect = (page: Readonly<Record<string, unknown>>): void => {
-      found.push(...parseReferrers(page));
-    };
-    const query = artifactType === undefined ? "" : `?artifactType=${encodeURIComponent(artifactType)}`;
+    let found: Referrer[];
     try {
-      await this.#pages(`referrers/${digest}${query}`, `referrers of ${digest}`, signal, collect);
+      found = await this.#pages(`referrers/${digest}`, `referrers of ${digest}`, signal, readReferrers);
     } catch (error) {
       if (!(error instanceof ImageError) || error.code !== "NotFound") throw error;
-      const bytes = await this.manifest({ tag: `${algorithm}-${hex}` }, signal).catch(unlessMissing);
-      if (bytes === undefined) return [];
-      collect(parseObject(bytes.bytes, "list of referrers"));
+      const list = await this.manifest({ tag: `${algorithm}-${hex}` }, signal).catch(unlessMissing);
+      if (list === undefined) return [];
+      found = await readReferrers(list.bytes, signal);
     }
-    // Registries may ignore the filter.
-    return artifactType === undefined ? found : found.filter((entry) => entry.artifactType === artifactType);
+    return found;
   }
 
   async close(): Promise<void> {
     await Promise.all([this.session, ...this.#mirrors].map(({ transport }) => transport.close()));
   }
 
-  async #pages(
-    path: string,
-    what: string,
-    signal: AbortSignal | undefined,
-    collect: (page: Readonly<Record<string, unknown>>) => void,
-  ): Promise<void> {
-    await this.#fromAny(signal, async ({ transport, get }) => {
-      const collected: Readonly<Record<string, unknown>>[] = [];
+  async #pages<T>(path: string, what: string, signal: AbortSignal | undefined, read: ReadPage<T>): Promise<T[]> {
+    return await this.#fromAny(signal, async ({ transport, get }) => {
+      const found: T[] = [];
+      let bytes = 0;
       let next: string | URL | undefined = path;
       for (let pages = 0; next !== undefined; pages += 1) {
         if (pages === MAX_PAGES) throw new ImageError("TooLarge", `${what}: more than ${MAX_PAGES} pages`);
         const timed = transport.timed(signal);
         const response: TransportResponse = await get(next, { accept: `${OCI_INDEX}, application/json` }, timed, what);
-        collected.push(parseObject(await transport.read(response, MAX_PAGE_BYTES, timed, what), what));
+        const page = await transport.read(response, MAX_PAGE_BYTES, timed, what);
+        bytes += page.length;
+        if (bytes > MAX_LIST_BYTES) throw new ImageError("TooLarge", `${what}: more than ${MAX_LIST_BYTES} bytes`);
+        for (const item of await read(page, signal)) found.push(item);
         next = nextPage(response, transport.registry);
       }
-      collected.forEach(collect);
+      return found;
     });
   }
 
@@ -179,6 +159,8 @@ export class RegistryClient implements ImageSource {
     mirror.transport.close().catch(() => {});
   }
 }
+
+type ReadPage<T> = (bytes: Uint8Array, signal: AbortSignal | undefined) => Promise<readonly T[]>;
 
 /** The registry or a mirror. */
 interface Endpoint {
@@ -213,19 +195,4 @@ function nextPage(response: TransportResponse, registry: URL): URL | undefined {
   const next = link === undefined ? null : URL.parse(link, response.url.href);
   // A link to another host would be a redirect that bypasses the address policy.
   return next === null || next.origin !== registry.origin ? undefined : next;
-}
-
-function parseReferrers(page: Readonly<Record<string, unknown>>): Referrer[] {
-  const list = page["manifests"];
-  if (!Array.isArray(list)) throw new ImageError("InvalidManifest", "the list of referrers has no manifests");
-  return list.map((entry, i) => {
-    const descriptor = parseDescriptor(entry, `referrer ${i}`);
-    const { artifactType } = entry as { artifactType?: unknown };
-    return typeof artifactType === "string" ? { ...descriptor, artifactType } : descriptor;
-  });
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (error instanceof ImageError && error.code === "NotFound") return undefined;
-  throw error;
 }

@@ -16,14 +16,3 @@ export interface CredentialRequest {
  * @throws ImageError InvalidCredentials; access is then anonymous, and the message is part of the error if that fails
  */
 export type Credentials = (request: CredentialRequest) => Promise<RegistryAuth | undefined>;
-
-/** Combines sources: the first one that has credentials wins. */
-export function firstCredentials(...sources: readonly Credentials[]): Credentials {
-  return async (request) => {
-    for (const source of sources) {
-      const found = await source(request);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-}

@@ -4,7 +4,8 @@ import type { RegistryAuth } from "@xfn/runner-contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import type { Credentials } from "./credentials.ts";
-import { dockerCredentials, pullSecretCredentials } from "./docker-config.ts";
+import { findAuth, parsePullSecret } from "./docker-auths.ts";
+import { dockerCredentials } from "./docker-config.ts";
 
 let box: Sandbox;
 beforeEach(() => {
@@ -188,7 +189,8 @@ describe("credential helpers", () => {
     const { env } = helper("bad", script);
     const folder = join(box.dir, "docker");
     withConfig({ credsStore: "bad" });
-    const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs: 1500 });
+    const helperTimeoutMs = words === "no response after" ? 300 : 60_000;
+    const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs });
     const error = await ask(credentials, "r.example").catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({ code: "InvalidCredentials" });
     expect((error as Error).message).toContain(words);
@@ -196,14 +198,18 @@ describe("credential helpers", () => {
   });
 
   test("a helper that hangs is killed with its children", async () => {
-    const { env, log } = helper("bad", `(sleep 3; echo late >>${join(box.dir, "late")}) & wait`);
+    const started = join(box.dir, "child");
+    const { env } = helper("bad", `sleep 3600 & echo $! >${started}.new && mv ${started}.new ${started}; wait`);
     const folder = join(box.dir, "docker");
     withConfig({ credsStore: "bad" });
-    const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs: 300 });
-    await expect(ask(credentials, "r.example")).rejects.toMatchObject({ code: "InvalidCredentials" });
-    expect(existsSync(log)).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 3500));
-    expect(existsSync(join(box.dir, "late"))).toBe(false);
+    // On a busy machine the helper may need longer until it has a child.
+    for (let helperTimeoutMs = 300; !existsSync(started); helperTimeoutMs *= 4) {
+      const credentials = dockerCredentials({ env: { ...env, DOCKER_CONFIG: folder }, helperTimeoutMs });
+      await expect(ask(credentials, "r.example")).rejects.toMatchObject({ code: "InvalidCredentials" });
+    }
+    const status = `/proc/${readFileSync(started, "utf8").trim()}/status`;
+    const runs = (): boolean => existsSync(status) && !/^State:\s+Z/m.test(readFileSync(status, "utf8"));
+    await expect.poll(runs).toBe(false);
   });
 
   test("an abort kills a helper", async () => {
@@ -229,30 +235,16 @@ describe("credential helpers", () => {
 });
 
 describe("pull secrets", () => {
-  test("are searched in order", async () => {
-    const secret = (name: string, registry: string): string =>
-      JSON.stringify({ auths: { [registry]: { auth: base64(`${name}:p`) } } });
-    const credentials = pullSecretCredentials(secret("one", "a.example"), Buffer.from(secret("two", "b.example")));
-    expect(await ask(credentials, "a.example")).toMatchObject({ username: "one" });
-    expect(await ask(credentials, "b.example")).toMatchObject({ username: "two" });
-    expect(await ask(credentials, "c.example")).toBeUndefined();
-  });
-
-  test("never start a program", async () => {
+  test("never start a program", () => {
     const { env, log } = helper("store", 'echo \'{"Username":"u","Secret":"s"}\'');
     const before = process.env["PATH"];
     process.env["PATH"] = env["PATH"];
     try {
-      const credentials = pullSecretCredentials('{"credsStore":"store","credHelpers":{"r.example":"store"}}');
-      expect(await ask(credentials, "r.example")).toBeUndefined();
+      const auths = parsePullSecret('{"credsStore":"store","credHelpers":{"r.example":"store"}}');
+      expect(findAuth(auths ?? new Map(), "r.example/image")).toBeUndefined();
       expect(existsSync(log)).toBe(false);
     } finally {
       process.env["PATH"] = before;
     }
-  });
-
-  test("that are invalid are an immediate error, without their content", () => {
-    expect(() => pullSecretCredentials("{s3cret")).toThrow(expect.objectContaining({ code: "InvalidCredentials" }));
-    expect(() => pullSecretCredentials("{s3cret")).not.toThrow(/s3cret/);
   });
 });

@@ -6,12 +6,12 @@ import { parseJsonObject } from "../base/json.ts";
 import { DEFAULT_REGISTRY } from "../image/image-name.ts";
 import { credentialHelper, type HelperOptions } from "./credential-helper.ts";
 import type { Credentials } from "./credentials.ts";
-import { authsOf, type DockerAuths, entriesOf, matchRegistry, parsePullSecret } from "./docker-auths.ts";
+import { authsOf, type DockerAuths, entriesOf, matchRegistry } from "./docker-auths.ts";
 
 /** Configs with dozens of registries are much smaller. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 /** Docker's key for the credentials of Docker Hub. */
-export const DOCKER_HUB_KEY = "https://index.docker.io/v1/";
+const DOCKER_HUB_KEY = "https://index.docker.io/v1/";
 
 /** The fields of a docker config file for credentials. */
 export interface DockerConfig {
@@ -46,29 +46,6 @@ export function dockerCredentials(options: DockerCredentialsOptions = {}): Crede
       if (found !== undefined) return found;
     }
     return matchRegistry(config.auths, registry, repository);
-  };
-}
-
-/**
- * Credentials of Kubernetes pull secrets, given as contents of `.dockerconfigjson`. The first secret that has the
- * registry wins. Only `auths` is read, because a secret is untrusted input and must not start a program.
- *
- * @throws ImageError InvalidCredentials, immediately
- */
-export function pullSecretCredentials(...dockerConfigJson: readonly (string | Uint8Array)[]): Credentials {
-  const secrets = dockerConfigJson.map((content) => {
-    const text = typeof content === "string" ? content : new TextDecoder().decode(content);
-    if (text.length > MAX_CONFIG_BYTES) throw invalid(".dockerconfigjson", `more than ${MAX_CONFIG_BYTES} bytes`);
-    const auths = parsePullSecret(text);
-    if (auths === undefined) throw invalid(".dockerconfigjson", "not a JSON object");
-    return auths;
-  });
-  return async ({ registry, repository }) => {
-    for (const auths of secrets) {
-      const found = matchRegistry(auths, registry, repository);
-      if (found !== undefined) return found;
-    }
-    return undefined;
   };
 }
 

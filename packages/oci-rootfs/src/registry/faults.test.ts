@@ -3,7 +3,8 @@ import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts"
 import { type TestImage, testImage } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { type Image, type ImageOptions, openStore } from "../store/store.ts";
+import type { Image, ImageOptions } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { retryAfter } from "./response-error.ts";
 
 // Temporary failures of registries: what a pull survives, and when it fails.
@@ -29,7 +30,7 @@ async function pull(options: ImageOptions = {}): Promise<Image> {
   const store = await openStore({ dir: box.store });
   return store.image(`${registry.host}/fn`, {
     insecureRegistries: [registry.host],
-    stallTimeoutMs: 2000,
+    stallTimeoutMs: 30_000,
     retry: { attempts: 3, baseDelayMs: 1 },
     ...options,
   });

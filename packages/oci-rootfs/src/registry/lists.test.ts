@@ -27,7 +27,7 @@ afterEach(async () => {
 function client(options: RegistryOptions = {}): RegistryClient {
   const defaults = {
     insecureRegistries: [registry.host],
-    stallTimeoutMs: 2000,
+    stallTimeoutMs: 30_000,
     retry: { attempts: 2, baseDelayMs: 1 },
   };
   return new RegistryClient(parseReference(`${registry.host}/fn`), { ...defaults, ...options });
@@ -51,6 +51,16 @@ test("a list that never ends is rejected", async () => {
     return Boolean(response.end('{"tags":["a"]}'));
   };
   await expect(client().tags()).rejects.toMatchObject({ code: "TooLarge" });
+});
+
+test("a list of many large pages is rejected", async () => {
+  const page = `{"tags":["a"]}${" ".repeat(4 * 1024 * 1024 - 20)}`;
+  registry.fault = (_, response) => {
+    response.setHeader("link", '</v2/fn/tags/list?n=2&last=b>; rel="next"');
+    return Boolean(response.end(page));
+  };
+  await expect(client().tags()).rejects.toMatchObject({ code: "TooLarge", message: expect.stringContaining("bytes") });
+  expect(registry.requests.length).toBeLessThan(10);
 });
 
 test("a link to another host is not followed", async () => {
@@ -77,13 +87,11 @@ const referrer = (artifactType: string): object => ({
 const list = (...types: string[]): Buffer =>
   Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: types.map(referrer) }));
 
-test("referrers come from the registry's API, and are filtered by the client if necessary", async () => {
+test("referrers come from the registry's API", async () => {
   registry.fault = (request, response) =>
     request.url?.includes("/referrers/") === true &&
     Boolean(response.setHeader("content-type", INDEX).end(list("sbom", "signature")));
   expect(await client().referrers(image.manifest.digest)).toEqual([referrer("sbom"), referrer("signature")]);
-  expect(await client().referrers(image.manifest.digest, { artifactType: "sbom" })).toEqual([referrer("sbom")]);
-  expect(registry.requests.at(-1)?.line).toContain("?artifactType=sbom");
 });
 
 test("referrers come from the tag schema if the registry has no API", async () => {

@@ -6,8 +6,8 @@ import type { Credentials } from "./credentials.ts";
 import { parseJson, responseError } from "./response-error.ts";
 import { type RegistryTransport, type TransportResponse, withoutCredentials } from "./transport.ts";
 
-/** Token responses have a few KiB. */
-const MAX_TOKEN_BYTES = 1024 * 1024;
+/** Token responses have a few KiB. HTTP servers accept headers of 16 KiB at most, and the token must fit into one. */
+const MAX_TOKEN_BYTES = 64 * 1024;
 /** The lifetime of a token without `expires_in` (distribution, "Token Authentication Specification"). */
 const DEFAULT_TOKEN_SECONDS = 60;
 /** A token is renewed this long before it expires, to cover the duration of a request. */
@@ -76,16 +76,17 @@ export class RegistryLogin {
 
   /** Explains a rejection, without the credentials themselves. */
   refusal(): string {
-    const hint =
-      this.#known === undefined || !hasCredentials(this.#known)
-        ? "; it may not exist, or requires credentials"
-        : "; the registry does not accept the credentials for it";
-    const withheld =
-      this.#withheldFrom === undefined
-        ? ""
-        : ` (credentials were not sent to ${this.#withheldFrom}, because it is not the registry's host)`;
     const failed = this.#credentialsError === undefined ? "" : ` (${this.#credentialsError.message})`;
-    return `${hint}${withheld}${failed}`;
+    return `; ${this.#reason()}${failed}`;
+  }
+
+  #reason(): string {
+    const realm = this.#withheldFrom;
+    if (realm !== undefined)
+      return `its credentials were not sent to the token server ${realm}, which is another host; --trusted-realm ${realm} (trustedRealms) allows that`;
+    return this.#known === undefined || !hasCredentials(this.#known)
+      ? "it may not exist, or requires credentials"
+      : "the registry does not accept the credentials for it";
   }
 
   #logIn(challenges: readonly Challenge[], scopes: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { ImageError } from "../base/errors.ts";
-import { tryParseImageName } from "../image/image-name.ts";
+import { parseRegistry, tryParseImageName } from "../image/image-name.ts";
 
 /** A host with copies of a registry's repositories. */
 export interface Mirror {
@@ -26,4 +26,29 @@ export function parseMirror(text: string): Mirror {
 /** The name of a repository on a mirror. */
 export function mirroredRepository({ prefix }: Mirror, repository: string): string {
   return prefix === "" ? repository : `${prefix}/${repository}`;
+}
+
+/** The form of a mirror in settings, for messages. */
+export const MIRROR_FORM = "REGISTRY=HOST[/PATH], such as docker.io=mirror.example:5000";
+
+/**
+ * Reads mirrors of registries from texts of {@link MIRROR_FORM}.
+ *
+ * @param onInvalid called with each text of another form
+ */
+export function parseMirrors(texts: readonly string[], onInvalid: (text: string) => void): Record<string, string[]> {
+  const mirrors: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  for (const text of texts) {
+    const equals = Math.max(text.indexOf("="), 0);
+    const mirror = text.slice(equals + 1);
+    try {
+      const registry = parseRegistry(text.slice(0, equals));
+      parseMirror(mirror);
+      mirrors[registry] = [...(mirrors[registry] ?? []), mirror];
+    } catch (error) {
+      if (!(error instanceof ImageError)) throw error;
+      onInvalid(text);
+    }
+  }
+  return mirrors;
 }

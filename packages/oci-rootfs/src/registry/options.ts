@@ -9,7 +9,7 @@ export interface RegistryOptions {
    * registry and its token server: see `trustedRealms`.
    */
   readonly auth?: RegistryAuth | undefined;
-  /** Other credentials, also for mirrors: `dockerCredentials()`, `pullSecretCredentials()`, or your own function. */
+  /** Other credentials, also for mirrors: `dockerCredentials()`, or your own function. */
   readonly credentials?: Credentials | undefined;
   /** Registries (`host` or `host:port`) that are accessed by http instead of https. */
   readonly insecureRegistries?: readonly string[] | undefined;

@@ -4,7 +4,7 @@ import { fakeRegistry } from "../../testing/fake-registry.ts";
 import { testImage } from "../../testing/layout.ts";
 import { sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { openStore } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 
 const names: Record<string, string> = { "intranet.test": "10.255.255.1", "metadata.test": "169.254.169.254" };
 
@@ -26,7 +26,7 @@ test.each(Object.keys(names))(
       return true;
     };
     const store = await openStore({ dir: box.store });
-    const pulling = store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host], stallTimeoutMs: 1000 });
+    const pulling = store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host], stallTimeoutMs: 30_000 });
     await expect(pulling).rejects.toMatchObject({ code: "UnsafeAddress" });
   },
 );

@@ -3,7 +3,8 @@ import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts"
 import { testImage } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { type Image, type ImageOptions, openStore } from "../store/store.ts";
+import type { Image, ImageOptions } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { AddressPolicy, scopeOf } from "./address-policy.ts";
 
 let box: Sandbox;
@@ -29,7 +30,7 @@ async function pull(options: ImageOptions = {}): Promise<Image> {
   const insecureRegistries = [registry.host, storage.host];
   return store.image(`${registry.host}/fn`, {
     insecureRegistries,
-    stallTimeoutMs: 2000,
+    stallTimeoutMs: 30_000,
     retry: { attempts: 2, baseDelayMs: 1 },
     ...options,
   });

@@ -2,7 +2,7 @@ import { ImageError } from "../base/errors.ts";
 import { digestOf, isDigest } from "../image/digest.ts";
 import { type Descriptor, MAX_MANIFEST_BYTES, parseObject } from "../image/manifest.ts";
 import { OCI_INDEX } from "../image/media-types.ts";
-import type { Referrer } from "./client.ts";
+import type { Referrer } from "../image/registry-page.ts";
 
 /** The digest of a manifest's `subject` (OCI image-spec), if it has one. */
 export function subjectOf(bytes: Uint8Array): string | undefined {

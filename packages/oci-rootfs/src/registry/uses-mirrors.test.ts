@@ -3,7 +3,8 @@ import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts"
 import { testImage } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { type Image, type ImageOptions, openStore } from "../store/store.ts";
+import type { Image, ImageOptions } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import type { Credentials } from "./credentials.ts";
 import { parseMirror } from "./mirrors.ts";
 
@@ -30,7 +31,7 @@ async function pull(options: ImageOptions = {}): Promise<Image> {
   return store.image(`${registry.host}/fn`, {
     insecureRegistries: [registry.host, mirror.host],
     mirrors: { [registry.host]: [mirror.host] },
-    stallTimeoutMs: 2000,
+    stallTimeoutMs: 30_000,
     retry: { attempts: 2, baseDelayMs: 1 },
     ...options,
   });

@@ -16,8 +16,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestImage, testImage, writeLayout } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { Leases } from "./leases.ts";
-import { openStore, type Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 let box: Sandbox;
 beforeEach(() => {

@@ -1,9 +1,9 @@
-import { lstatSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import type { Leases } from "./leases.ts";
-import type { NameRecord, NameStore } from "./name-store.ts";
-import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
+import { type Candidate, type Entry, type Marked, mark, stampOf } from "./mark.ts";
+import type { NameStore } from "./name-store.ts";
+import type { StoreDirectory } from "./store-directory.ts";
 
 /** Which images to remove. Without `olderThanMs` and `maxBytes`: images without a name. */
 export interface PruneOptions {
@@ -25,7 +25,10 @@ export interface PruneResult {
   readonly inUse: readonly string[];
   /** Number of unpacked layers and blobs. */
   readonly entries: number;
+  /** Their size on disk, as in `StoredImage`. */
   readonly bytes: number;
+  /** The size of what stays. */
+  readonly bytesLeft: number;
 }
 
 /** An image of the store, by one of its names. */
@@ -36,7 +39,10 @@ export interface StoredImage {
   readonly digest: string;
   readonly built: boolean;
   readonly platforms: readonly string[];
-  /** Size of its blobs and unpacked layers, including those that other images share. */
+  /**
+   * Size of its blobs and unpacked layers, including those that other images share. Counts a block of 4 KiB for each
+   * file and directory in addition to its content.
+   */
   readonly bytes: number;
   readonly lastUsed: Date;
   /** Whether a process uses it now. */
@@ -46,52 +52,23 @@ export interface StoredImage {
 /** Unreachable blobs and layers may belong to an image that is being built or pulled. Younger ones stay. */
 const ORPHAN_MS = 60 * 60 * 1000;
 
-/** A blob or an unpacked layer. */
-interface Entry {
-  readonly path: string;
-  readonly bytes: number;
-  readonly modifiedMs: number;
-}
-
-/** A record in `images/`: a manifest whose layers were unpacked. */
-interface ImageRecordFile {
-  readonly path: string;
-  readonly layers: readonly string[];
-  readonly usedMs: number;
-}
-
-/** A name or an unnamed manifest, with the entries that are reachable from it. */
-interface Candidate {
-  readonly name: NameRecord | undefined;
-  readonly label: string;
-  readonly digests: readonly string[];
-  readonly reachable: ReadonlySet<string>;
-  readonly lastUsedMs: number;
-  readonly inUse: boolean;
-}
-
-interface Marked {
-  readonly entries: ReadonlyMap<string, Entry>;
-  readonly candidates: readonly Candidate[];
-  /** By the digest of the manifest. */
-  readonly records: ReadonlyMap<string, readonly ImageRecordFile[]>;
-}
+/** After so many changed stores, the store is marked under the lock. */
+const MARK_ATTEMPTS = 3;
 
 export function listImages(directory: StoreDirectory, names: NameStore, leases: Leases): StoredImage[] {
-  return leases.collect((inUse) => {
-    const { candidates, entries } = mark(directory, names, inUse);
-    return candidates
-      .map(({ name, label, digests, reachable, lastUsedMs, inUse }) => ({
-        name: label,
-        digest: name?.target.digest ?? (digests[0] as string),
-        built: name?.built ?? false,
-        platforms: Object.keys(name?.manifests ?? {}).sort(),
-        bytes: sizeOf(entries, reachable),
-        lastUsed: new Date(lastUsedMs),
-        inUse,
+  return collectMarked(directory, names, leases, ({ candidates, entries }, inUse) =>
+    candidates
+      .map((candidate) => ({
+        name: candidate.label,
+        digest: candidate.name?.target.digest ?? (candidate.digests[0] as string),
+        built: candidate.name?.built ?? false,
+        platforms: Object.keys(candidate.name?.manifests ?? {}).sort(),
+        bytes: sizeOf(entries, candidate.reachable),
+        lastUsed: new Date(candidate.lastUsedMs),
+        inUse: isUsed(candidate, inUse),
       }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-  });
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  );
 }
 
 /** @param chosen names to remove, whatever the options are */
@@ -102,10 +79,9 @@ export function collectGarbage(
   options: PruneOptions,
   chosen?: ReadonlySet<string>,
 ): PruneResult {
-  const trash: string[] = [];
-  const result = leases.collect((inUse): PruneResult => {
-    const marked = mark(directory, names, inUse);
-    const [blocked, removed] = partition(choose(marked, options, chosen));
+  let trash: string | undefined;
+  const result = collectMarked(directory, names, leases, (marked, inUse): PruneResult => {
+    const [blocked, removed] = partition(choose(marked, inUse, options, chosen), inUse);
     const retained = reachableFrom(marked.candidates.filter((candidate) => !removed.has(candidate)));
     const released = reachableFrom([...removed]);
     const now = Date.now();
@@ -117,26 +93,63 @@ export function collectGarbage(
     );
     if (options.dryRun !== true) {
       removeRecords(removed, retained, marked, names);
-      // Renames first and deletes afterwards, so that no process sees a partial layer.
-      for (const [, { path }] of victims) {
-        const aside = directory.temporary();
-        renameSync(path, aside);
-        trash.push(aside);
-      }
+      if (victims.length > 0) trash = moveAside(directory, victims);
     }
+    const bytes = victims.reduce((sum, [, entry]) => sum + entry.bytes, 0);
     return {
       images: [...removed].map(({ label }) => label).sort(),
       inUse: blocked.map(({ label }) => label).sort(),
       entries: victims.length,
-      bytes: victims.reduce((sum, [, { bytes }]) => sum + bytes, 0),
+      bytes,
+      bytesLeft: sizeOf(marked.entries, marked.entries.keys()) - bytes,
     };
   });
-  for (const path of trash) directory.remove(path);
+  if (trash !== undefined) directory.discard(trash, { background: false });
   return result;
 }
 
-function partition(chosen: readonly Candidate[]): [blocked: readonly Candidate[], removed: ReadonlySet<Candidate>] {
-  return [chosen.filter(({ inUse }) => inUse), new Set(chosen.filter(({ inUse }) => !inUse))];
+/**
+ * Marks without the lock, because users of images wait for it. Marks again if the store has changed meanwhile: an image
+ * that was added may share what would be removed.
+ */
+function collectMarked<T>(
+  directory: StoreDirectory,
+  names: NameStore,
+  leases: Leases,
+  work: (marked: Marked, inUse: ReadonlySet<string>) => T,
+): T {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = stampOf(directory);
+    const marked = mark(directory, names);
+    const result = leases.collect((inUse) => {
+      if (stampOf(directory) === before) return { value: work(marked, inUse) };
+      return attempt < MARK_ATTEMPTS ? undefined : { value: work(mark(directory, names), inUse) };
+    });
+    if (result !== undefined) return result.value;
+  }
+}
+
+/** Renames first and deletes afterwards, so that no process sees a partial layer. */
+function moveAside(directory: StoreDirectory, victims: readonly (readonly [string, Entry])[]): string {
+  const trash = directory.temporary();
+  mkdirSync(trash, { mode: 0o700 });
+  for (const [i, [key, { path }]] of victims.entries()) {
+    renameSync(path, join(trash, String(i)));
+    if (key.startsWith("blob ")) rmSync(directory.unpackedPath(key.slice("blob ".length)), { force: true });
+  }
+  return trash;
+}
+
+function partition(
+  chosen: readonly Candidate[],
+  inUse: ReadonlySet<string>,
+): [blocked: readonly Candidate[], removed: ReadonlySet<Candidate>] {
+  const { blocked = [], free = [] } = Object.groupBy(chosen, (one) => (isUsed(one, inUse) ? "blocked" : "free"));
+  return [blocked, new Set(free)];
+}
+
+function isUsed({ digests }: Candidate, inUse: ReadonlySet<string>): boolean {
+  return digests.some((digest) => inUse.has(`image ${digest}`));
 }
 
 function removeRecords(
@@ -155,6 +168,7 @@ function removeRecords(
 
 function choose(
   { candidates, entries }: Marked,
+  inUse: ReadonlySet<string>,
   options: PruneOptions,
   chosen: ReadonlySet<string> | undefined,
 ): Candidate[] {
@@ -168,151 +182,53 @@ function choose(
   if (olderThanMs !== undefined) for (const one of byAge) if (now - one.lastUsedMs > olderThanMs) removed.add(one);
   if (olderThanMs === undefined && maxBytes === undefined)
     for (const one of byAge) if (one.name === undefined) removed.add(one);
-  if (maxBytes !== undefined) {
-    for (const one of byAge) {
-      const left = reachableFrom(candidates.filter((candidate) => !removed.has(candidate) || candidate.inUse));
-      if (sizeOf(entries, left) <= maxBytes) break;
-      removed.add(one);
-    }
-  }
+  if (maxBytes !== undefined) addOldest(removed, byAge, maxBytes, new Remaining(candidates, entries, inUse));
   return [...removed];
 }
 
-function reachableFrom(candidates: readonly Candidate[]): Set<string> {
-  return new Set(candidates.flatMap(({ reachable }) => [...reachable]));
+function addOldest(removed: Set<Candidate>, byAge: readonly Candidate[], maxBytes: number, left: Remaining): void {
+  for (const one of removed) left.remove(one);
+  for (const one of byAge) {
+    if (left.bytes <= maxBytes) return;
+    if (removed.has(one)) continue;
+    removed.add(one);
+    left.remove(one);
+  }
 }
 
-function sizeOf(entries: ReadonlyMap<string, Entry>, keys: ReadonlySet<string>): number {
+/** The size of what stays while images are removed, by the number of images that share each entry. */
+class Remaining {
+  readonly #users = new Map<string, number>();
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #inUse: ReadonlySet<string>;
+  bytes = 0;
+
+  constructor(candidates: readonly Candidate[], entries: ReadonlyMap<string, Entry>, inUse: ReadonlySet<string>) {
+    this.#entries = entries;
+    this.#inUse = inUse;
+    for (const { reachable } of candidates)
+      for (const key of reachable) this.#users.set(key, (this.#users.get(key) ?? 0) + 1);
+    this.bytes = sizeOf(entries, this.#users.keys());
+  }
+
+  remove(candidate: Candidate): void {
+    if (isUsed(candidate, this.#inUse)) return;
+    for (const key of candidate.reachable) {
+      const users = (this.#users.get(key) ?? 0) - 1;
+      this.#users.set(key, users);
+      if (users === 0) this.bytes -= this.#entries.get(key)?.bytes ?? 0;
+    }
+  }
+}
+
+function reachableFrom(candidates: readonly Candidate[]): Set<string> {
+  const all = new Set<string>();
+  for (const { reachable } of candidates) for (const key of reachable) all.add(key);
+  return all;
+}
+
+function sizeOf(entries: ReadonlyMap<string, Entry>, keys: Iterable<string>): number {
   let bytes = 0;
   for (const key of keys) bytes += entries.get(key)?.bytes ?? 0;
   return bytes;
-}
-
-/** Lists everything in the store, and what is reachable from each name. */
-function mark(directory: StoreDirectory, names: NameStore, inUse: ReadonlySet<string>): Marked {
-  const entries = listEntries(directory);
-  const records = listRecords(directory);
-  const ownLayers = layersByDiffId(entries.keys());
-  const candidate = (name: NameRecord | undefined, digests: readonly string[], fallbackMs: number): Candidate => {
-    const reachable = new Set<string>();
-    for (const digest of digests) {
-      reachable.add(`image ${digest}`);
-      for (const blob of blobsOf(directory, digest)) reachable.add(`blob ${blob}`);
-      for (const { layers } of records.get(digest) ?? []) for (const key of layers) reachable.add(`layer ${key}`);
-      for (const diffId of diffIdsOf(directory, digest))
-        for (const key of ownLayers.get(diffId) ?? []) reachable.add(key);
-    }
-    const used = digests.flatMap((digest) => (records.get(digest) ?? []).map(({ usedMs }) => usedMs));
-    return {
-      name,
-      label: name?.name ?? (digests[0] as string),
-      digests,
-      reachable,
-      lastUsedMs: used.length === 0 ? fallbackMs : Math.max(...used),
-      inUse: digests.some((digest) => inUse.has(`image ${digest}`)),
-    };
-  };
-  const candidates: Candidate[] = [];
-  const named = new Set<string>();
-  for (const name of names.list()) {
-    const digests = [...new Set([name.target.digest, ...Object.values(name.manifests)])];
-    for (const digest of digests) named.add(digest);
-    candidates.push(candidate(name, digests, names.modifiedMs(name.name)));
-  }
-  for (const digest of records.keys()) if (!named.has(digest)) candidates.push(candidate(undefined, [digest], 0));
-  return { entries, candidates, records };
-}
-
-function listEntries(directory: StoreDirectory): Map<string, Entry> {
-  const entries = new Map<string, Entry>();
-  for (const key of list(directory.layerPath(""))) {
-    const path = directory.layerPath(key);
-    const record = readRecord(join(path, "layer.json")) as { bytes?: number } | undefined;
-    entries.set(`layer ${key}`, { path, bytes: record?.bytes ?? 0, modifiedMs: modified(path) });
-  }
-  for (const algorithm of list(join(directory.dir, "blobs")))
-    for (const hex of list(join(directory.dir, "blobs", algorithm))) {
-      const path = join(directory.dir, "blobs", algorithm, hex);
-      const stats = statSync(path, { throwIfNoEntry: false });
-      if (stats !== undefined)
-        entries.set(`blob ${algorithm}:${hex}`, { path, bytes: stats.size, modifiedMs: stats.mtimeMs });
-    }
-  return entries;
-}
-
-function listRecords(directory: StoreDirectory): Map<string, ImageRecordFile[]> {
-  const records = new Map<string, ImageRecordFile[]>();
-  for (const algorithm of list(join(directory.dir, "images")))
-    for (const file of list(join(directory.dir, "images", algorithm))) {
-      const path = join(directory.dir, "images", algorithm, file);
-      const digest = `${algorithm}:${file.replace(/(?:-\d+-\d+)?\.json$/, "")}`;
-      const record = readRecord(path) as { layers?: readonly string[] } | undefined;
-      const one = { path, layers: record?.layers ?? [], usedMs: modified(path) };
-      records.set(digest, [...(records.get(digest) ?? []), one]);
-    }
-  return records;
-}
-
-/**
- * Layers by the digest of their content, for every owner of the files. An image retains these even if it uses a variant
- * that was unpacked for its position above other layers.
- */
-function layersByDiffId(keys: Iterable<string>): Map<string, string[]> {
-  return Map.groupBy(
-    [...keys].filter((key) => key.startsWith("layer ")),
-    (key) => {
-      const bare = key.slice("layer ".length).replace(/-\d+-\d+$/, "");
-      return bare.startsWith("sha512-") ? bare.replace("-", ":") : `sha256:${bare}`;
-    },
-  );
-}
-
-interface Document {
-  readonly config?: { readonly digest?: string };
-  readonly layers?: readonly { readonly digest?: string }[];
-  readonly manifests?: readonly { readonly digest?: string }[];
-  readonly rootfs?: { readonly diff_ids?: readonly string[] };
-}
-
-function read(directory: StoreDirectory, digest: string): Document | undefined {
-  try {
-    return JSON.parse(readSmallFile(directory.blobPath(digest), MAX_MANIFEST_BYTES).toString("utf8")) as Document;
-  } catch {
-    // A missing or damaged document references nothing.
-    return undefined;
-  }
-}
-
-/** Digests of a manifest or index and of all that it references. An index within an index is not followed. */
-function blobsOf(directory: StoreDirectory, digest: string): string[] {
-  const document = read(directory, digest);
-  const children = (document?.manifests ?? []).flatMap((child) =>
-    child.digest === undefined || child.digest === digest
-      ? []
-      : [child.digest, ...partsOf(read(directory, child.digest))],
-  );
-  return [digest, ...partsOf(document), ...children];
-}
-
-function partsOf(document: Document | undefined): string[] {
-  const parts = [document?.config?.digest, ...(document?.layers ?? []).map((layer) => layer.digest)];
-  return parts.filter((part) => part !== undefined);
-}
-
-function diffIdsOf(directory: StoreDirectory, digest: string): readonly string[] {
-  const config = read(directory, digest)?.config?.digest;
-  return config === undefined ? [] : (read(directory, config)?.rootfs?.diff_ids ?? []);
-}
-
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-}
-
-function modified(path: string): number {
-  return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

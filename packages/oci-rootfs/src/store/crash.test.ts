@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testImage, writeLayout } from "../../testing/layout.ts";
 import { listTree, type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { directory, file, hardlink, symlink, tarball } from "../../testing/tarball.ts";
-import { type Image, openStore } from "./store.ts";
+import { openStore } from "../transfer/open-store.ts";
+import type { Image } from "./store.ts";
 
 // Kills a process with SIGKILL before each of its changes to the store, which is also after the preceding one.
 

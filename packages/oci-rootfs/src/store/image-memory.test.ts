@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { testImage, writeLayout } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
-import { openStore } from "./store.ts";
+import { openStore } from "../transfer/open-store.ts";
 
 let box: Sandbox;
 beforeEach(() => {

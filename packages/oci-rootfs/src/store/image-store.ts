@@ -1,33 +1,27 @@
 import { statSync, utimesSync } from "node:fs";
 import { BoundedCache, stringBytes } from "../base/bounded-cache.ts";
 import { ImageError } from "../base/errors.ts";
-import { type OnProgress, PROGRESS_STEP_BYTES } from "../base/progress.ts";
-import { abortError, SingleFlight, throwIfAborted } from "../base/single-flight.ts";
+import { SingleFlight } from "../base/single-flight.ts";
+import { readRecord, readSmallFile } from "../base/small-file.ts";
 import { chainIds } from "../image/chain-ids.ts";
-import { digestOf, isOfDigest } from "../image/digest.ts";
-import type { ImageSource } from "../image/image-source.ts";
+import { isOfDigest } from "../image/digest.ts";
 import {
   checkPlatform,
-  chooseManifest,
   type Descriptor,
   type ImageConfig,
-  isIndex,
   MAX_CONFIG_BYTES,
   MAX_MANIFEST_BYTES,
   type Manifest,
-  parseConfig,
-  parseManifestOrIndex,
-  usedConfig,
 } from "../image/manifest.ts";
-import type { Platform } from "../image/platform.ts";
-import { readVerified } from "../image/verified-bytes.ts";
-import { unsafe } from "../layer/entry-path.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
-import { fitsOn } from "../layer/layer-record.ts";
+import { readConfig, readManifest } from "../worker/read-documents.ts";
+import { fetchDocument } from "./fetch-document.ts";
+import { type FetchOptions, ImageLayers } from "./image-layers.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
 import type { Lease, Leases } from "./leases.ts";
-import { lowerView, type ViewedLayer } from "./lower-view.ts";
-import { readRecord, readSmallFile, type StoreDirectory } from "./store-directory.ts";
+import { BLOCK_BYTES } from "./mark.ts";
+import type { Quota } from "./quota.ts";
+import type { StoreDirectory } from "./store-directory.ts";
 
 /** An image whose layers are unpacked, without a name. */
 export interface ReadyImage {
@@ -36,28 +30,23 @@ export interface ReadyImage {
   readonly config: ImageConfig;
   readonly layers: readonly string[];
   readonly overlay: boolean;
+  readonly fifos: boolean;
 }
 
 interface ImageRecord {
-  readonly version: 1;
+  readonly version: typeof RECORD_VERSION;
   readonly config: ImageConfig;
   /** Keys of the layers' directories. */
   readonly layers: readonly string[];
   readonly overlay: boolean;
+  readonly fifos: boolean;
 }
 
-export interface FetchOptions {
-  /** The caller's name for it, for messages and progress. */
-  readonly name: string;
-  /** If it is absent, everything must be in the store. */
-  readonly source: ImageSource | undefined;
-  readonly platform: Platform;
-  readonly onProgress?: OnProgress | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Concurrent layers of one image. More would share the same bandwidth and the same few threads. */
-const MAX_PARALLEL_LAYERS = 4;
+/**
+ * Images of another version are prepared again from their blobs. Version 1 did not verify that each layer is that of
+ * the image's blob.
+ */
+const RECORD_VERSION = 2;
 
 /** The resolution of an image's time of last use. */
 const TOUCH_MS = 60_000;
@@ -74,10 +63,21 @@ interface KnownImage {
   readonly touchedMs: number;
 }
 
+interface ImageStoreParts {
+  readonly store: StoreDirectory;
+  readonly layers: LayerStore;
+  readonly leases: Leases;
+  /** Of the names of records, for the owner of the files. */
+  readonly suffix: string;
+  readonly limits: LayerLimits;
+  readonly quota: Quota | undefined;
+}
+
 /** Images by the digest of their manifest. */
 export class ImageStore {
   readonly #store: StoreDirectory;
   readonly #layers: LayerStore;
+  readonly #imageLayers: ImageLayers;
   readonly #ready = new BoundedCache<KnownImage>(MAX_READY_BYTES, knownBytes);
   readonly #documents = new SingleFlight<Buffer>();
   readonly #suffix: string;
@@ -86,12 +86,18 @@ export class ImageStore {
 
   readonly #leases: Leases;
 
-  constructor(store: StoreDirectory, layers: LayerStore, leases: Leases, suffix: string, limits: LayerLimits) {
+  readonly #quota: Quota | undefined;
+  /** Images for which room is made: by how many calls, and whether another call has got the image meanwhile. */
+  readonly #making: Map<string, { calls: number; taken: boolean }> = new Map();
+
+  constructor({ store, layers, leases, suffix, limits, quota }: ImageStoreParts) {
     this.#store = store;
     this.#leases = leases;
     this.#layers = layers;
+    this.#imageLayers = new ImageLayers(layers, limits);
     this.#suffix = suffix;
     this.#limits = limits;
+    this.#quota = quota;
   }
 
   /** Returns the image if it is complete. The content of a digest never changes, so its record is read once. */
@@ -101,8 +107,11 @@ export class ImageStore {
     const known = this.#ready.get(digest);
     const image = known?.image ?? this.#read(digest);
     // If a layer was removed meanwhile, the image is prepared again.
-    if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined))
+    if (image?.layers.every((root) => statSync(root, { throwIfNoEntry: false }) !== undefined)) {
+      const making = this.#making.get(digest);
+      if (making !== undefined) making.taken = true;
       return this.#remember(digest, image, known?.touchedMs);
+    }
     this.release(digest);
     return undefined;
   }
@@ -124,13 +133,13 @@ export class ImageStore {
 
   #read(digest: string): ReadyImage | undefined {
     const record = readRecord(this.#recordPath(digest)) as ImageRecord | undefined;
-    if (record?.version !== 1) return undefined;
+    if (record?.version !== RECORD_VERSION) return undefined;
     return {
       digest,
-      // Older versions recorded the whole config.
-      config: usedConfig(record.config),
+      config: record.config,
       layers: record.layers.map((key) => this.#layers.root(key)),
       overlay: record.overlay,
+      fifos: record.fifos,
     };
   }
 
@@ -173,16 +182,19 @@ export class ImageStore {
     top: { bytes: Uint8Array; digest: string; mediaType?: string },
     options: FetchOptions,
   ): Promise<ReadyImage> {
-    const document = parseManifestOrIndex(top.bytes, top.mediaType);
-    if (!isIndex(document)) return this.#prepareManifest(document, top.digest, options);
-    const chosen = chooseManifest(document, options.platform);
+    const { platform, signal } = options;
+    const { bytes, mediaType, digest } = top;
+    const document = await readManifest({ bytes, mediaType, platform }, signal);
+    if ("manifest" in document) return this.#prepareManifest(document.manifest, digest, options);
+    const { chosen } = document;
     const ready = this.find(chosen.digest);
     if (ready !== undefined) return ready;
-    const manifest = parseManifestOrIndex(await this.document(chosen, options, MAX_MANIFEST_BYTES), chosen.mediaType);
+    const child = await this.document(chosen, options, MAX_MANIFEST_BYTES);
+    const image = await readManifest({ bytes: child, mediaType: chosen.mediaType, platform }, signal);
     // The index may declare the wrong media type.
-    if (isIndex(manifest))
+    if ("chosen" in image)
       throw new ImageError("InvalidManifest", "an index within an index is not followed", { digest: chosen.digest });
-    return this.#prepareManifest(manifest, chosen.digest, options);
+    return this.#prepareManifest(image.manifest, chosen.digest, options);
   }
 
   async #prepareManifest(manifest: Manifest, digest: string, options: FetchOptions): Promise<ReadyImage> {
@@ -192,7 +204,7 @@ export class ImageStore {
       return ready;
     }
     const bytes = await this.document(manifest.config, options, MAX_CONFIG_BYTES);
-    const config = usedConfig(parseConfig(bytes, manifest.layers.length));
+    const config = await readConfig({ bytes, layers: manifest.layers.length }, options.signal);
     checkPlatform(config, options.platform);
     if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
     const { maxLayers } = this.#limits;
@@ -207,114 +219,49 @@ export class ImageStore {
       ...chainIds(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
     ];
     this.#leases.acquire(...parts);
+    let prepared: { image: ReadyImage; bytes: number };
     try {
-      const layers = await this.#fetchLayers(manifest, diffIds, options);
-      const stacked = await this.#stack(layers, manifest, diffIds, options);
+      const layers = await this.#imageLayers.fetch(manifest, diffIds, options);
+      const stacked = await this.#imageLayers.stack(layers, manifest, diffIds, options);
       const overlay = stacked.every(({ record }) => record.overlay);
-      const record: ImageRecord = { version: 1, config, layers: stacked.map(({ key }) => key), overlay };
+      const fifos = stacked.some(({ record }) => record.fifos !== false);
+      const record: ImageRecord = {
+        version: RECORD_VERSION,
+        config,
+        layers: stacked.map(({ key }) => key),
+        overlay,
+        fifos,
+      };
       this.#store.writeAtomically(this.#recordPath(digest), JSON.stringify(record));
-      return this.#remember(digest, { digest, config, layers: stacked.map(({ root }) => root), overlay });
+      const roots = stacked.map(({ root }) => root);
+      const image = this.#remember(digest, { digest, config, layers: roots, overlay, fifos });
+      prepared = { image, bytes: sizeOnDisk(manifest, new Set([...layers, ...stacked])) };
     } finally {
       this.#leases.release(...parts);
     }
+    await this.#makeRoom(digest, prepared.bytes);
+    return prepared.image;
   }
 
-  async #fetchLayers(manifest: Manifest, diffIds: readonly string[], options: FetchOptions): Promise<StoredLayer[]> {
-    const { name, source, onProgress } = options;
-    const count = manifest.layers.length;
-    const results: StoredLayer[] = [];
-    // The first failing layer stops the others.
-    const stop = new AbortController();
-    const abort = (): void => stop.abort(options.signal?.reason);
-    options.signal?.addEventListener("abort", abort, { once: true });
-    let next = 0;
-    let failure: unknown;
-    const worker = async (): Promise<void> => {
-      while (next < count && failure === undefined) {
-        const layer = next++;
-        const descriptor = manifest.layers[layer] as Descriptor;
-        const { digest, size: totalBytes } = descriptor;
-        const report = (state: "waiting" | "pulling" | "done" | "present", bytes: number): void =>
-          onProgress?.({ image: name, digest, layer, layers: count, bytes, totalBytes, state });
-        let moved = false;
-        let reported = 0;
-        const onBytes = (bytes: number): void => {
-          moved = true;
-          if (bytes - reported < PROGRESS_STEP_BYTES) return;
-          reported = bytes;
-          report("pulling", bytes);
-        };
-        try {
-          report("waiting", 0);
-          results[layer] = await this.#layers.ensure({
-            descriptor,
-            diffId: diffIds[layer] as string,
-            source,
-            signal: stop.signal,
-            onBytes,
-          });
-          this.#checkTotals(results);
-          report(moved ? "done" : "present", totalBytes);
-        } catch (error) {
-          failure ??= ImageError.from(error, { layer, digest });
-          stop.abort();
-        }
-      }
-    };
+  /** Keeps the store within its quota, without the new image if there is no other way. */
+  async #makeRoom(digest: string, bytes: number): Promise<void> {
+    if (this.#quota === undefined) return;
+    const making = this.#making.get(digest) ?? { calls: 0, taken: false };
+    this.#making.set(digest, making);
+    making.calls += 1;
     try {
-      throwIfAborted(options.signal);
-      await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_LAYERS, count) }, worker));
-    } finally {
-      options.signal?.removeEventListener("abort", abort);
-    }
-    if (options.signal?.aborted) throw abortError(options.signal);
-    if (failure !== undefined) throw failure;
-    return results;
-  }
-
-  /** Checks the limits of all layers together. */
-  #checkTotals(layers: readonly (StoredLayer | undefined)[]): void {
-    let entries = 0;
-    let bytes = 0;
-    for (const layer of layers) {
-      entries += layer?.record.entries ?? 0;
-      bytes += layer?.record.bytes ?? 0;
-    }
-    const { maxImageEntries, maxImageBytes } = this.#limits;
-    if (entries > maxImageEntries) throw unsafe(`the image has more than ${maxImageEntries} entries`);
-    if (bytes > maxImageBytes) throw unsafe(`the image unpacks to more than ${maxImageBytes} bytes`);
-  }
-
-  /** Stacks the layers. Unpacks a layer again if it is not correct on top of those below it. */
-  async #stack(
-    layers: readonly StoredLayer[],
-    manifest: Manifest,
-    diffIds: readonly string[],
-    options: FetchOptions,
-  ): Promise<StoredLayer[]> {
-    let stacked: StoredLayer[] = [];
-    const chains = chainIds(diffIds);
-    for (const [i, layer] of layers.entries()) {
-      const diffId = diffIds[i] as string;
-      if (layer.record.opaque.includes("")) stacked = [];
-      const lower = lowerView(stacked.map(viewed));
-      const request = {
-        descriptor: manifest.layers[i] as Descriptor,
-        diffId,
-        source: options.source,
-        signal: options.signal,
-      };
-      try {
-        const fitting = fitsOn(layer.record, lower)
-          ? layer
-          : await this.#layers.ensureOn(stacked.map(viewed), layer.record, chains[i] as string, request);
-        // overlayfs rejects a directory that occurs twice. The upper occurrence decides about everything in it.
-        stacked = [...stacked.filter(({ key }) => key !== fitting.key), fitting];
-      } catch (error) {
-        throw ImageError.from(error, { layer: i });
+      await this.#quota.added(bytes);
+      making.taken = true;
+    } catch (error) {
+      if (making.calls === 1 && !making.taken) {
+        this.release(digest);
+        await this.#quota.added(0).catch(() => {});
       }
+      throw error;
+    } finally {
+      making.calls -= 1;
+      if (making.calls === 0) this.#making.delete(digest);
     }
-    return stacked;
   }
 
   #remember(digest: string, image: ReadyImage, touchedMs = 0): ReadyImage {
@@ -331,32 +278,15 @@ export class ImageStore {
   }
 }
 
-async function fetchDocument(
-  source: ImageSource,
-  descriptor: Pick<Descriptor, "digest" | "size" | "mediaType">,
-  limit: number,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  if (limit !== MAX_MANIFEST_BYTES || !descriptor.mediaType.includes("manifest"))
-    return readVerified(await source.blob(descriptor, signal), descriptor, limit);
-  const { bytes } = await source.manifest({ digest: descriptor.digest }, signal);
-  if (!isOfDigest(bytes, descriptor.digest))
-    throw new ImageError("DigestMismatch", `the manifest's digest is ${digestOf(bytes)}`, {
-      digest: descriptor.digest,
-    });
-  if (bytes.length !== descriptor.size)
-    throw new ImageError("SizeMismatch", `manifest of ${bytes.length} bytes instead of ${descriptor.size}`, {
-      digest: descriptor.digest,
-    });
-  return Buffer.from(bytes);
+function sizeOnDisk({ config, layers }: Manifest, unpacked: ReadonlySet<StoredLayer>): number {
+  let bytes = config.size;
+  for (const { size } of layers) bytes += size;
+  for (const { record } of unpacked) bytes += record.bytes + BLOCK_BYTES * record.nodes;
+  return bytes;
 }
 
 function knownBytes({ image: { config, layers } }: KnownImage): number {
   const { Env, Entrypoint, Cmd, Labels, User = "", WorkingDir = "", Hostname = "" } = config.config ?? {};
   const labels = Object.entries(Labels ?? {}).flat();
   return stringBytes(layers, config.rootfs?.diff_ids, Env, Entrypoint, Cmd, labels, [User, WorkingDir, Hostname]);
-}
-
-function viewed({ root, record }: StoredLayer): ViewedLayer {
-  return { root, opaque: new Set(record.opaque) };
 }

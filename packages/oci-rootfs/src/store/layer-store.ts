@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { BoundedCache, stringBytes } from "../base/bounded-cache.ts";
 import { ImageError } from "../base/errors.ts";
@@ -6,19 +6,16 @@ import { SingleFlight } from "../base/single-flight.ts";
 import { parseDigest } from "../image/digest.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import type { Descriptor } from "../image/manifest.ts";
-import { type Expected, verifiedBytes } from "../image/verified-bytes.ts";
+import { verifiedBytes } from "../image/verified-bytes.ts";
 import type { Owner } from "../layer/layer-files.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
-import { isLayerRecord, type LayerRecord } from "../layer/layer-record.ts";
-import { abandon, complete, completeFile, type GrowingFile, grow, growingFile } from "./growing-file.ts";
-import type { ViewedLayer } from "./lower-view.ts";
+import type { LayerRecord } from "../layer/layer-record.ts";
+import { abandon, complete, completeFile, type GrowingFile, grow, growingFile } from "../worker/growing-file.ts";
+import { readLayerRecord } from "../worker/layer-record-files.ts";
+import { LayerUnpacker, type Position, type Unpacking } from "./layer-unpacker.ts";
 import { spentBuffers } from "./spent-buffers.ts";
-import { readRecord, type StoreDirectory } from "./store-directory.ts";
-import type { UnpackJob } from "./unpack-job.ts";
-import type { UnpackThreads } from "./unpack-threads.ts";
+import type { StoreDirectory } from "./store-directory.ts";
 
-/** A smaller layer is unpacked before a thread for it would have started. */
-const MIN_THREAD_BYTES = 2 * 1024 * 1024;
 /** Bytes after which the unpacking thread is notified. Waking it costs more than reading this much. */
 const WAKE_BYTES = 256 * 1024;
 /** Bytes to read after an error in the archive, to find out whether the blob's digest is wrong too. */
@@ -49,15 +46,14 @@ export interface LayerRequest {
 export class LayerStore {
   readonly #store: StoreDirectory;
   readonly #owner: Owner | undefined;
-  readonly #limits: LayerLimits;
+  readonly #unpacker: LayerUnpacker;
   readonly #flights = new SingleFlight<StoredLayer>();
   readonly #known = new BoundedCache<StoredLayer>(MAX_KNOWN_BYTES, layerBytes);
-  #threads: Promise<UnpackThreads> | undefined;
 
   constructor(store: StoreDirectory, owner: Owner | undefined, limits: LayerLimits) {
     this.#store = store;
     this.#owner = owner;
-    this.#limits = limits;
+    this.#unpacker = new LayerUnpacker(store, owner, limits);
   }
 
   /** The name of a layer's directory, from the digest of its content and the owner of its files. */
@@ -77,12 +73,10 @@ export class LayerStore {
     if (statSync(root, { throwIfNoEntry: false }) === undefined) return undefined;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const record = readRecord(join(this.#store.layerPath(key), "layer.json"));
-    if (!isLayerRecord(record)) {
+    const record = readLayerRecord(root);
+    if (record === undefined) {
       // Directory and record are committed together. So it was damaged later, or another version wrote it.
-      const aside = this.#store.temporary();
-      this.#store.commit(this.#store.layerPath(key), aside);
-      this.#store.remove(aside);
+      this.#store.discard(this.#store.layerPath(key));
       return undefined;
     }
     const layer = { key, root, record };
@@ -96,21 +90,24 @@ export class LayerStore {
 
   /**
    * Returns the layer, unpacked alone, and ensures its blob. Pulls, verifies and unpacks in one pass what is missing.
+   * A blob is only accepted for a layer if it unpacks to it, even if the layer is unpacked already.
    */
   ensure(request: LayerRequest): Promise<StoredLayer> {
-    const key = this.key(request.diffId);
-    return this.#flights.run(`${key} ${request.descriptor.digest}`, request.signal, async (signal) => {
+    const { descriptor, diffId } = request;
+    const key = this.key(diffId);
+    return this.#flights.run(`${key} ${descriptor.digest}`, request.signal, async (signal) => {
       const unpacked = this.find(key);
-      if (this.hasBlob(request.descriptor)) {
-        if (unpacked !== undefined) return unpacked;
+      if (this.hasBlob(descriptor)) {
+        if (unpacked !== undefined && this.#store.unpackedDigest(descriptor.digest) === diffId) return unpacked;
         try {
-          return await this.#unpackBlob(key, request, undefined, signal);
+          return unpacked === undefined
+            ? await this.#unpackBlob(key, request, undefined, signal)
+            : await this.#verifyBlob(request, unpacked, signal);
         } catch (error) {
-          const damaged =
-            error instanceof ImageError && (error.code === "DigestMismatch" || error.code === "SizeMismatch");
+          const damaged = error instanceof ImageError && error.digest === descriptor.digest && isDamage(error);
           if (!damaged || request.source === undefined) throw error;
-          // The file changed after its verification, so it is pulled again.
-          this.#store.remove(this.#store.blobPath(request.descriptor.digest));
+          // The file may have changed after its verification, so it is pulled again.
+          this.#store.remove(this.#store.blobPath(descriptor.digest));
         }
       }
       return this.#fetch(key, request, signal, unpacked);
@@ -118,19 +115,14 @@ export class LayerStore {
   }
 
   /**
-   * Returns the layer, unpacked for its position on top of `lower`, bottom first. Its blob must be in the store.
+   * Returns the layer, unpacked for its position on top of other layers. Its blob must be in the store.
    *
-   * @param alone the record of the layer when it was unpacked alone
+   * @param chainId identifies the layer together with those below
    */
-  ensureOn(
-    lower: readonly ViewedLayer[],
-    alone: LayerRecord,
-    chainId: string,
-    request: LayerRequest,
-  ): Promise<StoredLayer> {
+  ensureOn(position: Position, chainId: string, request: LayerRequest): Promise<StoredLayer> {
     const key = this.key(chainId);
     return this.#flights.run(`${key} on`, request.signal, async (signal) => {
-      return this.find(key) ?? (await this.#unpackBlob(key, request, { lower, named: alone.named }, signal));
+      return this.find(key) ?? (await this.#unpackBlob(key, request, position, signal));
     });
   }
 
@@ -141,15 +133,39 @@ export class LayerStore {
     position: Position | undefined,
     signal: AbortSignal,
   ): Promise<StoredLayer> {
-    const file = completeFile(this.#store.blobPath(request.descriptor.digest));
+    return await this.#readingBlob(request, signal, async (packed) => {
+      const unpacking = this.#unpacker.start({ ...packed, position }, signal);
+      try {
+        await unpacking.record;
+        return this.#commit(key, request, unpacking.directory);
+      } catch (error) {
+        this.#store.discard(unpacking.directory);
+        throw error;
+      }
+    });
+  }
+
+  /** Verifies that the store's blob is that of an unpacked layer. */
+  async #verifyBlob(request: LayerRequest, unpacked: StoredLayer, signal: AbortSignal): Promise<StoredLayer> {
+    return await this.#readingBlob(request, signal, async (packed) => {
+      await this.#unpacker.verify(packed, signal);
+      this.#store.recordUnpackedDigest(request.descriptor.digest, request.diffId);
+      return unpacked;
+    });
+  }
+
+  async #readingBlob(
+    { descriptor, diffId }: LayerRequest,
+    signal: AbortSignal,
+    work: (packed: Parameters<LayerUnpacker["verify"]>[0]) => Promise<StoredLayer>,
+  ): Promise<StoredLayer> {
+    const file = completeFile(this.#store.blobPath(descriptor.digest));
     const stop = (): void => abandon(file);
     signal.addEventListener("abort", stop, { once: true });
-    const unpacking = this.#unpack(file, request, position, request.descriptor, signal);
     try {
-      return this.#commit(key, await unpacking.record, unpacking.directory);
+      return await work({ file, diffId, packedBytes: descriptor.size, verify: descriptor });
     } catch (error) {
-      this.#store.remove(unpacking.directory);
-      throw ImageError.from(error, { digest: request.descriptor.digest });
+      throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -162,46 +178,35 @@ export class LayerStore {
     signal: AbortSignal,
     unpacked: StoredLayer | undefined,
   ): Promise<StoredLayer> {
-    const { descriptor, source, onBytes } = request;
+    const { descriptor, diffId, source } = request;
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
     const file = growingFile(temporary);
+    const packed = { file, diffId, packedBytes: descriptor.size, verify: undefined };
+    // Stops the worker after a failure of the transfer.
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
     let opened: number | undefined;
     let unpacking: Unpacking | undefined;
+    let checked: Promise<unknown> | undefined;
     try {
-      const descriptorOfFile = openSync(temporary, "wx", 0o600);
-      opened = descriptorOfFile;
+      opened = openSync(temporary, "wx", 0o600);
       const stream = await source.blob(descriptor, signal);
-      unpacking = unpacked === undefined ? this.#unpack(file, request, undefined, undefined, signal) : undefined;
-      let rejection: unknown;
-      unpacking?.record.catch((error: unknown) => (rejection = error));
-      let received = 0;
-      let notified = 0;
-      for await (const chunk of verifiedBytes(stream, descriptor)) {
-        if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
-        // Damage breaks the archive before the digest is known, but a wrong digest is the better error.
-        if (rejection !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw rejection;
-        for (let at = 0; at < chunk.length; ) at += writeSync(descriptorOfFile, chunk, at);
-        received += chunk.length;
-        if (received - notified >= WAKE_BYTES) {
-          grow(file, received);
-          notified = received;
-        }
-        onBytes?.(received);
-        spentBuffers(chunk.length);
-      }
-      grow(file, received);
-      complete(file);
-      const record = await unpacking?.record;
+      if (unpacked === undefined) unpacking = this.#unpacker.start(packed, either);
+      checked = unpacking?.record ?? this.#unpacker.verify(packed, either);
+      await this.#receive(request, stream, opened, file, checked, signal);
+      await checked;
       this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));
-      if (unpacked !== undefined) return unpacked;
-      if (record === undefined || unpacking === undefined) throw new TypeError("nothing was unpacked");
-      return this.#commit(key, record, unpacking.directory);
+      if (unpacking !== undefined) return this.#commit(key, request, unpacking.directory);
+      this.#store.recordUnpackedDigest(descriptor.digest, diffId);
+      if (unpacked === undefined) throw new TypeError("nothing was unpacked");
+      return unpacked;
     } catch (error) {
       abandon(file);
+      failed.abort();
       // Callers rely on the unpacking having stopped when this throws.
-      await unpacking?.record.catch(() => {});
-      if (unpacking !== undefined) this.#store.remove(unpacking.directory);
+      await checked?.catch(() => {});
+      if (unpacking !== undefined) this.#store.discard(unpacking.directory);
       throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
       if (opened !== undefined) closeSync(opened);
@@ -209,45 +214,39 @@ export class LayerStore {
     }
   }
 
-  #unpack(
+  /** Writes a verified blob to a file, while its content is checked. */
+  async #receive(
+    { descriptor, onBytes }: LayerRequest,
+    stream: AsyncIterable<Uint8Array>,
+    opened: number,
     file: GrowingFile,
-    { descriptor, diffId }: LayerRequest,
-    position: Position | undefined,
-    verify: Expected | undefined,
+    checked: Promise<unknown>,
     signal: AbortSignal,
-  ): Unpacking {
-    const directory = this.#store.temporary();
-    try {
-      // Searchable for the owner of the files. Only this user can search the store itself.
-      mkdirSync(directory, { mode: 0o755 });
-    } catch (error) {
-      this.#store.remove(directory);
-      throw error;
+  ): Promise<void> {
+    let rejection: unknown;
+    checked.catch((error: unknown) => (rejection = error));
+    let received = 0;
+    let notified = 0;
+    for await (const chunk of verifiedBytes(stream, descriptor)) {
+      if (signal.aborted) throw new ImageError("Aborted", "aborted by the caller");
+      // Damage breaks the archive before the digest is known, but a wrong digest is the better error.
+      if (rejection !== undefined && descriptor.size - received > MAX_DRAIN_BYTES) throw rejection;
+      for (let at = 0; at < chunk.length; ) at += writeSync(opened, chunk, at);
+      received += chunk.length;
+      if (received - notified >= WAKE_BYTES) {
+        grow(file, received);
+        notified = received;
+      }
+      onBytes?.(received);
+      spentBuffers(chunk.length);
     }
-    const job: UnpackJob = {
-      file,
-      root: join(directory, "fs"),
-      limits: this.#limits,
-      owner: this.#owner,
-      lower: position?.lower,
-      named: position?.named,
-      diffId,
-      packedBytes: descriptor.size,
-      verify: verify && { digest: verify.digest, size: verify.size },
-    };
-    return { directory, record: this.#run(job, signal) };
+    grow(file, received);
+    complete(file);
   }
 
-  // Loaded on demand, so that a call of a cached image does not load parsers and threads.
-  async #run(job: UnpackJob, signal: AbortSignal): Promise<LayerRecord> {
-    if (job.packedBytes < MIN_THREAD_BYTES) return (await import("./unpack-job.ts")).unpackHere(job);
-    this.#threads ??= import("./unpack-threads.ts").then(({ UnpackThreads }) => new UnpackThreads());
-    return (await this.#threads).run(job, signal);
-  }
-
-  #commit(key: string, record: LayerRecord, directory: string): StoredLayer {
-    writeFileSync(join(directory, "layer.json"), JSON.stringify(record), { mode: 0o600 });
-    this.#store.commit(directory, this.#store.layerPath(key));
+  #commit(key: string, { descriptor, diffId }: LayerRequest, directory: string): StoredLayer {
+    if (!this.#store.commit(directory, this.#store.layerPath(key))) this.#store.discard(directory);
+    this.#store.recordUnpackedDigest(descriptor.digest, diffId);
     const layer = this.find(key);
     if (layer === undefined)
       throw new ImageError("StoreFailed", `another process removed ${this.#store.layerPath(key)}`);
@@ -255,19 +254,10 @@ export class LayerStore {
   }
 }
 
+function isDamage({ code }: ImageError): boolean {
+  return code === "DigestMismatch" || code === "SizeMismatch";
+}
+
 function layerBytes({ key, root, record }: StoredLayer): number {
-  const { implied, hollow, whiteouts, opaque, named } = record;
-  return stringBytes([key, root], implied, hollow, whiteouts, opaque, named.whiteouts, named.marks);
-}
-
-/** The layers that a layer is unpacked on top of, and the paths of them that it hides. */
-interface Position {
-  readonly lower: readonly ViewedLayer[];
-  readonly named: LayerRecord["named"];
-}
-
-/** A layer that is being unpacked into a temporary directory. */
-interface Unpacking {
-  readonly directory: string;
-  readonly record: Promise<LayerRecord>;
+  return stringBytes([key, root], record.opaque);
 }

@@ -1,15 +1,33 @@
-import { createReadStream, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { makeFolder } from "../base/make-folder.ts";
+import { readOpenFile } from "../base/small-file.ts";
 import { digestOf, isOfDigest, parseDigest } from "../image/digest.ts";
 import type { LayoutName } from "../image/image-name.ts";
 import type { ImageSource, SourceManifest } from "../image/image-source.ts";
-import { type Descriptor, type ImageIndex, MAX_MANIFEST_BYTES, parseLayoutIndex } from "../image/manifest.ts";
-import { readSmallFile } from "./store-directory.ts";
+import {
+  type Descriptor,
+  type ImageIndex,
+  MAX_LAYOUT_INDEX_BYTES,
+  MAX_MANIFEST_BYTES,
+  parseLayoutIndex,
+} from "../image/manifest.ts";
 
 /** Annotation that carries a layout's tag (OCI image-spec, "Pre-Defined Annotation Keys"). */
-export const REF_NAME = "org.opencontainers.image.ref.name";
+const REF_NAME = "org.opencontainers.image.ref.name";
 
 const READ_BYTES = 256 * 1024;
 
@@ -22,25 +40,55 @@ export function layoutSource({ dir }: Pick<LayoutName, "dir">): ImageSource {
   return {
     async manifest(selector) {
       const digest = "digest" in selector ? selector.digest : readLayoutEntry({ dir, tag: selector.tag }).digest;
-      return readManifest(blobPath(digest), digest);
+      return readManifest(dir, blobPath(digest), digest);
     },
     async blob({ digest }) {
       const path = blobPath(digest);
-      const stats = statSync(path, { throwIfNoEntry: false });
-      if (stats === undefined) throw new ImageError("NotFound", `${path} does not exist`, { digest });
-      // Opening a FIFO would block.
-      if (!stats.isFile()) throw new ImageError("InvalidManifest", `${path} is not a regular file`, { digest });
-      return createReadStream(path, { highWaterMark: READ_BYTES });
+      const fd = openInside(dir, path);
+      if (fstatSync(fd).isFile()) return createReadStream(path, { fd, highWaterMark: READ_BYTES });
+      closeSync(fd);
+      throw new ImageError("InvalidManifest", `${path} is not a regular file`, { digest });
     },
     async close() {},
   };
 }
 
-function readManifest(path: string, digest: string): SourceManifest {
-  const bytes = readOrNotFound(path);
-  if (!isOfDigest(bytes, digest))
+function readManifest(dir: string, path: string, digest: string): SourceManifest {
+  const fd = openInside(dir, path);
+  try {
+    const bytes = readOpenFile(fd, path, MAX_MANIFEST_BYTES);
+    if (isOfDigest(bytes, digest)) return { bytes, digest };
     throw new ImageError("DigestMismatch", `the content's digest is ${digestOf(bytes)}`, { digest });
-  return { bytes, digest };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Opens a file of a layout. A symbolic link to a file outside would reveal that file's size and digest in
+ * error messages.
+ */
+function openInside(dir: string, path: string): number {
+  let fd: number;
+  try {
+    // Opening a FIFO would block.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    throw new ImageError("NotFound", `${path} does not exist`, { cause });
+  }
+  try {
+    // The path of the open file: a link could be replaced after a check.
+    if (!readlinkSync(`/proc/self/fd/${fd}`).startsWith(`${realpathSync(dir)}/`))
+      throw new ImageError(
+        "InvalidManifest",
+        `${path} is a symbolic link to a file outside of the layout: copy the layout with cp -rL`,
+      );
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** The layout's manifest or index for a tag; without a tag, its only one. @throws ImageError NotFound */
@@ -68,21 +116,19 @@ export function readLayoutEntry({ dir, tag }: Pick<LayoutName, "dir" | "tag">): 
 }
 
 function readLayoutIndex(dir: string): ImageIndex | undefined {
+  const path = join(dir, "index.json");
+  let fd: number;
   try {
-    return parseLayoutIndex(readSmallFile(join(dir, "index.json"), MAX_MANIFEST_BYTES));
+    fd = openInside(dir, path);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (error instanceof ImageError && error.code === "NotFound") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
     throw error;
   }
-}
-
-function readOrNotFound(path: string): Buffer {
   try {
-    return readSmallFile(path, MAX_MANIFEST_BYTES);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
-    throw new ImageError("NotFound", `${path} does not exist`, { cause });
+    return parseLayoutIndex(readOpenFile(fd, path, MAX_LAYOUT_INDEX_BYTES));
+  } finally {
+    closeSync(fd);
   }
 }
 

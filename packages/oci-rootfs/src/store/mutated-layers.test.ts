@@ -9,8 +9,9 @@ import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { ImageError } from "../base/errors.ts";
 import { removeTree } from "../base/remove-tree.ts";
 import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
+import type { UnpackedLayer } from "../layer/layer-record.ts";
 import { unpackLayer } from "../layer/unpack-layer.ts";
-import { lowerView, type ViewedLayer } from "./lower-view.ts";
+import { lowerView, type ViewedLayer } from "../worker/lower-view.ts";
 
 // XFN_LAYER_MUTATIONS=100000 runs more, and XFN_LAYER_SEED others.
 const MUTATIONS = Number(process.env["XFN_LAYER_MUTATIONS"] ?? 10_000);
@@ -52,7 +53,7 @@ async function run(seed: number, kept: ViewedLayer[], tally: Tally): Promise<voi
     for (let at = 0; at < packed.length; at += step) yield packed.subarray(at, at + step);
   };
   try {
-    const record = await unpackLayer({
+    const unpacked = await unpackLayer({
       root: join(arena, "fs"),
       limits: { ...DEFAULT_LAYER_LIMITS, maxBytes: 64 * 1024 ** 2 },
       owner: undefined,
@@ -64,6 +65,7 @@ async function run(seed: number, kept: ViewedLayer[], tally: Tally): Promise<voi
     });
     tally.unpacked++;
     expectHarmless(Buffer.from(join(arena, "fs")), seed);
+    const { record } = unpacked as UnpackedLayer;
     if (lower === undefined && record.overlay && dice.oneIn(4)) {
       kept.push({ root: join(arena, "fs"), opaque: new Set(record.opaque) });
       if (kept.length <= KEPT) return;

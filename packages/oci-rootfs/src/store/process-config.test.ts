@@ -127,6 +127,16 @@ describe("user", () => {
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
+  test("more than 1,024 additional groups are rejected, because each image would keep them in memory", async () => {
+    const groups = (count: number): string =>
+      Array.from({ length: count }, (_, i) => `g${i}:x:${i + 2}:app\n`).join("");
+    writeFileSync(join(box.dir, "one/fs/etc/passwd"), "app:x:1:1::/:/bin/sh\n");
+    writeFileSync(join(box.dir, "one/fs/etc/group"), groups(1025));
+    await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
+    writeFileSync(join(box.dir, "one/fs/etc/group"), groups(1024));
+    expect((await user("app")).additionalGids).toHaveLength(1024);
+  });
+
   test("an upper layer's files win", async () => {
     accounts();
     writeFileSync(join(box.dir, "two/fs/etc/passwd"), "app:x:7:8::/:/bin/sh\n");
@@ -141,7 +151,9 @@ describe("user", () => {
 
   test("a directory that hides lower layers hides their files", async () => {
     accounts();
-    writeFileSync(join(box.dir, "two/layer.json"), '{"opaque":["etc"]}');
+    const counts = { bytes: 0, entries: 1, nodes: 1, pathBytes: 3, assumed: { paths: 0, bytes: 0 } };
+    const record = { opaque: ["etc"], lowerLinks: false, overlay: true, ...counts };
+    writeFileSync(join(box.dir, "two/layer.json"), JSON.stringify(record));
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
@@ -171,9 +183,12 @@ describe("user", () => {
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("a file of 1 GiB is not read", async () => {
+  test.each([
+    ["1 GiB", 1024 ** 3],
+    ["more than 128 KiB", 128 * 1024 + 1],
+  ])("a file of %s is not read", async (_, bytes) => {
     accounts();
-    truncateSync(join(box.dir, "one/fs/etc/passwd"), 1024 ** 3);
+    truncateSync(join(box.dir, "one/fs/etc/passwd"), bytes);
     await expect(user("app")).rejects.toMatchObject({ code: "TooLarge" });
   });
 
@@ -190,10 +205,10 @@ describe("user", () => {
   });
 
   test.each([
-    ["a quote that is never closed", `app:x:7:8:"${"a\n".repeat(400_000)}`],
-    ["quotes only", '"'.repeat(1_000_001)],
-    ["colons only", ":".repeat(1_000_000)],
-    ["one field", "a".repeat(1_000_000)],
+    ["a quote that is never closed", `app:x:7:8:"${"a\n".repeat(60_000)}`],
+    ["quotes only", '"'.repeat(130_001)],
+    ["colons only", ":".repeat(130_000)],
+    ["one field", "a".repeat(130_000)],
   ])("%s of the maximum size is an immediate error", async (_, passwd) => {
     accounts(passwd, GROUP);
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });

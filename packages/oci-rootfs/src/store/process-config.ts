@@ -19,8 +19,8 @@ export interface ProcessConfig {
 
 const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Legitimate files have a few KiB. Parsing delays the first call. */
-const MAX_USER_FILE_BYTES = 1024 * 1024;
+/** Legitimate files have a few KiB. Parsing so many takes this thread some 20 ms. */
+const MAX_USER_FILE_BYTES = 128 * 1024;
 
 /** The kernel's limit (`__NEW_UTS_LEN`). The runtime's error for a longer name would not mention the image. */
 const MAX_HOSTNAME_BYTES = 64;

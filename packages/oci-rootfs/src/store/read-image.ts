@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { ImageError } from "../base/errors.ts";
+import { readSmallFile } from "../base/small-file.ts";
 import {
   type ImageConfig,
   isIndex,
@@ -10,9 +11,8 @@ import {
   parseManifestOrIndex,
 } from "../image/manifest.ts";
 import { toBytePath } from "../layer/entry-path.ts";
-import { imageTree, resolveInTree } from "./lower-view.ts";
+import { imageTree, resolveInTree } from "../worker/lower-view.ts";
 import { type Image, internalsOf, type Store } from "./store.ts";
-import { readSmallFile } from "./store-directory.ts";
 
 /** Returns the manifest of an image in the store. @throws ImageError NotFound */
 export function readImageManifest(store: Store, image: Pick<Image, "digest">): Manifest {
@@ -40,7 +40,7 @@ export function readImageConfig(store: Store, { config, layers }: Manifest): Ima
  * @throws ImageError TooLarge; InvalidConfig if it is not a regular file
  */
 export function readImageFile(layers: readonly string[], path: string, maxBytes: number): Buffer | undefined {
-  const entry = resolveInTree(imageTree(layers), toBytePath(path));
+  const entry = resolveInTree(imageTree(layers, false), toBytePath(path));
   if (entry === undefined) return undefined;
   if (entry.kind !== "file") throw new ImageError("InvalidConfig", `/${path} of the image is not a regular file`);
   return readSmallFile(entry.source, maxBytes, constants.O_NOFOLLOW);

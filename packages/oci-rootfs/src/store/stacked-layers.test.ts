@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { testImage, writeLayout } from "../../testing/layout.ts";
 import { listTree, type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { directory, file, hardlink, type RawEntry, symlink, tarball } from "../../testing/tarball.ts";
+import type { LayerPaths, LayerRecord } from "../layer/layer-record.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { flatten } from "./flatten.ts";
-import { type Image, openStore } from "./store.ts";
+import type { Image } from "./store.ts";
 
 let box: Sandbox;
 beforeEach(() => {
@@ -33,8 +35,10 @@ function seen(image: Image): string[] {
 }
 
 const lines = (image: Image, layer: number): string[] => listTree(image.layers[layer] as string).slice(1);
-const record = (image: Image, layer: number) =>
-  JSON.parse(readFileSync(join(image.layers[layer] as string, "..", "layer.json"), "utf8"));
+const read = (image: Image, layer: number, name: string): object =>
+  JSON.parse(readFileSync(join(image.layers[layer] as string, "..", name), "utf8"));
+const record = (image: Image, layer: number): LayerRecord & LayerPaths =>
+  ({ ...read(image, layer, "layer.json"), ...read(image, layer, "paths.json") }) as LayerRecord & LayerPaths;
 
 describe("whiteouts", () => {
   test("a whiteout is a device of overlayfs, and deletes the lower file", async () => {

@@ -1,35 +1,42 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, readdirSync, renameSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { makeFolder } from "../base/make-folder.ts";
 import { mayBeRunning, ownName } from "../base/process-identity.ts";
 import { removeTree } from "../base/remove-tree.ts";
+import { readSmallFile } from "../base/small-file.ts";
 import { parseDigest } from "../image/digest.ts";
-
-/** Records are JSON that this package wrote, and may list many implied paths. A larger file is not one of them. */
-const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
 const REMOVE_RETRY_MS = 100;
 
-/** Opens or creates the store's directories, and cleans up after processes that were killed. @throws ImageError */
-export function openStoreDirectory(dir: string): StoreDirectory {
+/** Files and directories that this thread removes at a time, within some 20 ms. */
+const MAX_REMOVED_HERE = 1000;
+
+/** Longer than any digest. */
+const MAX_DIGEST_BYTES = 256;
+
+/**
+ * Removes a tree on another thread.
+ *
+ * @param background whether the process may exit before it is done
+ */
+export type RemoveTree = (path: string, background: boolean) => Promise<unknown>;
+
+const removeHere: RemoveTree = async (path) => removeTree(path);
+
+/**
+ * Opens or creates the store's directories, and cleans up after processes that were killed.
+ *
+ * @param removeLarge removes trees of more than a few files and directories
+ * @throws ImageError
+ */
+export function openStoreDirectory(folder: string, removeLarge: RemoveTree = removeHere): StoreDirectory {
   try {
+    // The directory of this process may change, and other processes mount the layers.
+    const dir = resolve(folder);
     createDirectories(dir);
-    removeAbandoned(join(dir, "tmp"));
-    return new StoreDirectory(dir);
+    removeAbandoned(join(dir, "tmp"), removeLarge);
+    return new StoreDirectory(dir, removeLarge);
   } catch (error) {
     throw ImageError.from(error);
   }
@@ -47,7 +54,8 @@ function createDirectories(dir: string): void {
     );
   }
   if ((stats.mode & 0o077) !== 0) chmodSync(dir, 0o700);
-  for (const folder of ["blobs/sha256", "images/sha256", "names", "tmp"]) makeFolder(join(dir, folder), 0o700);
+  for (const folder of ["blobs/sha256", "images/sha256", "unpacked/sha256", "names", "tmp"])
+    makeFolder(join(dir, folder), 0o700);
   // Searchable, so that a process of the layers' owner can use an open descriptor of this directory.
   makeFolder(join(dir, "layers", "sha256"), 0o711);
 }
@@ -61,10 +69,12 @@ export class StoreDirectory {
   readonly #own: string;
   readonly #outstanding = new Set<string>();
   readonly #toRemove = new Set<string>();
+  readonly #removeLarge: RemoveTree;
   #counter = 0;
 
-  constructor(dir: string) {
+  constructor(dir: string, removeLarge: RemoveTree = removeHere) {
     this.dir = dir;
+    this.#removeLarge = removeLarge;
     this.names = join(dir, "names");
     this.#layers = join(dir, "layers", "sha256");
     this.#own = join(dir, "tmp", ownName());
@@ -74,6 +84,26 @@ export class StoreDirectory {
   blobPath(digest: string): string {
     const { algorithm, hex } = parseDigest(digest);
     return join(this.dir, "blobs", algorithm, hex);
+  }
+
+  /** `unpacked/sha256/<hex>`: the digest of a blob's unpacked content, which was verified. */
+  unpackedPath(digest: string): string {
+    const { algorithm, hex } = parseDigest(digest);
+    return join(this.dir, "unpacked", algorithm, hex);
+  }
+
+  /** The digest to which a blob was verified to unpack, if it was. */
+  unpackedDigest(digest: string): string | undefined {
+    try {
+      return readSmallFile(this.unpackedPath(digest), MAX_DIGEST_BYTES).toString("latin1");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  recordUnpackedDigest(digest: string, unpacked: string): void {
+    if (this.unpackedDigest(digest) !== unpacked) this.writeAtomically(this.unpackedPath(digest), unpacked);
   }
 
   /** `images/sha256/<hex>.json`: an image's config and its layers' directories, by manifest. */
@@ -126,31 +156,59 @@ export class StoreDirectory {
     return true;
   }
 
-  /**
-   * Removes a tree, whatever modes a layer gave its directories. A failure to remove a temporary tree, such as
-   * EMFILE, is retried in the background: thrown, it would hide the error for which the tree is removed.
-   */
+  /** Removes a file, or a temporary tree as `discard` does. */
   remove(path: string): void {
-    // Another process may recreate any other path, which a retry must not remove.
-    if (!this.#outstanding.has(path)) {
-      removeTree(path);
-      return;
-    }
-    this.#toRemove.add(path);
-    this.#removeAll();
+    if (this.#outstanding.has(path)) this.discard(path);
+    else removeTree(path);
   }
 
-  #removeAll(): void {
-    for (const path of this.#toRemove) {
+  /**
+   * Renames a tree, unless it is temporary, and then removes it. Another thread removes a large one. A failure to
+   * remove it, such as EMFILE, is retried in the background: thrown, it would hide the error for which it is removed.
+   *
+   * @param options `background`: whether the process may exit before it is done
+   */
+  discard(path: string, { background = true }: { background?: boolean } = {}): void {
+    let aside = path;
+    if (!this.#outstanding.has(path)) {
+      aside = this.temporary();
       try {
-        removeTree(path);
-        this.#toRemove.delete(path);
-        this.#release(path);
-      } catch {
-        // Retried below.
+        renameSync(path, aside);
+      } catch (error) {
+        this.#release(aside);
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+        throw error;
       }
     }
-    if (this.#toRemove.size > 0) setTimeout(() => this.#removeAll(), REMOVE_RETRY_MS).unref();
+    this.#toRemove.add(aside);
+    this.#removeAll(background);
+  }
+
+  #removeAll(background: boolean): void {
+    for (const path of this.#toRemove) {
+      try {
+        const done = removeTree(path, MAX_REMOVED_HERE);
+        this.#toRemove.delete(path);
+        if (done) this.#release(path);
+        else void this.#removeElsewhere(path, background);
+      } catch {
+        this.#retry(background);
+      }
+    }
+  }
+
+  async #removeElsewhere(path: string, background: boolean): Promise<void> {
+    try {
+      await this.#removeLarge(path, background);
+      this.#release(path);
+    } catch {
+      this.#toRemove.add(path);
+      this.#retry(background);
+    }
+  }
+
+  #retry(background: boolean): void {
+    setTimeout(() => this.#removeAll(background), REMOVE_RETRY_MS).unref();
   }
 
   #release(path: string): void {
@@ -163,45 +221,13 @@ export class StoreDirectory {
   }
 }
 
-/** Reads a JSON record; undefined if it is missing or damaged, so that the caller writes it again. */
-export function readRecord(path: string): unknown {
-  try {
-    return JSON.parse(readSmallFile(path, MAX_RECORD_BYTES).toString("utf8"));
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ENOENT" || code === "ENOTDIR" || error instanceof SyntaxError) return undefined;
-    throw ImageError.from(error);
-  }
-}
-
-/**
- * Reads a regular file of at most `limit` bytes. Never blocks on a FIFO, which a hostile layout or layer may contain.
- */
-export function readSmallFile(path: string | Buffer, limit: number, flags = 0): Buffer {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
-  try {
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile()) throw new ImageError("StoreFailed", `${String(path)} is not a regular file`);
-    if (stats.size > limit)
-      throw new ImageError("TooLarge", `${String(path)} is ${stats.size} bytes, more than ${limit}`);
-    const buffer = Buffer.allocUnsafe(stats.size);
-    let length = 0;
-    while (length < buffer.length) {
-      const count = readSync(descriptor, buffer, length, buffer.length - length, length);
-      if (count === 0) break;
-      length += count;
-    }
-    return buffer.subarray(0, length);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function removeAbandoned(temporaries: string): void {
+function removeAbandoned(temporaries: string, removeLarge: RemoveTree): void {
   for (const name of readdirSync(temporaries)) {
     const path = join(temporaries, name);
     try {
-      if (!mayBeRunning(name, path)) removeTree(path);
+      if (mayBeRunning(name, path)) continue;
+      // A failure is left to the next process.
+      if (!removeTree(path, MAX_REMOVED_HERE)) removeLarge(path, true).catch(() => {});
     } catch {
       // Another process removes it at the same time, or this one lacks the permission.
     }

@@ -17,7 +17,7 @@ import { type TestImage, testImage, writeLayout } from "../../testing/layout.ts"
 import { listTree, type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { directory, file, tarball } from "../../testing/tarball.ts";
 import { linuxCalls } from "../layer/linux-calls.ts";
-import { openStore } from "./store.ts";
+import { openStore } from "../transfer/open-store.ts";
 
 let box: Sandbox;
 let image: TestImage;

@@ -1,21 +1,19 @@
-import { join } from "node:path";
 import { ImageError } from "../base/errors.ts";
-import { fileStamp } from "../base/file-stamp.ts";
 import type { OnProgress } from "../base/progress.ts";
-import { throwIfAborted } from "../base/single-flight.ts";
-import { type LayoutName, parseImageName, parseReference, type Reference, storeNames } from "../image/image-name.ts";
-import type { ImageSource } from "../image/image-source.ts";
+import { parseReference, type Reference, storeNames } from "../image/image-name.ts";
 import { type ImageConfig, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
-import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
+import type { Platform } from "../image/platform.ts";
 import type { Owner } from "../layer/layer-files.ts";
 import { DEFAULT_LAYER_LIMITS, type LayerLimits } from "../layer/layer-limits.ts";
 import type { RegistryOptions } from "../registry/options.ts";
+import { runInWorker } from "../worker/run-in-worker.ts";
 import { collectGarbage, listImages, type PruneOptions, type PruneResult, type StoredImage } from "./collect.ts";
 import { ImageStore, type ReadyImage } from "./image-store.ts";
 import { LayerStore } from "./layer-store.ts";
-import { layoutSource, readLayoutEntry } from "./layout.ts";
 import { Leases } from "./leases.ts";
+import { BLOCK_BYTES } from "./mark.ts";
 import { type NameRecord, type NameStore, nameStore } from "./name-store.ts";
+import { Quota } from "./quota.ts";
 import { openStoreDirectory, type StoreDirectory } from "./store-directory.ts";
 
 /** An image whose layers are unpacked. */
@@ -33,6 +31,11 @@ export interface Image {
    * the correct files.
    */
   readonly overlay: boolean;
+  /**
+   * False if no layer contains a FIFO. A FIFO of a root filesystem that several processes share is one pipe for all of
+   * them.
+   */
+  readonly fifos: boolean;
 }
 
 export interface ImageOptions extends RegistryOptions {
@@ -52,6 +55,12 @@ export interface StoreOptions {
   /** The owner of unpacked files; another user requires root. Default: the user of this process. */
   owner?: Owner | undefined;
   limits?: Partial<LayerLimits> | undefined;
+  /**
+   * The quota of the store's directory in bytes, as `StoredImage` counts them. When a new image exceeds it, the least
+   * recently used images are removed, but none that a process uses or that was built locally. If that is not enough,
+   * the new image fails with a retryable error. Default: no quota.
+   */
+  maxBytes?: number | undefined;
 }
 
 /** A name in the store. */
@@ -117,28 +126,38 @@ export function internalsOf(store: Store): StoreInternals {
 }
 
 /** @throws ImageError StoreFailed */
-export async function openStore(options: StoreOptions): Promise<Store> {
-  const directory = openStoreDirectory(options.dir);
+export function openInternals(options: StoreOptions): StoreInternals {
+  const directory = openStoreDirectory(options.dir, (path, background) =>
+    runInWorker("remove", { path }, { background }),
+  );
   const leases = new Leases(directory.dir);
-  const limits = { ...DEFAULT_LAYER_LIMITS, ...options.limits };
+  const { maxBytes } = options;
+  const limits = withinQuota({ ...DEFAULT_LAYER_LIMITS, ...options.limits }, maxBytes);
+  const quota = maxBytes === undefined ? undefined : new Quota(directory.dir, maxBytes);
   const layers = new LayerStore(directory, options.owner, limits);
   const suffix = options.owner === undefined ? "" : `-${options.owner.uid}-${options.owner.gid}`;
-  const images = new ImageStore(directory, layers, leases, suffix, limits);
-  const names = nameStore(directory);
-  const inside: StoreInternals = { directory, images, layers, names, leases };
+  const images = new ImageStore({ store: directory, layers, leases, suffix, limits, quota });
+  return { directory, images, layers, names: nameStore(directory), leases };
+}
+
+/** An image that is larger than the quota is rejected before it fills the disk. */
+function withinQuota(limits: LayerLimits, maxBytes = Number.POSITIVE_INFINITY): LayerLimits {
+  const { maxImageBytes, maxImageEntries } = limits;
+  return {
+    ...limits,
+    maxBytes: Math.min(limits.maxBytes, maxBytes),
+    maxEntries: Math.min(limits.maxEntries, Math.ceil(maxBytes / BLOCK_BYTES)),
+    maxImageBytes: Math.min(maxImageBytes, maxBytes),
+    maxImageEntries: Math.min(maxImageEntries, Math.ceil(maxBytes / BLOCK_BYTES)),
+  };
+}
+
+/** @param image prepares an image by its name */
+export function createStore(inside: StoreInternals, image: Store["image"]): Store {
+  const { directory, images, names, leases } = inside;
   const store: Store = {
     dir: directory.dir,
-    async image(name, imageOptions = {}) {
-      throwIfAborted(imageOptions.signal);
-      try {
-        const parsed = parseImageName(name, imageOptions);
-        return await (parsed.kind === "layout"
-          ? layoutImage(inside, parsed, imageOptions)
-          : namedImage(inside, parsed, imageOptions));
-      } catch (error) {
-        throw ImageError.from(error, { image: name });
-      }
-    },
+    image,
     tag(name, digest) {
       tagImage(inside, name, digest);
     },
@@ -189,20 +208,6 @@ function tagImage({ images, names }: StoreInternals, name: string, digest: strin
   });
 }
 
-async function namedImage(inside: StoreInternals, reference: Reference, options: ImageOptions): Promise<Image> {
-  const { pullPolicy = "IfNotPresent", platform = hostPlatform() } = options;
-  const record = findRecord(inside, reference);
-  if (record?.name === reference.localName) return fromStore(inside, record, platform, options);
-  if (pullPolicy !== "Always") {
-    const found =
-      record === undefined ? undefined : await fromStore(inside, record, platform, options).catch(unlessMissing);
-    if (found !== undefined) return found;
-    if (pullPolicy === "Never")
-      throw new ImageError("NotFound", "not in the local store, and the pull policy is Never");
-  }
-  return pull(inside, reference, platform, options);
-}
-
 /** A digest identifies its content, whatever name that was stored under. */
 function byDigest({ images }: StoreInternals, reference: Reference): NameRecord | undefined {
   const { digest } = reference;
@@ -216,92 +221,7 @@ function byDigest({ images }: StoreInternals, reference: Reference): NameRecord 
   };
 }
 
-/** If the store has lost a part of an image, it is pulled again. */
-function unlessMissing(error: unknown): undefined {
-  if (error instanceof ImageError && error.code === "NotFound") return undefined;
-  throw error;
-}
-
-async function fromStore(
-  inside: StoreInternals,
-  record: NameRecord,
-  platform: Platform,
-  options: ImageOptions,
-): Promise<Image> {
-  const { images, names } = inside;
-  const key = printPlatform(platform);
-  const manifest = record.manifests[key];
-  const known = manifest === undefined ? undefined : images.find(manifest);
-  if (known !== undefined) return named(record.name, known);
-  const { digest, mediaType } = record.target;
-  const bytes = images.readDocument(digest, MAX_MANIFEST_BYTES);
-  if (bytes === undefined) throw new ImageError("NotFound", "not in the store", { digest });
-  const top = { bytes, digest, ...(mediaType !== "" && { mediaType }) };
-  const { onProgress, signal } = options;
-  const ready = await images.prepare(top, { name: record.name, source: undefined, platform, onProgress, signal });
-  if (manifest !== ready.digest) names.put({ ...record, manifests: { ...record.manifests, [key]: ready.digest } });
-  return named(record.name, ready);
-}
-
-async function pull(
-  inside: StoreInternals,
-  reference: Reference,
-  platform: Platform,
-  options: ImageOptions,
-): Promise<Image> {
-  const { images, names } = inside;
-  // Loaded on demand, so that a call of a cached image does not load an HTTP client.
-  const { RegistryClient } = await import("../registry/client.ts");
-  const source: ImageSource = new RegistryClient(reference, options);
-  const name = reference.toString();
-  try {
-    const { digest, tag = "latest" } = reference;
-    const top = await source.manifest(digest === undefined ? { tag } : { digest }, options.signal);
-    if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.storeDocument(top.digest, top.bytes);
-    const { onProgress, signal } = options;
-    const ready = await images.prepare(top, { name, source, platform, onProgress, signal });
-    const target = { mediaType: top.mediaType ?? "", digest: top.digest, size: top.bytes.length };
-    const before = names.get(name);
-    const manifests = before?.target.digest === top.digest ? before.manifests : {};
-    const key = printPlatform(platform);
-    // An unchanged image needs no write.
-    if (manifests[key] !== ready.digest)
-      names.put({ name, target, manifests: { ...manifests, [key]: ready.digest }, built: false });
-    return named(name, ready);
-  } finally {
-    // Not awaited, because concurrent callers may still transfer layers through this client.
-    source.close().catch(() => {});
-  }
-}
-
-/** Manifests of layouts, valid while `index.json` has the same stamp. */
-const layoutEntries = new WeakMap<StoreInternals, Map<string, { stamp: string; manifest: string }>>();
-
-async function layoutImage(inside: StoreInternals, layout: LayoutName, options: ImageOptions): Promise<Image> {
-  const { images } = inside;
-  const { platform = hostPlatform(), onProgress, signal } = options;
-  const name = layout.toString();
-  const cache = layoutEntries.get(inside) ?? new Map<string, { stamp: string; manifest: string }>();
-  layoutEntries.set(inside, cache);
-  const key = `${name} ${printPlatform(platform)}`;
-  const stamp = fileStamp(join(layout.dir, "index.json")) ?? "";
-  const cached = cache.get(key);
-  const known = cached?.stamp === stamp ? images.find(cached.manifest) : undefined;
-  if (known !== undefined) return named(name, known);
-  const entry = readLayoutEntry(layout);
-  const source = layoutSource(layout);
-  const top = await source.manifest({ digest: entry.digest }, signal);
-  if (top.bytes.length !== entry.size)
-    throw new ImageError("SizeMismatch", `manifest of ${top.bytes.length} bytes instead of ${entry.size}`);
-  if (images.readDocument(top.digest, MAX_MANIFEST_BYTES) === undefined) images.storeDocument(top.digest, top.bytes);
-  const ready = await images.prepare(
-    { ...top, mediaType: entry.mediaType },
-    { name, source, platform, onProgress, signal },
-  );
-  cache.set(key, { stamp, manifest: ready.digest });
-  return named(name, ready);
-}
-
-function named(name: string, { digest, config, layers, overlay }: ReadyImage): Image {
-  return { name, digest, config, layers, overlay };
+/** Gives a prepared image the name by which it was requested. */
+export function named(name: string, { digest, config, layers, overlay, fifos }: ReadyImage): Image {
+  return { name, digest, config, layers, overlay, fifos };
 }

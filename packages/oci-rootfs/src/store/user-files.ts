@@ -22,6 +22,8 @@ interface Account {
 const PASSWD_FIELDS = 7;
 const GROUP_FIELDS = 4;
 const MAX_ID = 2 ** 32 - 1;
+/** A runner keeps the groups of each image in memory. The kernel permits 65,536 (credentials(7)). */
+const MAX_ADDITIONAL_GROUPS = 1024;
 
 /**
  * Resolves an image's USER (`user`, `uid`, `user:group`, ...). Digits are an id even if an account has that name. An
@@ -44,6 +46,10 @@ export function resolveUser(user: string, files: () => UserFiles): ProcessUser {
   if (account === undefined && uid === undefined)
     throw invalid(`the image's user ${JSON.stringify(name)} is not in its /etc/passwd`);
   const base = account ?? { uid: uid ?? 0, gid: 0, groups: [] };
+  if (base.groups.length > MAX_ADDITIONAL_GROUPS)
+    throw invalid(
+      `the image's user ${JSON.stringify(name)} has more than ${MAX_ADDITIONAL_GROUPS} groups in its /etc/group`,
+    );
   if (groupName === undefined) return { uid: base.uid, gid: base.gid, additionalGids: base.groups };
 
   const gid = parseId(groupName) ?? accounts.groups.get(groupName);

@@ -9,7 +9,8 @@ import { buildImage } from "../build/build-image.ts";
 import { parsePlatform } from "../image/platform.ts";
 import { linuxCalls } from "../layer/linux-calls.ts";
 import { readImageFile, readImageManifest } from "../store/read-image.ts";
-import { type Image, openStore, type Store } from "../store/store.ts";
+import type { Image, Store } from "../store/store.ts";
+import { openStore } from "../transfer/open-store.ts";
 import { type ReadArchiveOptions, readArchive } from "./read-archive.ts";
 import { writeArchive } from "./write-archive.ts";
 

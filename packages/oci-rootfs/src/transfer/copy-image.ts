@@ -91,7 +91,7 @@ async function copy(options: CopyOptions, stop: AbortController): Promise<Copied
   const { source, top } = await at(options.from, openSource(from, store, { ...options, auth: fromAuth }, signal));
   let target: ImageTarget | undefined;
   try {
-    const only = from.kind === "store" ? platformInStore(store as Store, top, options.platform) : undefined;
+    const only = from.kind === "store" && store ? platformInStore(store, top, options.platform) : undefined;
     const graph = await at(options.from, readContentGraph(source, top, only ?? options.platform, signal));
     target = openTarget(to, store, {
       registry: { ...options, auth: toAuth },
@@ -101,7 +101,7 @@ async function copy(options: CopyOptions, stop: AbortController): Promise<Copied
     const counts = await at(options.to, copyGraph(graph, source, target, options, stop));
     return {
       name: target.name,
-      digest: graph.top.digest,
+      digest: graph.top.descriptor.digest,
       ...counts,
       ...(only !== undefined && options.platform === undefined && { onlyPlatform: printPlatform(only) }),
     };
@@ -179,18 +179,18 @@ async function copyGraph(
     if (outcome === "written") bytes += blob.size;
     report(blob, blob.size, outcome === "written" ? "done" : "present");
   });
-  const last = graph.manifests.at(-1) as CopiedManifest;
-  for (const { descriptor, bytes } of manifests) {
-    if (descriptor.digest !== last.descriptor.digest) await target.manifest(descriptor, bytes, signal);
-  }
-  await target.finish(last.descriptor, last.bytes, signal);
+  for (const { descriptor, bytes } of manifests) await target.manifest(descriptor, bytes, signal);
+  await target.finish(graph.top.descriptor, graph.top.bytes, signal);
   return { blobs: counts, bytes };
 }
 
 /** Reports the bytes of one blob that were transferred so far. */
 type ReportBlob = (blob: Descriptor, done: number, state: Progress["state"]) => void;
 
-/** Compares an image with the target. A manifest that the target has implies that it has the manifest's blobs. */
+/**
+ * Compares an image with the target: the manifests below the top one, and all blobs. A manifest that the target has
+ * implies that it has the manifest's blobs.
+ */
 async function compare(
   graph: ContentGraph,
   target: ImageTarget,
@@ -199,12 +199,13 @@ async function compare(
   const manifests: CopiedManifest[] = [];
   const missing = new Map<string, Descriptor>();
   const present = new Map<string, Descriptor>();
-  const hasAll = await target.hasManifest(graph.top, signal);
-  for (const manifest of graph.manifests) {
+  const hasAll = await target.hasManifest(graph.top.descriptor, signal);
+  for (const manifest of graph.children) {
     const exists = hasAll || (await target.hasManifest(manifest.descriptor, signal));
     if (!exists) manifests.push(manifest);
     for (const blob of manifest.blobs) (exists ? present : missing).set(blob.digest, blob);
   }
+  for (const blob of graph.top.blobs) (hasAll ? present : missing).set(blob.digest, blob);
   for (const digest of missing.keys()) present.delete(digest);
   return { manifests, missing: [...missing.values()], present: [...present.values()] };
 }
@@ -235,17 +236,18 @@ async function inParallel<T>(
   stop: AbortController,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  let next = 0;
+  // All workers take their items from one iterator.
+  const queue = items.values();
   let failure: unknown;
   const worker = async (): Promise<void> => {
-    while (next < items.length && failure === undefined) {
-      const item = items[next++] as T;
+    for (const item of queue) {
       try {
         await work(item);
       } catch (error) {
         failure ??= error;
         stop.abort();
       }
+      if (failure !== undefined) return;
     }
   };
   await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_BLOBS, items.length) }, worker));

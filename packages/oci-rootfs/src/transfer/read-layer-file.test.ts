@@ -29,7 +29,10 @@ function read(image: TestImage, options: Partial<LayerFileOptions> = {}, entries
 
 describe("a file of a layer", () => {
   test("is read from the selected layer only", async () => {
-    expect((await read(testImage([UNRELATED, LAYER, UNRELATED])))?.toString()).toBe("wanted");
+    const image = testImage([UNRELATED, LAYER, UNRELATED]);
+    const { content, digest } = await read(image);
+    expect(content?.toString()).toBe("wanted");
+    expect(digest).toBe(image.manifest.digest);
   });
 
   test("needs no other layer", async () => {
@@ -38,11 +41,41 @@ describe("a file of a layer", () => {
     const [unrelated] = image.layers;
     rmSync(join(box.dir, "layout/blobs/sha256", unrelated?.digest.slice(7) ?? ""));
     const isLayer = ({ digest }: { digest: string }): boolean => digest !== unrelated?.digest;
-    expect((await readLayerFile({ from, path: "/package.yaml", maxBytes: 100, isLayer }))?.toString()).toBe("wanted");
+    const { content } = await readLayerFile({ from, path: "/package.yaml", maxBytes: 100, isLayer });
+    expect(content?.toString()).toBe("wanted");
   });
 
-  test("is undefined if no layer is selected", async () => {
-    expect(await read(testImage([LAYER]), { isLayer: () => false })).toBeUndefined();
+  test.each([
+    ["the top one that has it", [LAYER, UNRELATED, tarball([file("other")])], "of another layer"],
+    ["the only one", [LAYER], "wanted"],
+    ["none", [tarball([file("other")]), tarball([file("etc/package.yaml")])], undefined],
+    ["none below its whiteout", [LAYER, tarball([file(".wh.package.yaml")])], undefined],
+    ["none below an opaque root", [LAYER, tarball([file("./.wh..wh..opq")])], undefined],
+    ["the one above its whiteout", [LAYER, tarball([file(".wh.package.yaml")]), UNRELATED], "of another layer"],
+    [
+      "the one of a layer that hides a lower one",
+      [LAYER, tarball([file(".wh..wh..opq"), file("package.yaml", "x")])],
+      "x",
+    ],
+  ])("without a selected layer is that of %s", async (_, layers, content) => {
+    expect((await read(testImage(layers), { isLayer: () => false })).content?.toString()).toBe(content);
+  });
+
+  test("in a directory is hidden by the whiteout of the directory", async () => {
+    const lower = tarball([directory("a"), file("a/b", "x")]);
+    for (const [hiding, content] of [
+      [".wh.a", undefined],
+      ["a/.wh.b", undefined],
+      ["a/.wh..wh..opq", undefined],
+      [".wh.b", "x"],
+    ] as const) {
+      const image = testImage([lower, tarball([directory("a"), file(hiding)])]);
+      expect((await read(image, { path: "a/b", isLayer: () => false })).content?.toString()).toBe(content);
+    }
+  });
+
+  test("is undefined if the selected layer lacks it", async () => {
+    expect((await read(testImage([LAYER, tarball([file("other")])]))).content).toBeUndefined();
   });
 
   test("of an index is that of the platform, else of the first image", async () => {
@@ -64,7 +97,8 @@ describe("a file of a layer", () => {
     const of = async (architecture: string): Promise<string | undefined> => {
       const from = layout(image, entries).replace(/:t$/, "");
       const platform = { os: "linux", architecture };
-      return (await readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer, platform }))?.toString();
+      const { content } = await readLayerFile({ from, path: "package.yaml", maxBytes: 100, isLayer, platform });
+      return content?.toString();
     };
     expect([await of("other"), await of("amd64"), await of("s390x")]).toEqual(["other", "wanted", "wanted"]);
   });
@@ -89,7 +123,6 @@ describe("is rejected", () => {
     ["a file that is too large", "TooLarge", tarball([file("package.yaml", "x".repeat(101))])],
     ["a layer that unpacks to too much", "TooLarge", tarball([file("bomb", Buffer.alloc(70 * 1024 * 1024))])],
     ["a link", "InvalidConfig", tarball([symlink("package.yaml", "/etc/passwd")])],
-    ["a layer without the file", "NotFound", tarball([file("other")])],
     ["a layer that is cut off", "UnsafeLayer", LAYER.subarray(0, 700)],
   ])("%s", async (_, code, archive) => {
     await expect(read(testImage([UNRELATED, archive]))).rejects.toMatchObject({ code });

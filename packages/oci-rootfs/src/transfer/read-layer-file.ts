@@ -11,12 +11,11 @@ import {
 } from "../image/manifest.ts";
 import { IMAGE_MANIFEST_TYPES } from "../image/media-types.ts";
 import type { Platform } from "../image/platform.ts";
-import { readVerified, verifiedBytes } from "../image/verified-bytes.ts";
-import { decompressed } from "../layer/decompress.ts";
-import { TarReader } from "../layer/tar-reader.ts";
+import { readVerified } from "../image/verified-bytes.ts";
 import type { RegistryOptions } from "../registry/options.ts";
 import type { Store } from "../store/store.ts";
 import { openSource } from "./image-location.ts";
+import { scanLayer } from "./scan-layer.ts";
 
 export interface LayerFileOptions extends RegistryOptions {
   /** `store:NAME`, or a name without a registry; `oci:DIR[:TAG]`; or a reference with a registry. */
@@ -27,24 +26,33 @@ export interface LayerFileOptions extends RegistryOptions {
   isLayer: (layer: Descriptor) => boolean;
   /** The file, relative to the root. */
   path: string;
-  /** A larger file, or a layer that unpacks to much more, is an error. */
+  /** A larger file, or a selected layer that unpacks to much more, is an error. */
   maxBytes: number;
   /** Selects the image of an index for this platform, if it has one; else the first. */
   platform?: Platform | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Bytes of headers and of other files in the layer. */
+/** Bytes of headers and of other files in the selected layer. */
 const MAX_OTHER_BYTES = 64 * 1024 * 1024;
 
+/** All layers of an image, unpacked. Images of functions and providers take some hundreds of MiB. */
+const MAX_IMAGE_BYTES = 4 * 1024 ** 3;
+
+/** A file of an image, and the digest of its manifest or index. */
+export interface LayerFile {
+  readonly digest: string;
+  /** Undefined if there is no such file. */
+  readonly content: Buffer | undefined;
+}
+
 /**
- * Reads one file of one layer of an image without fetching the other layers, for images that contain data. Returns
- * undefined if `isLayer` selects no layer.
+ * Reads one file of an image, for images that contain data. If `isLayer` selects a layer, only that one is fetched;
+ * else the layers are searched from the top, so that the file is the one that a container would see.
  *
- * @throws ImageError NotFound if the layer lacks the file; InvalidManifest if `isLayer` selects two layers; those of
- *   registries
+ * @throws ImageError InvalidManifest if `isLayer` selects two layers; those of registries
  */
-export async function readLayerFile(options: LayerFileOptions): Promise<Buffer | undefined> {
+export async function readLayerFile(options: LayerFileOptions): Promise<LayerFile> {
   const { from, store, isLayer, platform } = options;
   const signal = options.signal ?? new AbortController().signal;
   try {
@@ -57,7 +65,11 @@ export async function readLayerFile(options: LayerFileOptions): Promise<Buffer |
       const [layer, second] = manifest.layers.filter(isLayer);
       if (second !== undefined)
         throw new ImageError("InvalidManifest", "two layers match, but only one may contain the file");
-      return layer === undefined ? undefined : await readFromLayer(source, layer, options, signal);
+      const content =
+        layer === undefined
+          ? await readFromTop(source, manifest.layers, options, signal)
+          : await readSelected(source, layer, options, signal);
+      return { digest: top.digest, content };
     } finally {
       await source.close();
     }
@@ -92,47 +104,31 @@ async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes;
 }
 
-async function readFromLayer(
+async function readSelected(
   source: ImageSource,
   layer: Descriptor,
   { path, maxBytes }: LayerFileOptions,
   signal: AbortSignal,
-): Promise<Buffer> {
-  const { digest } = layer;
-  const limit = maxBytes + MAX_OTHER_BYTES;
-  if (layer.size > limit)
-    throw new ImageError("TooLarge", `a layer of ${layer.size} bytes, more than ${limit}`, { digest });
-  let found: Uint8Array[] | undefined;
-  let isReading = false;
-  const reader = new TarReader({
-    add(entry) {
-      isReading = normal(entry.path) === normal(path);
-      if (!isReading) return;
-      if (entry.kind !== "file") throw new ImageError("InvalidConfig", `${path} is not a regular file`);
-      if (entry.size > maxBytes)
-        throw new ImageError("TooLarge", `${path} is ${entry.size} bytes, more than ${maxBytes}`);
-      found = [];
-    },
-    write(chunk) {
-      // The parser reuses its buffer.
-      if (isReading) found?.push(Buffer.from(chunk));
-    },
-    closeFile: () => undefined,
-  });
-  let unpacked = 0;
-  for await (const chunk of decompressed(verifiedBytes(await source.blob(layer, signal), layer))) {
-    unpacked += chunk.length;
-    if (unpacked > limit) throw new ImageError("TooLarge", `the layer unpacks to more than ${limit} bytes`, { digest });
-    reader.write(chunk);
-  }
-  reader.end();
-  if (found === undefined) throw new ImageError("NotFound", `the layer has no ${path}`, { digest });
-  return Buffer.concat(found);
+): Promise<Buffer | undefined> {
+  const maxLayerBytes = maxBytes + MAX_OTHER_BYTES;
+  const { digest, size } = layer;
+  if (size > maxLayerBytes)
+    throw new ImageError("TooLarge", `a layer of ${size} bytes, more than ${maxLayerBytes}`, { digest });
+  return (await scanLayer(source, layer, { path, maxBytes, maxLayerBytes }, signal)).content;
 }
 
-function normal(path: string): string {
-  return path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .join("/");
+async function readFromTop(
+  source: ImageSource,
+  layers: readonly Descriptor[],
+  { path, maxBytes }: LayerFileOptions,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  let maxLayerBytes = MAX_IMAGE_BYTES;
+  for (const layer of layers.toReversed()) {
+    // One after the other: the lower layers are not needed once the file is found.
+    const { content, hides, bytes } = await scanLayer(source, layer, { path, maxBytes, maxLayerBytes }, signal);
+    if (content !== undefined || hides) return content;
+    maxLayerBytes -= bytes;
+  }
+  return undefined;
 }

@@ -1,50 +1,32 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TEST_CERTIFICATE, TEST_KEY } from "../../testing/certificate.ts";
-import { type FakeRegistry, fakeRegistry } from "../../testing/fake-registry.ts";
-import { sha256, type TestImage, testImage, writeLayout } from "../../testing/layout.ts";
-import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { fakeRegistry } from "../../testing/fake-registry.ts";
+import { sha256, testImage, writeLayout } from "../../testing/layout.ts";
+import { type PushPlaces, pushPlaces, SHORT_WAITS } from "../../testing/pushed-image.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import type { Progress } from "../base/progress.ts";
-import { openStore, type Store } from "../store/store.ts";
-import { type CopiedImage, type CopyOptions, copyImage } from "./copy-image.ts";
+import { copyImage } from "./copy-image.ts";
 
-let box: Sandbox;
-let registry: FakeRegistry;
-let store: Store;
-let layout: string;
-let image: TestImage;
+let places: PushPlaces;
+let box: PushPlaces["box"];
+let registry: PushPlaces["registry"];
+let store: PushPlaces["store"];
+let image: PushPlaces["image"];
+let noise: PushPlaces["noise"];
+let push: PushPlaces["push"];
 
 beforeEach(async () => {
-  box = sandbox();
-  registry = await fakeRegistry();
-  store = await openStore({ dir: box.store });
-  const noise = Array.from({ length: 60_000 }, (_, i) => ((i * 2_654_435_761) >>> 0).toString(36)).join("");
-  image = testImage([tarball([file("noise", noise)]), tarball([file("b", "2")])]);
-  layout = writeLayout(join(box.dir, "layout"), image);
+  places = await pushPlaces();
+  ({ box, registry, store, image, noise, push } = places);
 });
 afterEach(async () => {
-  await registry[Symbol.asyncDispose]();
-  box[Symbol.dispose]();
+  await places[Symbol.asyncDispose]();
 });
-
-const DEFAULTS = { stallTimeoutMs: 2000, retry: { attempts: 3, baseDelayMs: 1 } };
-
-function push(options: Partial<CopyOptions> = {}): Promise<CopiedImage> {
-  return copyImage({
-    from: layout,
-    to: `${registry.host}/org/fn:v1`,
-    store,
-    insecureRegistries: [registry.host],
-    ...DEFAULTS,
-    ...options,
-  });
-}
 
 const lines = (method: string): string[] =>
   registry.requests.filter(({ line }) => line.startsWith(`${method} `)).map(({ line }) => line);
-const noise = (): { digest: string; size: number } => image.layers[0] as { digest: string; size: number };
 
 function expectWhole(): void {
   for (const digest of [image.config.digest, ...image.layers.map((layer) => layer.digest)])
@@ -71,7 +53,7 @@ describe("push", () => {
   });
 
   test("sends only what the registry lacks", async () => {
-    const { digest } = noise();
+    const { digest } = noise;
     registry.blobs.set(digest, image.blobs.get(digest) as Buffer);
     expect((await push()).blobs).toEqual({ written: 2, present: 1, mounted: 0 });
     expect(lines("PUT").some((line) => line.includes(encodeURIComponent(digest)))).toBe(false);
@@ -97,7 +79,7 @@ describe("push", () => {
   });
 
   test("mounts from the given repository", async () => {
-    const { digest } = noise();
+    const { digest } = noise;
     // In another repository of the registry.
     registry.fault = (request, response) => {
       if (request.method === "HEAD") return Boolean(response.writeHead(404).end());
@@ -120,7 +102,7 @@ describe("push", () => {
   test("mounts from repositories that the store knows", async () => {
     const base = testImage([tarball([file("noise", "base")])]);
     registry.add(base);
-    await store.image(`${registry.host}/org/base`, { insecureRegistries: [registry.host], ...DEFAULTS });
+    await store.image(`${registry.host}/org/base`, { insecureRegistries: [registry.host], ...SHORT_WAITS });
     await copyImage({ from: `store:${registry.host}/org/base`, to: "local", store });
     registry.requests.length = 0;
     registry.fault = (request, response) => request.method === "HEAD" && Boolean(response.writeHead(404).end());
@@ -131,7 +113,7 @@ describe("push", () => {
   test("in chunks, on request", async () => {
     await push({ chunkBytes: 50_000 });
     expectWhole();
-    expect(lines("PATCH").length).toBeGreaterThan(Math.floor(noise().size / 50_000));
+    expect(lines("PATCH").length).toBeGreaterThan(Math.floor(noise.size / 50_000));
   });
 
   test("of one platform of an index, or of all", async () => {
@@ -162,10 +144,10 @@ describe("push", () => {
   test("reports progress to the end of each blob", async () => {
     const events: Progress[] = [];
     await push({ onProgress: (event) => events.push(event) });
-    expect(events.findLast(({ digest }) => digest === noise().digest)).toMatchObject({
+    expect(events.findLast(({ digest }) => digest === noise.digest)).toMatchObject({
       image: `${registry.host}/org/fn:v1`,
-      bytes: noise().size,
-      totalBytes: noise().size,
+      bytes: noise.size,
+      totalBytes: noise.size,
       layers: 3,
       state: "done",
     });
@@ -206,16 +188,16 @@ describe("a registry that fails while being pushed to", () => {
   test("by losing its response after the blob does not get the blob again", async () => {
     let lost = false;
     registry.fault = async (request) => {
-      if (lost || request.method !== "PUT" || request.url?.includes(encodeURIComponent(noise().digest)) !== true)
+      if (lost || request.method !== "PUT" || request.url?.includes(encodeURIComponent(noise.digest)) !== true)
         return false;
       lost = true;
-      registry.blobs.set(noise().digest, Buffer.concat(await request.toArray()));
+      registry.blobs.set(noise.digest, Buffer.concat(await request.toArray()));
       request.socket.destroy();
       return true;
     };
     await push();
     expectWhole();
-    expect(lines("PUT").filter((line) => line.includes(encodeURIComponent(noise().digest)))).toHaveLength(1);
+    expect(lines("PUT").filter((line) => line.includes(encodeURIComponent(noise.digest)))).toHaveLength(1);
   });
 
   test("between two chunks is asked for the upload's status, and gets the rest", async () => {
@@ -260,7 +242,7 @@ describe("a registry that fails while being pushed to", () => {
   test("at one blob aborts the others", async () => {
     registry.fault = (request, response) => {
       if (request.method !== "PUT") return false;
-      if (request.url?.includes(encodeURIComponent(noise().digest)) !== true) return true; // never answered
+      if (request.url?.includes(encodeURIComponent(noise.digest)) !== true) return true; // never answered
       return Boolean(response.writeHead(403).end());
     };
     await expect(push({ stallTimeoutMs: 3_600_000 })).rejects.toMatchObject({ code: "Unauthorized" });
@@ -326,175 +308,5 @@ describe("a registry that fails while being pushed to", () => {
     };
     await expect(push({ signal: controller.signal })).rejects.toMatchObject({ code: "Aborted" });
     expect(registry.manifests.size).toBe(0);
-  });
-});
-
-describe("content with a wrong digest", () => {
-  test("is not pushed, not even to a registry without verification", async () => {
-    const { digest, size } = noise();
-    let complete = false;
-    registry.fault = (request, response) => {
-      if (request.method !== "PUT" || request.url?.includes(encodeURIComponent(digest)) !== true) return false;
-      request.resume().once("end", () => {
-        complete = true;
-        response.writeHead(201).end();
-      });
-      return true;
-    };
-    writeFileSync(join(box.dir, "layout/blobs/sha256", digest.slice(7)), Buffer.alloc(size, 7));
-    await expect(push()).rejects.toMatchObject({ code: "DigestMismatch" });
-    expect(complete).toBe(false);
-    expect(registry.manifests.size).toBe(0);
-  });
-
-  test.each(["store:copy", "oci:LAYOUT:copy"])("is not written to %s, which stays clean", async (to) => {
-    registry.add(image);
-    const bytes = Buffer.from(image.blobs.get(noise().digest) as Buffer);
-    bytes[100] = (bytes[100] as number) ^ 1;
-    registry.blobs.set(noise().digest, bytes);
-    const copying = copyImage({
-      from: `${registry.host}/fn`,
-      to: to.replace("LAYOUT", join(box.dir, "out")),
-      store,
-      insecureRegistries: [registry.host],
-      ...DEFAULTS,
-    });
-    await expect(copying).rejects.toMatchObject({ code: "DigestMismatch", image: `${registry.host}/fn` });
-    expect(box.leftovers()).toEqual([]);
-    expect(store.list()).toEqual([]);
-  });
-});
-
-describe("copy", () => {
-  test("from a registry to a name in the store, which can then be opened", async () => {
-    registry.add(image);
-    const copied = await copyImage({
-      from: `${registry.host}/fn`,
-      to: "my-fn:v1",
-      store,
-      insecureRegistries: [registry.host],
-    });
-    expect(copied).toMatchObject({ name: "my-fn:v1", digest: image.manifest.digest });
-    registry.requests.length = 0;
-    expect((await store.image("my-fn:v1", { pullPolicy: "Never" })).layers).toHaveLength(2);
-    expect(registry.requests).toEqual([]);
-  });
-
-  test("between registries gives each its own credentials", async () => {
-    await using other = await fakeRegistry();
-    registry.add(image);
-    const basic = (name: string): string => `Basic ${Buffer.from(`${name}:p`).toString("base64")}`;
-    for (const [server, name] of [
-      [registry, "from"],
-      [other, "to"],
-    ] as const) {
-      server.fault = (request, response) => {
-        if (request.headers.authorization === basic(name)) return false;
-        request.resume();
-        return Boolean(response.writeHead(401, { "www-authenticate": "Basic" }).end());
-      };
-    }
-    await copyImage({
-      from: `${registry.host}/fn`,
-      to: `${other.host}/fn`,
-      fromAuth: { username: "from", password: "p" },
-      toAuth: { username: "to", password: "p" },
-      insecureRegistries: [registry.host, other.host],
-    });
-    const sent = (server: FakeRegistry): Set<string | undefined> =>
-      new Set(server.requests.map(({ authorization }) => authorization));
-    expect(sent(registry)).toEqual(new Set([undefined, basic("from")]));
-    expect(sent(other)).toEqual(new Set([undefined, basic("to")]));
-    expect(other.manifests.get("latest")?.bytes).toEqual(image.blobs.get(image.manifest.digest));
-  });
-
-  test("from a layout to a layout", async () => {
-    const to = `oci:${join(box.dir, "out")}:copy`;
-    expect((await copyImage({ from: layout, to })).digest).toBe(image.manifest.digest);
-    expect((await store.image(to)).digest).toBe(image.manifest.digest);
-  });
-
-  test("of a pulled index copies the stored platform, and reports it", async () => {
-    const other = testImage([tarball([file("o", "1")])], { platform: { architecture: "mips64" } });
-    registry.add(image);
-    registry.add(other, "other");
-    const platform = { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch };
-    const mediaType = "application/vnd.oci.image.index.v1+json";
-    const manifests = [
-      { ...other.manifest, platform: { os: "linux", architecture: "mips64" } },
-      { ...image.manifest, platform },
-    ];
-    const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests }));
-    registry.manifests.set("latest", { bytes, mediaType });
-    await store.image(`${registry.host}/fn`, { insecureRegistries: [registry.host] });
-    const to = `oci:${join(box.dir, "out")}:copy`;
-    const copied = await copyImage({ from: `store:${registry.host}/fn`, to, store });
-    expect(copied).toMatchObject({ digest: image.manifest.digest, onlyPlatform: `linux/${platform.architecture}` });
-  });
-
-  test("of an index within an index is rejected", async () => {
-    const mediaType = "application/vnd.oci.image.index.v1+json";
-    const inner = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [image.manifest] }));
-    const disguised = "application/vnd.oci.image.manifest.v1+json";
-    for (const type of [mediaType, disguised]) {
-      const entry = { mediaType: type, digest: sha256(inner), size: inner.length };
-      const outer = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [entry] }));
-      registry.manifests.set("latest", { bytes: outer, mediaType });
-      registry.manifests.set(sha256(inner), { bytes: inner, mediaType });
-      const copying = copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host] });
-      await expect(copying).rejects.toMatchObject({ code: "InvalidManifest" });
-    }
-  });
-
-  const INDEX = "application/vnd.oci.image.index.v1+json";
-  const serve = (document: object, mediaType: string, name = "latest"): void => {
-    registry.manifests.set(name, { bytes: Buffer.from(JSON.stringify(document)), mediaType });
-  };
-  const copyToStore = (): Promise<CopiedImage> =>
-    copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host], ...DEFAULTS });
-
-  test.each([
-    ["another size", { size: 5 }, "SizeMismatch"],
-    ["a size beyond reason", { size: 2 ** 40 }, "TooLarge"],
-    ["another digest", { digest: sha256("other") }, "DigestMismatch"],
-  ] as const)("of an index whose manifest has %s is refused", async (_, change, code) => {
-    registry.add(image);
-    const { bytes, mediaType } = registry.manifests.get("latest") as { bytes: Buffer; mediaType: string };
-    registry.manifests.set(sha256("other"), { bytes, mediaType });
-    serve({ schemaVersion: 2, mediaType: INDEX, manifests: [{ ...image.manifest, ...change }] }, INDEX);
-    await expect(copyToStore()).rejects.toMatchObject({ code });
-  });
-
-  test("of an index whose manifests are too large is rejected", async () => {
-    // 17 of 4 MiB, each of which is valid.
-    const { layers } = image;
-    const manifests = Array.from({ length: 17 }, (_, i) => {
-      const base = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config, layers };
-      const bytes = Buffer.from(JSON.stringify({ ...base, annotations: { i: `${i}`.padEnd(4_193_000, "x") } }));
-      registry.manifests.set(sha256(bytes), { bytes, mediaType: image.manifest.mediaType });
-      return { ...image.manifest, digest: sha256(bytes), size: bytes.length };
-    });
-    serve({ schemaVersion: 2, mediaType: INDEX, manifests }, INDEX);
-    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
-  });
-
-  test.each([
-    ["300 layers", Array.from({ length: 300 }, (_, i) => ({ mediaType: "x", digest: sha256(`${i}`), size: 1 }))],
-    ["a layer of a size beyond reason", [{ mediaType: "x", digest: sha256("x"), size: 2 ** 50 }]],
-  ])("of a manifest with %s is rejected", async (_, layers) => {
-    const mediaType = "application/vnd.oci.image.manifest.v1+json";
-    serve({ schemaVersion: 2, mediaType, config: image.config, layers }, mediaType);
-    await expect(copyToStore()).rejects.toMatchObject({ code: "TooLarge" });
-  });
-
-  test("cannot leave a layout through a digest", async () => {
-    const before = box.outside();
-    const manifest = { schemaVersion: 2, mediaType: image.manifest.mediaType, config: image.config };
-    const layers = [{ ...image.layers[0], digest: "sha256:../../../sentinel" }];
-    const bytes = Buffer.from(JSON.stringify({ ...manifest, layers }));
-    registry.manifests.set("latest", { bytes, mediaType: image.manifest.mediaType });
-    const copying = copyImage({ from: `${registry.host}/fn`, to: "x", store, insecureRegistries: [registry.host] });
-    await expect(copying).rejects.toMatchObject({ code: "Unsupported" });
-    expect(box.outside()).toBe(before);
   });
 });

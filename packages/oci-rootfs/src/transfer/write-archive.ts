@@ -13,13 +13,13 @@ import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
+import { readSmallFile } from "../base/small-file.ts";
 import { parseDigest } from "../image/digest.ts";
 import { parseLayoutName } from "../image/image-name.ts";
 import { isIndex, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES, parseManifestOrIndex } from "../image/manifest.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
 import { layoutSource, readLayoutEntry } from "../store/layout.ts";
-import { readSmallFile } from "../store/store-directory.ts";
 
 export interface WriteArchiveOptions {
   /** `oci:DIR[:TAG]`: the layout that contains the image. */

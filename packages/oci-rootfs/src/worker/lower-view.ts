@@ -1,10 +1,8 @@
 import { type Dirent, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
-import { join } from "node:path";
 import { type BytePath, systemPath } from "../layer/entry-path.ts";
 import { MAX_LINKS_FOLLOWED, MAX_STEPS_PER_PATH } from "../layer/layer-limits.ts";
-import type { LayerRecord } from "../layer/layer-record.ts";
 import type { LowerEntry, LowerTree } from "../layer/layer-tree.ts";
-import { readRecord } from "./store-directory.ts";
+import { readLayerRecord } from "./layer-record-files.ts";
 
 /** An unpacked layer of a merged view. */
 export interface ViewedLayer {
@@ -27,6 +25,7 @@ interface MergedDirectory {
   readonly path: BytePath;
   readonly known: Map<string, MergedNode | undefined>;
   listed: boolean;
+  readonly mayList: boolean;
 }
 
 type MergedNode = MergedDirectory | { readonly source: string | Buffer };
@@ -36,9 +35,11 @@ type MergedNode = MergedDirectory | { readonly source: string | Buffer };
  * change. The view lives only while one image is prepared.
  *
  * Never follows symbolic links: looks up each component separately.
+ *
+ * @param mayList whether directories may be listed; one can have millions of names, so only workers may
  */
-export function lowerView(layers: readonly ViewedLayer[]): LowerTree {
-  const root: MergedDirectory = { sources: [], path: "", known: new Map(), listed: false };
+export function lowerView(layers: readonly ViewedLayer[], mayList = true): LowerTree {
+  const root: MergedDirectory = { sources: [], path: "", known: new Map(), listed: false, mayList };
   for (const layer of layers.toReversed()) {
     root.sources.push({ layer, at: systemPath(layer.root, "") });
     if (layer.opaque.has("")) break;
@@ -60,7 +61,7 @@ export function lowerView(layers: readonly ViewedLayer[]): LowerTree {
 function child(directory: MergedDirectory, name: string): MergedNode | undefined {
   const { known } = directory;
   if (directory.listed || known.has(name)) return known.get(name);
-  if (known.size >= LOOK_UPS_BEFORE_LISTING) {
+  if (directory.mayList && known.size >= LOOK_UPS_BEFORE_LISTING) {
     list(directory);
     return known.get(name);
   }
@@ -117,7 +118,8 @@ function merge(directory: MergedDirectory, name: string, kinds: readonly (Kind |
     sources.push({ layer, at });
     if (layer.opaque.has(path)) break;
   }
-  return sources.length === 0 ? undefined : { sources, path, known: new Map(), listed: false };
+  const { mayList } = directory;
+  return sources.length === 0 ? undefined : { sources, path, known: new Map(), listed: false, mayList };
 }
 
 function childOf({ path }: MergedDirectory, name: string): BytePath {
@@ -134,14 +136,12 @@ function describe(source: string | Buffer): LowerEntry | undefined {
   return { kind: "other", mode, source };
 }
 
-/** Reads the record beside the directory of an unpacked layer. */
-export function readLayerRecord(root: string): LayerRecord | undefined {
-  return readRecord(join(root, "..", "layer.json")) as LayerRecord | undefined;
-}
-
 /** The merged view of an image's layers, given as directories, bottom first. */
-export function imageTree(layers: readonly string[]): LowerTree {
-  return lowerView(layers.map((root) => ({ root, opaque: new Set(readLayerRecord(root)?.opaque) })));
+export function imageTree(layers: readonly string[], mayList = true): LowerTree {
+  return lowerView(
+    layers.map((root) => ({ root, opaque: new Set(readLayerRecord(root)?.opaque) })),
+    mayList,
+  );
 }
 
 /** Resolves a path, with symbolic links as for a process inside the tree. Undefined if it does not exist. */
