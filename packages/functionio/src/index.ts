@@ -1,5 +1,6 @@
 // FunctionIO v1alpha1: types, parsing, printing and accumulation. Nothing here needs Node.
 export { type Accumulated, accumulate } from "./function-io/accumulate.ts";
+export { firstDifference } from "./function-io/difference.ts";
 export {
   API_VERSION,
   type ConnectionDetail,
@@ -21,10 +22,18 @@ export {
   type Severity,
   severityOf,
 } from "./function-io/functionio.ts";
+export { type OutputLimits, outputLimits } from "./function-io/output-limits.ts";
 export { type EntryState, entryState } from "./function-io/overlay.ts";
 export { type ParseOptions, parseFunctionIO } from "./function-io/parse.ts";
 export { printFunctionIO } from "./function-io/print.ts";
-export { DocumentError, type DocumentErrorCode, describeIssue, FunctionIOError, type Issue } from "./json/errors.ts";
+export {
+  DocumentError,
+  type DocumentErrorCode,
+  describeIssue,
+  describeIssues,
+  FunctionIOError,
+  type Issue,
+} from "./json/errors.ts";
 export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./json/json-value.ts";
 export {
   MAX_ALIAS_VALUES,
@@ -34,3 +43,6 @@ export {
   MAX_TEXT_BYTES,
   type ParseLimits,
 } from "./json/limits.ts";
+export { someOf } from "./json/some-of.ts";
+export { newObject } from "./sdk/json.ts";
+export { SYSTEM_CONDITIONS } from "./sdk/pipeline-state.ts";

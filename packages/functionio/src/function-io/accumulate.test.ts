@@ -142,3 +142,17 @@ describe("desired", () => {
     expect(warnings.at(-1)?.message).toContain("30 more");
   });
 });
+
+test("comparing results takes linear time, even if they differ in one field only", () => {
+  // A comparison of each with each would take hours.
+  const many = (reason: string): Result[] =>
+    Array.from({ length: 200_000 }, (_, at) => ({ severity: "Warning", message: "again", reason: `${reason}${at}` }));
+  const { added } = accumulate(io({ results: many("a") }), io({ results: many("b") }), "s");
+  expect(added).toHaveLength(200_000);
+});
+
+test("a copy of an earlier result is not added, in whatever order its fields are", () => {
+  const earlier: Result[] = [{ severity: "Warning", message: "m", reason: "r" }];
+  const copy: Result = { reason: "r", message: "m", severity: "Warning" };
+  expect(accumulate(io({ results: earlier }), io({ results: [copy, copy] }), "s").added).toEqual([copy]);
+});

@@ -46,20 +46,29 @@ export function accumulate(before: FunctionIO, returned: FunctionIO, step: strin
 /** The results that are not copies of earlier ones. Each earlier result accounts for one equal result. */
 function newResults(earlier: readonly Result[], returned: readonly Result[]): Result[] {
   if (earlier.length === 0) return [...returned];
-  const known = new Map<string, Result[]>();
-  const key = (result: Result): string => `${result.severity}\n${result.message}`;
+  // Counted, not compared with each other: a function can return a million of them.
+  const left = new Map<string, number>();
   for (const result of earlier) {
-    const same = known.get(key(result));
-    if (same === undefined) known.set(key(result), [result]);
-    else same.push(result);
+    const key = canonical(result);
+    left.set(key, (left.get(key) ?? 0) + 1);
   }
   return returned.filter((result) => {
-    const same = known.get(key(result));
-    const index = same?.findIndex((one) => firstDifference(one, result) === undefined) ?? -1;
-    if (index === -1) return true;
-    same?.splice(index, 1);
-    return false;
+    const key = canonical(result);
+    const copies = left.get(key) ?? 0;
+    if (copies > 0) left.set(key, copies - 1);
+    return copies === 0;
   });
+}
+
+/** A text that equal values share, as {@link firstDifference} compares them. */
+function canonical(value: JsonValue | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (isObject(value)) {
+    const fields = Object.keys(value).toSorted();
+    return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+  }
+  // A bigint and a number of the same value are equal.
+  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "");
 }
 
 function changedObserved(given: Observed, returned: Observed): string | undefined {

@@ -1,4 +1,4 @@
-import { FunctionIOError } from "../json/errors.ts";
+import { FunctionIOError, type Issue, UNNAMED_ISSUE } from "../json/errors.ts";
 import { formatPath, type JsonPath, type JsonValue } from "../json/json-value.ts";
 import { MAX_ISSUES } from "../json/limits.ts";
 import type { Position } from "../json/text.ts";
@@ -9,7 +9,8 @@ import { type ValidateOptions, validateFunctionIO } from "./validate.ts";
 interface Located {
   value: JsonValue;
   source: string | undefined;
-  positionOf(path: JsonPath): Position | undefined;
+  /** The positions of paths, in the time of one walk over the text. */
+  positionsOf?(paths: readonly JsonPath[]): (Position | undefined)[];
 }
 
 /**
@@ -20,11 +21,14 @@ interface Located {
 export function checkFunctionIO(document: Located, options: ValidateOptions): FunctionIO {
   const findings = validateFunctionIO(document.value, options);
   if (findings.length === 0) return document.value as FunctionIO;
-  const issues = findings.map(({ path, message }, index) => ({
+  const shown = findings.slice(0, MAX_ISSUES);
+  const positions = document.positionsOf?.(shown.map(({ path }) => path));
+  const issues: Issue[] = shown.map(({ path, message }, index) => ({
     path: formatPath(path),
     message,
-    // A position costs a walk over the text. Issues above the bound are only counted.
-    ...(index < MAX_ISSUES ? document.positionOf(path) : undefined),
+    ...positions?.[index],
   }));
+  // Issues above the bound are only counted.
+  while (issues.length < findings.length) issues.push(UNNAMED_ISSUE);
   throw new FunctionIOError("Invalid", issues, document.source);
 }

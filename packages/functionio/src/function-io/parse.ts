@@ -1,11 +1,14 @@
 import { type ParsedDocument, type ReadOptions, readDocuments } from "../document/read.ts";
 import { DocumentError, FunctionIOError } from "../json/errors.ts";
 import { checkFunctionIO } from "./check-functionio.ts";
+import { checkEntries, checkObjects, type FunctionIOLimits } from "./entries.ts";
 import type { FunctionIO } from "./functionio.ts";
 import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */
-export interface ParseOptions extends ReadOptions, ValidateOptions {}
+export interface ParseOptions extends ReadOptions, ValidateOptions {
+  limits?: FunctionIOLimits;
+}
 
 /**
  * Parses and validates one FunctionIO in JSON or YAML. Unknown fields survive. A null instead of an object or a list is
@@ -14,7 +17,7 @@ export interface ParseOptions extends ReadOptions, ValidateOptions {}
  * @throws {FunctionIOError} with all issues, their field paths, lines and columns
  */
 export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions = {}): FunctionIO {
-  const { source } = options;
+  const { source, limits } = options;
   let documents: ParsedDocument[];
   try {
     documents = readDocuments(text, options);
@@ -30,5 +33,7 @@ export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions
     const message = `expected one FunctionIO, found ${documents.length} documents`;
     throw new FunctionIOError("MultipleDocuments", [{ path: "", message, ...second.positionOf([]) }], source);
   }
+  if (limits?.maxEntries !== undefined) checkEntries(document.value, limits.maxEntries, source);
+  if (limits?.maxObjectValues !== undefined) checkObjects(document.value, limits.maxObjectValues, source);
   return checkFunctionIO(document, options);
 }

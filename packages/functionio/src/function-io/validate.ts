@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json/json-value.ts";
+import { MAX_ISSUES } from "../json/limits.ts";
 import { API_VERSION, KIND } from "./functionio.ts";
 
 /** A problem at a path. */
@@ -31,6 +32,7 @@ export function validateFunctionIO(value: JsonValue, options: ValidateOptions = 
   check.constant(value, "apiVersion", API_VERSION);
   check.constant(value, "kind", KIND);
   check.object(value, "config");
+  check.object(value, "context");
   if (value["observed"] === undefined || value["observed"] === null) {
     value["observed"] = Object.setPrototypeOf({}, null) as JsonObject;
   }
@@ -175,6 +177,8 @@ function checkReadiness(check: Check, readiness: JsonObject): void {
   }
 }
 
+const UNNAMED: Finding = { path: [], message: "is one of many problems" };
+
 /** Collects findings and tracks the current path. It copies the path only for a finding. */
 class Check {
   readonly findings: Finding[] = [];
@@ -182,12 +186,17 @@ class Check {
 
   /** Adds a finding about the current object. */
   add(message: string): void {
-    this.findings.push({ path: [...this.#path], message });
+    this.#find(this.#path, message);
   }
 
   /** Adds a finding about a field of the current object. */
   at(field: string, message: string): void {
-    this.findings.push({ path: [...this.#path, field], message });
+    this.#find([...this.#path, field], message);
+  }
+
+  /** Findings above the bound are only counted: a function can return a million of them. */
+  #find(path: JsonPath, message: string): void {
+    this.findings.push(this.findings.length < MAX_ISSUES ? { path: [...path], message } : UNNAMED);
   }
 
   required(object: JsonObject, field: string): boolean {

@@ -12,6 +12,9 @@ export interface Issue {
   column?: number;
 }
 
+/** An issue above {@link MAX_ISSUES}, of which only the number counts: hostile input has a million of them. */
+export const UNNAMED_ISSUE: Issue = { path: "", message: "is one of many problems" };
+
 /**
  * Why a document was refused.
  *
@@ -21,6 +24,7 @@ export interface Issue {
  * - `MultipleDocuments` more than one document
  * - `TooLarge` more bytes than the limit
  * - `TooDeep` nested deeper than the limit
+ * - `TooManyValues` more fields and items than the limit
  * - `TooManyAliases` more YAML aliases, or more values from them, than the limit
  * - `UnsupportedTag` a YAML tag without a JSON form
  * - `DuplicateKey` a key twice in an object
@@ -34,6 +38,7 @@ export type DocumentErrorCode =
   | "MultipleDocuments"
   | "TooLarge"
   | "TooDeep"
+  | "TooManyValues"
   | "TooManyAliases"
   | "UnsupportedTag"
   | "DuplicateKey"
@@ -52,7 +57,7 @@ export class DocumentError extends Error {
   readonly retryable = false as const;
 
   constructor(code: DocumentErrorCode, issues: readonly Issue[], source?: string, options?: ErrorOptions) {
-    super(describe(issues, source), options);
+    super(describeIssues(issues, source), options);
     this.code = code;
     this.issues = issues.slice(0, MAX_ISSUES);
     this.source = source;
@@ -76,8 +81,9 @@ export function describeIssue(issue: Issue, source?: string): string {
   return [place, issue.path, issue.message].filter((part) => part !== "").join(": ");
 }
 
-function describe(issues: readonly Issue[], source: string | undefined): string {
-  const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, source));
-  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
+/** The first issues, a line each, and how many others there are. */
+export function describeIssues(issues: readonly Issue[], source?: string, most: number = MAX_ISSUES): string {
+  const lines = issues.slice(0, most).map((issue) => describeIssue(issue, source));
+  if (issues.length > most) lines.push(`and ${issues.length - most} more`);
   return lines.join("\n");
 }

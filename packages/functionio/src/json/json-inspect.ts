@@ -1,4 +1,5 @@
 import type { JsonPath } from "./json-value.ts";
+import { MAX_ISSUES } from "./limits.ts";
 import { PathLocator } from "./path-locator.ts";
 
 /**
@@ -20,7 +21,9 @@ export function inspectJson(text: string): JsonFinding[] {
   const findings: JsonFinding[] = [];
   const reader = new JsonReader(text, {
     duplicate: (path, offset) => {
-      findings.push({ code: "DuplicateKey", path: [...path], offset, message: "occurs twice in one object" });
+      // Beyond the bound, findings are only counted.
+      const shown = findings.length < MAX_ISSUES ? [...path] : [];
+      findings.push({ code: "DuplicateKey", path: shown, offset, message: "occurs twice in one object" });
     },
     syntax: (path, offset, message) => {
       findings.push({ code: "Syntax", path: [...path], offset, message });

@@ -4,6 +4,15 @@ export interface ParseLimits {
   maxBytes?: number;
   /** Nesting of objects and arrays. Default {@link MAX_DEPTH}. */
   maxDepth?: number;
+  /**
+   * Number of fields and list items, which bounds the memory. Integers beyond 2^53 and keys with escapes count ten
+   * times. Default: as many as the size allows.
+   */
+  maxValues?: number;
+  /** Size of YAML in UTF-16 code units. Default {@link MAX_YAML_LENGTH}. */
+  maxYamlLength?: number;
+  /** Number of fields and list items of YAML, which needs several times the memory of JSON. Default: `maxValues`. */
+  maxYamlValues?: number;
   /** Number of YAML aliases (`*name`). Default {@link MAX_ALIASES}. */
   maxAliases?: number;
   /** Number of values that aliases and merge keys can add by expansion. Default {@link MAX_ALIAS_VALUES}. */
@@ -12,6 +21,9 @@ export interface ParseLimits {
 
 /** 100 MiB: the largest message of the runner contract, and the bound of a function's output. */
 export const MAX_TEXT_BYTES: number = 100 * 1024 * 1024;
+
+/** 16 MiB of YAML: its events take up to 60 times as much memory. JSON is not read as YAML and has no such limit. */
+const MAX_YAML_LENGTH: number = 16 * 1024 * 1024;
 
 /**
  * 500 levels. Kubernetes objects have fewer than 60. Python's json and many recursive decoders fail at 1000, so deeper
@@ -36,6 +48,9 @@ export function resolveLimits(limits: ParseLimits | undefined): ResolvedLimits {
   return {
     maxBytes: limits?.maxBytes ?? MAX_TEXT_BYTES,
     maxDepth: limits?.maxDepth ?? MAX_DEPTH,
+    maxValues: limits?.maxValues ?? Infinity,
+    maxYamlLength: limits?.maxYamlLength ?? MAX_YAML_LENGTH,
+    maxYamlValues: limits?.maxYamlValues ?? limits?.maxValues ?? Infinity,
     maxAliases: limits?.maxAliases ?? MAX_ALIASES,
     maxAliasValues: limits?.maxAliasValues ?? MAX_ALIAS_VALUES,
   };

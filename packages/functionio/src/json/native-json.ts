@@ -5,8 +5,8 @@ const COLON = 0x3a;
 /**
  * `JSON.parse` with correct keys. V8 (13.6 and 14.6, https://github.com/nodejs/node/issues/63785) compares a key with
  * an escape to the next key of an earlier object as if it had no escape: after `{"x":1,"\\":1}` it reads a line feed
- * key with the keys of the first object. So this function replaces such keys by others without escapes, and renames
- * them afterwards.
+ * key with the keys of the first object. So this function writes such keys without escapes. A key that needs them
+ * gets another name, which is restored afterwards.
  *
  * @throws SyntaxError as `JSON.parse` does
  */
@@ -15,20 +15,24 @@ export function nativeJson(text: string): unknown {
   if (keys.length === 0) return JSON.parse(text);
   const mark = newMark(text);
   const parts: string[] = [];
+  const names = new Map<string, string>();
   let from = 0;
-  for (const [index, { start, end }] of keys.entries()) {
-    parts.push(text.slice(from, start), `"${mark}${index}"`);
+  for (const { start, end } of keys) {
+    // A string that is not a key parses correctly.
+    const key = JSON.parse(text.slice(start, end)) as string;
+    let written = key;
+    if (NEEDS_ESCAPES.test(key)) names.set((written = mark + names.size), key);
+    parts.push(text.slice(from, start), '"', written, '"');
     from = end;
   }
   parts.push(text.slice(from));
   const value: unknown = JSON.parse(parts.join(""));
-  // Strings that are not keys parse correctly.
-  const names = new Map(
-    keys.map(({ start, end }, index) => [mark + index, JSON.parse(text.slice(start, end)) as string]),
-  );
-  restoreKeys(value, names);
+  if (names.size > 0) restoreKeys(value, names);
   return value;
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them without an escape
+const NEEDS_ESCAPES = /["\\\u0000-\u001f]/;
 
 /** Whether a key of this text has an escape. Returns at once for a text without backslashes. */
 export function hasEscapedKey(text: string): boolean {

@@ -1,7 +1,7 @@
-import { DocumentError, type Issue } from "./errors.ts";
+import { DocumentError, type Issue, UNNAMED_ISSUE } from "./errors.ts";
 import { inspectJson, locateJson } from "./json-inspect.ts";
 import { formatPath, type JsonPath, type JsonValue } from "./json-value.ts";
-import type { ResolvedLimits } from "./limits.ts";
+import { MAX_ISSUES, type ResolvedLimits } from "./limits.ts";
 import { nativeJson, newMark } from "./native-json.ts";
 import { notJson } from "./not-json.ts";
 import { type Position, positionAt } from "./text.ts";
@@ -18,10 +18,14 @@ export function looksLikeJson(text: string): boolean {
  * @throws {DocumentError} Syntax, TooDeep, DuplicateKey, NotJson
  */
 export function parseJson(text: string, limits: ResolvedLimits, source: string | undefined): JsonValue {
-  const scan = scanJson(text, limits.maxDepth);
+  const scan = scanJson(text, limits);
   if (scan.tooDeep !== undefined) {
     const issue = { path: "", message: `is nested deeper than ${limits.maxDepth}`, ...positionAt(text, scan.tooDeep) };
     throw new DocumentError("TooDeep", [issue], source);
+  }
+  if (scan.tooMany) {
+    const message = `has more than ${limits.maxValues} fields and items`;
+    throw new DocumentError("TooManyValues", [{ path: "", message }], source);
   }
   const mark = scan.integers.length === 0 ? "" : newMark(text);
   let value: JsonValue;
@@ -58,9 +62,14 @@ export function positionsInJson(text: string, paths: readonly JsonPath[]): Posit
   return locateJson(text, paths).map((offset) => positionAt(text, offset));
 }
 
+/** What a marked integer or key takes in memory and time, in values. */
+const COSTLY = 9;
+
 interface Scan {
   /** Offset of the first bracket that exceeds the depth limit, where the scan ended. */
   tooDeep: number | undefined;
+  /** Whether the text has more values than the limit, where the scan ended. */
+  tooMany: boolean;
   /** Colons outside strings: the number of keys. */
   colons: number;
   /** Offsets (start, end) of integers that a double may not represent exactly. */
@@ -69,10 +78,13 @@ interface Scan {
   surrogate: boolean;
 }
 
-function scanJson(text: string, maxDepth: number): Scan {
-  const scan: Scan = { tooDeep: undefined, colons: 0, integers: [], surrogate: false };
+function scanJson(text: string, { maxDepth, maxValues }: ResolvedLimits): Scan {
+  const scan: Scan = { tooDeep: undefined, tooMany: false, colons: 0, integers: [], surrogate: false };
   const end = text.length;
   let depth = 0;
+  // Each value but the first of a list or an object follows a comma.
+  let values = 0;
+  let escaped = false;
   for (let at = 0; at < end; at++) {
     const c = text.charCodeAt(at);
     if (c === 0x22) {
@@ -81,22 +93,32 @@ function scanJson(text: string, maxDepth: number): Scan {
         if (s === 0x22) break;
         if (s !== 0x5c) continue;
         at++;
+        escaped = true;
         // \uD800 to \uDFFF
         if (text.charCodeAt(at) === 0x75 && (text.charCodeAt(at + 1) | 0x20) === 0x64) scan.surrogate = true;
       }
+      if (escaped && isKey(text, at + 1)) values += COSTLY;
+      escaped = false;
     } else if (c === 0x3a) scan.colons++;
+    else if (c === 0x2c) values++;
     else if (c === 0x7b || c === 0x5b) {
       if (++depth > maxDepth) {
         scan.tooDeep = at;
         return scan;
       }
+      if (++values > maxValues) break;
     } else if (c === 0x7d || c === 0x5d) depth--;
     else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) {
       const start = at;
       while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
-      if (at - start >= 15) noteInteger(text, start, at + 1, scan.integers);
+      if (at - start >= 15 && isLongInteger(text, start, at + 1)) {
+        scan.integers.push(start, at + 1);
+        values += COSTLY;
+        if (values > maxValues) break;
+      }
     }
   }
+  scan.tooMany = values > maxValues;
   return scan;
 }
 
@@ -104,12 +126,19 @@ function isNumberCharacter(c: number): boolean {
   return (c >= 0x30 && c <= 0x39) || c === 0x2e || c === 0x2d || c === 0x2b || (c | 0x20) === 0x65;
 }
 
-function noteInteger(text: string, start: number, end: number, integers: number[]): void {
+/** Whether a number is an integer that a double may not represent exactly. */
+function isLongInteger(text: string, start: number, end: number): boolean {
   const token = text.slice(start, end);
-  if (!/^-?[1-9][0-9]*$/.test(token) || Number.isSafeInteger(Number(token))) return;
   // An integer in the position of a key is a syntax error, which a string would hide.
-  if (/^[ \t\r\n]*:/.test(text.slice(end, end + 100))) return;
-  integers.push(start, end);
+  return /^-?[1-9][0-9]*$/.test(token) && !Number.isSafeInteger(Number(token)) && !isKey(text, end);
+}
+
+const COLON = /[ \t\r\n]{0,100}:/y;
+
+/** Whether a colon follows. */
+function isKey(text: string, end: number): boolean {
+  COLON.lastIndex = end;
+  return COLON.test(text);
 }
 
 /**
@@ -173,7 +202,9 @@ function leaf(value: boolean | number | bigint | string, state: Adoption): boole
 function failure(text: string, source: string | undefined, cause: unknown): DocumentError {
   const findings = inspectJson(text);
   const issues = findings.map(
-    ({ path, offset, message }): Issue => ({ path: formatPath(path), message, ...positionAt(text, offset) }),
+    ({ path, offset, message }, index): Issue =>
+      // A position costs a walk over the text. Issues above the bound are only counted.
+      index < MAX_ISSUES ? { path: formatPath(path), message, ...positionAt(text, offset) } : UNNAMED_ISSUE,
   );
   const code = findings.find((finding) => finding.code === "Syntax")?.code ?? findings[0]?.code ?? "Syntax";
   if (issues.length === 0) issues.push({ path: "", message: "is not JSON" });

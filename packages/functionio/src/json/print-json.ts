@@ -24,7 +24,7 @@ export function printJson(value: JsonValue, indent = 0): string {
  * The digits of an integer that `String(number)` would round: 41538645226132408 prints as ...410, another integer. From
  * 1e21 on, numbers print with an exponent and parse to the same value.
  */
-export function exactDigits(value: number | bigint): string | undefined {
+function exactDigits(value: number | bigint): string | undefined {
   if (typeof value === "bigint") return value.toString();
   if (Number.isSafeInteger(value) || !Number.isInteger(value) || Math.abs(value) >= 1e21) return undefined;
   return BigInt(value).toString();

@@ -55,6 +55,6 @@ function decodeBytes(bytes: Uint8Array, source: string | undefined): string {
 }
 
 /** A size for messages. */
-function formatBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
 }

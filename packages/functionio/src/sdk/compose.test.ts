@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { desired as desiredState, io } from "../../test-support/arbitraries.ts";
 import type { FunctionIO, KubernetesObject } from "../function-io/functionio.ts";
-import { compose, fatal, type } from "./compose.ts";
+import { compose, type } from "./compose.ts";
 import type { StandardSchema } from "./standard-schema.ts";
+import { fatal } from "./state.ts";
 
 const XR = { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "shop", uid: "1" }, spec: { size: 2 } };
 

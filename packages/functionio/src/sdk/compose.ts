@@ -1,9 +1,25 @@
 import type { FunctionIO, KubernetesObject, Result } from "../function-io/functionio.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { freezeJson } from "./json.ts";
+import type { PipelineRun } from "./pipeline-run.ts";
+import {
+  type Conditions,
+  type Credentials,
+  openPipelineState,
+  type RequiredState,
+  type RunContext,
+} from "./pipeline-state.ts";
 import type { DeepReadonly } from "./readonly.ts";
 import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
-import { type DesiredState, type ObservedState, openState, type Results } from "./state.ts";
+import {
+  type DesiredState,
+  FatalResult,
+  fatal,
+  Lifetime,
+  type ObservedState,
+  openState,
+  type Results,
+} from "./state.ts";
 
 /** The argument of a handler. */
 export interface Context<Composite extends object = KubernetesObject, Config = JsonObject | undefined> {
@@ -14,6 +30,14 @@ export interface Context<Composite extends object = KubernetesObject, Config = J
   readonly observed: ObservedState;
   readonly desired: DesiredState<Composite>;
   readonly results: Results;
+  /** Data of the steps of this run. Only a run over gRPC, or a FunctionIO with a context, has it. */
+  readonly context: RunContext;
+  /** Only a run over gRPC has them. */
+  readonly credentials: Credentials;
+  /** Existing resources and schemas that the function reads. Only a run over gRPC has them. */
+  readonly required: RequiredState;
+  /** Conditions of the XR. Only a run over gRPC can set them. */
+  readonly conditions: Conditions;
 }
 
 /** A handler: it describes the desired objects through `desired`, and returns nothing. */
@@ -23,7 +47,7 @@ export type Handler<Composite extends object, Config> = (context: Context<Compos
  * A composition function: FunctionIO in, FunctionIO out. It is synchronous if its handler is. Made by {@link compose}.
  */
 export interface ComposeFunction<Composite extends object = KubernetesObject, Config = unknown> {
-  (io: FunctionIO): FunctionIO | Promise<FunctionIO>;
+  (io: FunctionIO, run?: PipelineRun): FunctionIO | Promise<FunctionIO>;
   /** Carries the types to `invoke`; does not exist at run time. */
   readonly "~types"?: { composite: Composite; config: Config };
 }
@@ -43,18 +67,6 @@ export function type<T>(): StandardSchema<T, T> {
       validate: (value) => (value === undefined ? { issues: [{ message: "is missing" }] } : { value: value as T }),
     },
   };
-}
-
-/** Ends the handler with a fatal result: the pipeline stops, and nothing is applied or deleted. */
-export function fatal(message: string): never {
-  throw new FatalResult(message);
-}
-
-/** The error of {@link fatal}. The SDK turns its message into the result, without a stack. */
-export class FatalResult extends Error {
-  override readonly name = "FatalResult";
-  readonly code = "Fatal";
-  readonly retryable = false;
 }
 
 /**
@@ -79,49 +91,65 @@ export function compose<Composite extends object, Config>(
   const handler = typeof first === "function" ? first : second;
   const options = typeof first === "function" ? {} : first;
   if (handler === undefined) throw new TypeError("compose needs a handler");
-  return (io) => call(io, options, handler);
+  return (io, run) => call(io, run, options, handler);
 }
 
 function call<Composite extends object, Config>(
   io: FunctionIO,
+  run: PipelineRun | undefined,
   options: ComposeOptions<Composite, unknown, Config>,
   handler: Handler<Composite, Config>,
 ): FunctionIO | Promise<FunctionIO> {
-  const state = openState(io);
-  const { observed, results } = state;
-  const desired = state.desired as unknown as DesiredState<Composite>;
-  const failed = (error: unknown): FunctionIO => {
-    state.close();
-    return respond(io, io.desired, [...state.added, fatalResult(error)]);
+  const lifetime = new Lifetime();
+  const state = openState(io, lifetime);
+  const pipeline = openPipelineState(io, run, lifetime);
+  const end = (
+    desired: FunctionIO["desired"],
+    context: JsonObject | undefined,
+    added: readonly Result[],
+  ): FunctionIO => {
+    lifetime.end();
+    run?.respond(pipeline.response());
+    return respond(io, desired, context, added);
   };
-  const finish = (returned: unknown): FunctionIO => {
-    if (returned !== undefined) {
-      return failed(new TypeError("the handler returned a value; use desired.apply instead"));
-    }
-    return respond(io, state.close(), state.added);
+  const failed = (error: unknown): FunctionIO => end(io.desired, io.context, [...state.added, fatalResult(error)]);
+  const finish = (returned: unknown): FunctionIO =>
+    returned === undefined
+      ? end(state.desiredState(), pipeline.changedContext(), state.added)
+      : failed(new TypeError("the handler returned a value; use desired.apply instead"));
+  const handle = (xr: Composite, config: Config): void | Promise<void> => {
+    const { observed, results } = state;
+    const { context, credentials, required, conditions } = pipeline;
+    const desired = state.desired as unknown as DesiredState<Composite>;
+    const frozen = freezeJson(xr) as DeepReadonly<Composite>;
+    return handler({ xr: frozen, config, observed, desired, results, context, credentials, required, conditions });
   };
   try {
     const xr = check(options.composite, "composite", io.observed.composite?.resource);
     const config = check(options.config, "config", io.config);
     if (xr instanceof Promise || config instanceof Promise) {
       return Promise.all([xr, config])
-        .then(([xr, config]) =>
-          handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results }),
-        )
+        .then(([xr, config]) => handle(xr, config))
         .then(finish)
         .catch(failed);
     }
-    const returned = handler({ xr: freezeJson(xr) as DeepReadonly<Composite>, config, observed, desired, results });
+    const returned = handle(xr, config);
     return isThenable(returned) ? Promise.resolve(returned).then(finish).catch(failed) : finish(returned);
   } catch (error) {
     return failed(error);
   }
 }
 
-function respond(io: FunctionIO, desired: FunctionIO["desired"], added: readonly Result[]): FunctionIO {
+function respond(
+  io: FunctionIO,
+  desired: FunctionIO["desired"],
+  context: JsonObject | undefined,
+  added: readonly Result[],
+): FunctionIO {
   // Pass on the rest of the input: observed state, which functions must not modify, and unknown fields.
   const { desired: _desired, results, ...rest } = io;
   const output: FunctionIO = rest;
+  if (context !== undefined) output.context = context;
   if (desired !== undefined) output.desired = desired;
   if (results !== undefined || added.length > 0) output.results = [...(results ?? []), ...added];
   return output;

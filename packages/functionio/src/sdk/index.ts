@@ -14,19 +14,30 @@ export {
   type ComposeOptions,
   type Context,
   compose,
-  FatalResult,
-  fatal,
   type Handler,
   type,
 } from "./compose.ts";
-export type { Applicable, Kinds, MetadataInput, OpenResource, ResourceOf } from "./kinds.ts";
+export type { Applicable, Kinds, KindsOf, KnownKind, MetadataInput, OpenResource, ResourceOf } from "./kinds.ts";
+export type {
+  Condition,
+  PipelineResponse,
+  PipelineRun,
+  Requirements,
+  ResourceSelector,
+  SchemaSelector,
+  Target,
+} from "./pipeline-run.ts";
+export type { Conditions, Credentials, RequiredState, RunContext } from "./pipeline-state.ts";
 export type { DeepReadonly, Input, PartialInput } from "./readonly.ts";
 export { run } from "./run.ts";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
-export type {
-  DesiredCompositeState,
-  DesiredState,
-  EntryOptions,
-  ObservedState,
-  Results,
+export {
+  type DesiredCompositeState,
+  type DesiredState,
+  type EntryOptions,
+  FatalResult,
+  fatal,
+  type ObservedState,
+  type ResultOptions,
+  type Results,
 } from "./state.ts";

@@ -1,3 +1,4 @@
+import type { KubernetesObject } from "../function-io/functionio.ts";
 import type { Input } from "./readonly.ts";
 
 /**
@@ -36,7 +37,24 @@ export interface OpenResource {
   readonly [field: string]: unknown;
 }
 
-/** The fields that `apply` accepts for an apiVersion and kind. */
+/** The kinds of an apiVersion with known types; never if there are none. */
+export type KindsOf<ApiVersion extends string> = {
+  [Key in keyof Kinds]: Key extends `${ApiVersion}/${infer Kind}` ? Kind : never;
+}[keyof Kinds];
+
+/**
+ * The fields that `apply` accepts for an apiVersion and kind. If `xfn types` wrote the types of an apiVersion, another
+ * kind of it is a mistake.
+ */
 export type ResourceOf<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds
   ? Applicable<Kinds[`${ApiVersion}/${Kind}`]>
-  : OpenResource;
+  : string extends ApiVersion | Kind
+    ? OpenResource
+    : [KindsOf<ApiVersion>] extends [never]
+      ? OpenResource
+      : OpenResource & { readonly kind: KindsOf<ApiVersion> };
+
+/** What a function reads of an apiVersion and kind. */
+export type KnownKind<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds
+  ? Kinds[`${ApiVersion}/${Kind}`]
+  : KubernetesObject;

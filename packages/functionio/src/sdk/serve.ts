@@ -3,13 +3,20 @@ import type { FunctionIO } from "../function-io/functionio.ts";
 import { printFunctionIO } from "../function-io/print.ts";
 import { DocumentError } from "../json/errors.ts";
 import { resolveLimits } from "../json/limits.ts";
-import { positionInJson } from "../json/parse-json.ts";
+import { positionsInJson } from "../json/parse-json.ts";
 import { readAsJson } from "../json/read-json.ts";
 import { decodeText } from "../json/text.ts";
+import { asksForGrpc } from "./asks-for-grpc.ts";
+import type { PipelineRun } from "./pipeline-run.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that can be served: the result of `compose`. */
-export type Servable = (io: FunctionIO) => FunctionIO | Promise<FunctionIO>;
+export type Servable = (io: FunctionIO, run?: PipelineRun) => FunctionIO | Promise<FunctionIO>;
+
+/** The part of `@xfn/function-grpc/serve` that serves a function. */
+export interface GrpcServing {
+  serveGrpc(fn: Servable): Promise<void>;
+}
 
 /** Milliseconds that a process can continue after its output. Then open timers and connections are cut off. */
 const LINGER_MS = 1000;
@@ -19,16 +26,28 @@ const READ = { source: SOURCE, untyped: true } as const;
 let serving = false;
 
 /**
- * Serves one call: FunctionIO from stdin, handler, FunctionIO to stdout. Errors of the handler are fatal results with
- * exit code 0. Input that is not a FunctionIO, and output that cannot be written, exit with 1 and a message on stderr.
- * Only the first call in a process counts, so that an entry can serve a file that serves itself.
+ * Serves gRPC if the program's flags or environment ask for it, else one call: FunctionIO from stdin, handler,
+ * FunctionIO to stdout. Errors of the handler are fatal results with exit code 0. Input that is not a FunctionIO, and
+ * output that cannot be written, exit with 1 and a message on stderr. Only the first call in a process counts, so that
+ * an entry can serve a file that serves itself.
+ *
+ * @param loadGrpc loads the gRPC server, which each call by FunctionIO can do without
  */
-export function serve(fn: Servable): void {
+export function serve(fn: Servable, loadGrpc?: () => Promise<GrpcServing>): void {
   if (serving) return;
   serving = true;
   keepStdoutClean();
   if (typeof fn !== "function") {
     stop("the function's file has no default export made by compose()");
+    return;
+  }
+  if (asksForGrpc(process.argv.slice(2), process.env)) {
+    if (loadGrpc === undefined)
+      stop("only a function that `xfn build` built serves gRPC: build it, or remove the flags");
+    else
+      loadGrpc()
+        .then(({ serveGrpc }) => serveGrpc(fn))
+        .catch(stop);
     return;
   }
   let io: FunctionIO | undefined;
@@ -71,7 +90,7 @@ export function serve(fn: Servable): void {
 function fromJson(text: string): FunctionIO | undefined {
   const value = readAsJson(text, resolveLimits(undefined), SOURCE);
   if (value === undefined) return undefined;
-  return checkFunctionIO({ value, source: SOURCE, positionOf: (path) => positionInJson(text, path) }, READ);
+  return checkFunctionIO({ value, source: SOURCE, positionsOf: (paths) => positionsInJson(text, paths) }, READ);
 }
 
 /** Stdout is the protocol, so output of libraries goes to stderr. `console` looks the stream up at its first use. */
@@ -80,12 +99,15 @@ export function keepStdoutClean(): void {
 }
 
 function stop(error: unknown): void {
-  const message = error instanceof Error ? (isDocumentError(error) ? error.message : error.stack) : String(error);
+  const message = error instanceof Error ? (isForUsers(error) ? error.message : error.stack) : String(error);
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
 }
 
+/** Errors whose message is enough: about input, and about flags. */
+const FOR_USERS: ReadonlySet<string> = new Set(["DocumentError", "FunctionIOError", "ServeOptionsError"]);
+
 // Not by class alone: a bundle can contain the YAML reader in another file with its own class.
-function isDocumentError(error: Error): boolean {
-  return error instanceof DocumentError || error.name === "DocumentError" || error.name === "FunctionIOError";
+function isForUsers(error: Error): boolean {
+  return error instanceof DocumentError || FOR_USERS.has(error.name);
 }

@@ -12,7 +12,34 @@ import type {
 import type { JsonObject } from "../json/json-value.ts";
 import { copyJson, freezeJson, newObject, overlayJson } from "./json.ts";
 import type { ResourceOf } from "./kinds.ts";
+import type { Target } from "./pipeline-run.ts";
 import type { DeepReadonly, PartialInput } from "./readonly.ts";
+
+/** Ends the handler with a fatal result: the pipeline stops, and nothing is applied or deleted. */
+export function fatal(message: string): never {
+  throw new FatalResult(message);
+}
+
+/** The error of {@link fatal}. The SDK turns its message into the result, without a stack. */
+export class FatalResult extends Error {
+  override readonly name = "FatalResult";
+  readonly code = "Fatal";
+  readonly retryable = false;
+}
+
+/** Whether a handler can still write. One for all states of a call. */
+export class Lifetime {
+  #ended = false;
+
+  /** Must be called before each write. */
+  check(what: string): void {
+    if (this.#ended) throw new Error(`${what} after the handler ended: await everything that it starts`);
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+}
 
 /** The state at the start of the run. It is frozen: modifying it throws. */
 export interface ObservedState {
@@ -86,8 +113,16 @@ export interface DesiredCompositeState<Composite extends object = KubernetesObje
 
 /** The results of the function. A controller emits them as events on the XR. */
 export interface Results {
-  normal(message: string): void;
-  warning(message: string): void;
+  normal(message: string, options?: ResultOptions): void;
+  warning(message: string, options?: ResultOptions): void;
+}
+
+/** How a result is shown. A pipeline of FunctionIO alone shows each on the XR. */
+export interface ResultOptions {
+  /** The reason of the event, in CamelCase. */
+  readonly reason?: string | undefined;
+  /** Default: `Composite`. */
+  readonly target?: Target | undefined;
 }
 
 /** The state of one call. */
@@ -97,36 +132,37 @@ export interface CallState {
   results: Results;
   /** The results that this call added. */
   added: Result[];
-  /** Ends the call and returns the desired state. Later writes throw. */
-  close(): Desired;
+  /** The desired state as the handler left it. */
+  desiredState(): Desired;
 }
 
 /** Opens the state of a call. `io` is not modified; values that the handler reads are frozen. */
-export function openState(io: FunctionIO): CallState {
-  const call = new Call(io);
+export function openState(io: FunctionIO, lifetime: Lifetime): CallState {
+  const call = new Call(io, lifetime);
   return {
     added: call.added,
     desired: desiredState(call),
     observed: observedState(io, call.observed),
     results: {
-      normal: (message) => call.report("Normal", message),
-      warning: (message) => call.report("Warning", message),
+      normal: (message, options) => call.report("Normal", message, options),
+      warning: (message, options) => call.report("Warning", message, options),
     },
-    close: () => call.close(),
+    desiredState: () => call.desiredState(),
   };
 }
 
-/** The desired state of a call, and whether the call can still change it. */
+/** The desired state of a call. */
 class Call {
   readonly entries: Map<string, DesiredResource>;
   readonly observed: ReadonlyMap<string, ObservedResource>;
   readonly added: Result[] = [];
   readonly #io: FunctionIO;
+  readonly #lifetime: Lifetime;
   #composite: Desired["composite"];
-  #closed = false;
 
-  constructor(io: FunctionIO) {
+  constructor(io: FunctionIO, lifetime: Lifetime) {
     this.#io = io;
+    this.#lifetime = lifetime;
     this.#composite = io.desired?.composite;
     this.entries = new Map((io.desired?.resources ?? []).map((entry) => [entry.name, entry]));
     this.observed = new Map((io.observed.resources ?? []).map((entry) => [entry.name, entry]));
@@ -134,12 +170,12 @@ class Call {
 
   /** Must be called before each write. */
   checkOpen(what: string): void {
-    if (this.#closed) throw new Error(`${what} after the handler ended: await everything that it starts`);
+    this.#lifetime.check(what);
   }
 
-  report(severity: "Normal" | "Warning", message: string): void {
+  report(severity: "Normal" | "Warning", message: string, { reason, target }: ResultOptions = {}): void {
     this.checkOpen(severity === "Normal" ? "results.normal" : "results.warning");
-    this.added.push({ severity, message: String(message) });
+    this.added.push({ severity, message: String(message), ...(reason && { reason }), ...(target && { target }) });
   }
 
   put(name: string, resource: JsonObject, options: EntryOptions | undefined): void {
@@ -178,8 +214,7 @@ class Call {
     this.#composite = { ...this.#composite, connectionDetails: [...others, { name, value }] };
   }
 
-  close(): Desired {
-    this.#closed = true;
+  desiredState(): Desired {
     const { composite: _composite, resources: _resources, ...unknown } = this.#io.desired ?? {};
     const state: Desired = unknown;
     if (this.#composite !== undefined) state.composite = this.#composite;

@@ -14,6 +14,13 @@ import { printFunctionIO } from "../function-io/print.ts";
 import type { JsonObject } from "../json/json-value.ts";
 import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson } from "../sdk/json.ts";
+import type {
+  Condition,
+  PipelineResponse,
+  PipelineRun,
+  ResourceSelector,
+  SchemaSelector,
+} from "../sdk/pipeline-run.ts";
 import type { Input, PartialInput } from "../sdk/readonly.ts";
 
 /** The input of a function under test. Undefined fields are omitted. */
@@ -31,6 +38,20 @@ export interface InvokeInput<Composite extends object = KubernetesObject, Config
   readonly desiredComposite?: object;
   /** The results of earlier steps. */
   readonly results?: readonly Result[];
+  /** Runs the function as over gRPC. Without it, the function is run by a FunctionIO, which carries nothing of this. */
+  readonly pipeline?: PipelineInput;
+}
+
+/** What a run over gRPC has beside a FunctionIO. */
+export interface PipelineInput {
+  /** The context that earlier steps left, by key. */
+  readonly context?: { readonly [key: string]: unknown };
+  /** Data of credentials, by the names of the step. */
+  readonly credentials?: { readonly [name: string]: { readonly [key: string]: string | Uint8Array } };
+  /** The required resources that were read, by name. Leave out a name to test the run before. */
+  readonly resources?: { readonly [name: string]: readonly object[] };
+  /** The required schemas that were read, by name; null for a kind without one. */
+  readonly schemas?: { readonly [name: string]: object | null };
 }
 
 /** The output of a function, checked as in a pipeline. Plain objects, for `toEqual` and `deepEqual`. */
@@ -49,6 +70,15 @@ export interface Invocation {
   fatal: string | undefined;
   /** The warnings of a pipeline, such as dropped entries of earlier steps. */
   warnings: string[];
+  /** The context that the function leaves; undefined without `pipeline`. */
+  context: JsonObject | undefined;
+  /** The conditions that the function sets on the XR. */
+  conditions: Condition[];
+  /** What the function requires, by name. */
+  requirements: {
+    resources: { [name: string]: ResourceSelector };
+    schemas: { [name: string]: SchemaSelector };
+  };
   /** The whole FunctionIO. */
   output: FunctionIO;
 }
@@ -63,7 +93,9 @@ export async function invoke<Composite extends object, Config>(
   input: InvokeInput<Composite, Config> = {},
 ): Promise<Invocation> {
   const given = parseFunctionIO(printFunctionIO(toFunctionIO(input)), { source: "input" });
-  const returned = await fn(parseFunctionIO(printFunctionIO(given), { source: "input" }));
+  let beside: PipelineResponse | undefined;
+  const run = input.pipeline && pipelineRun(input.pipeline, (response) => void (beside = response));
+  const returned = await fn(parseFunctionIO(printFunctionIO(given), { source: "input" }), run);
   const output = parseFunctionIO(printFunctionIO(returned), { source: "output" });
   const { fatal, warnings } = accumulate(given, output, "function");
   const plain = structuredClone(output);
@@ -78,6 +110,12 @@ export async function invoke<Composite extends object, Config>(
     results: plain.results ?? [],
     fatal: (fatal ?? plain.results?.find((result) => severityOf(result) === "Fatal"))?.message,
     warnings: warnings.map((warning) => warning.message),
+    context: plain["context"],
+    conditions: [...(beside?.conditions ?? [])],
+    requirements: {
+      resources: Object.fromEntries(beside?.requirements.resources ?? []),
+      schemas: Object.fromEntries(beside?.requirements.schemas ?? []),
+    },
     output: plain,
   };
 }
@@ -103,7 +141,24 @@ function toFunctionIO<Composite extends object, Config>(input: InvokeInput<Compo
     io.desired = { ...io.desired, composite: { resource } };
   }
   if (input.results !== undefined) io.results = [...input.results];
+  if (input.pipeline !== undefined) io.context = copyJson(input.pipeline.context ?? {}, "context") as JsonObject;
   return io;
+}
+
+function pipelineRun(input: PipelineInput, respond: PipelineRun["respond"]): PipelineRun {
+  const { credentials = {}, resources = {}, schemas = {} } = input;
+  const bytes = (value: string | Uint8Array): Uint8Array =>
+    typeof value === "string" ? new TextEncoder().encode(value) : value;
+  const mapOf = <T, U>(
+    record: { readonly [name: string]: T },
+    convert: (value: T, name: string) => U,
+  ): Map<string, U> => new Map(Object.entries(record).map(([name, value]) => [name, convert(value, name)]));
+  return {
+    credentials: mapOf(credentials, (data) => mapOf(data, bytes)),
+    resources: mapOf(resources, (found, name) => copyJson(found, name) as unknown as KubernetesObject[]),
+    schemas: mapOf(schemas, (schema, name) => copyJson(schema, name) as JsonObject | null),
+    respond,
+  };
 }
 
 function toDetails(details: { readonly [detail: string]: string }): ExplicitConnectionDetail[] {

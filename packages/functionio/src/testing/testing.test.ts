@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { FunctionIOError } from "../json/errors.ts";
-import { compose, fatal } from "../sdk/compose.ts";
+import { compose } from "../sdk/compose.ts";
+import { fatal } from "../sdk/state.ts";
 import { converge } from "./converge.ts";
 import { invoke } from "./invoke.ts";
 

@@ -5,7 +5,7 @@ const SDK = 'import("@xfn/functionio/sdk")';
 const ANY_OBJECT = "{ [key: string]: unknown }";
 
 /** The TypeScript type of an OpenAPI schema of Kubernetes. `indent` is the indentation of the type's first line. */
-export function schemaType(schema: JsonValue | undefined, indent: string): string {
+function schemaType(schema: JsonValue | undefined, indent: string): string {
   if (!isObject(schema)) return "unknown";
   const type = baseType(schema, indent);
   return schema["nullable"] === true && type !== "unknown" && !type.split(" | ").includes("null")

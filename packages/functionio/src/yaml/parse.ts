@@ -1,7 +1,7 @@
 import { EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { DocumentError } from "../json/errors.ts";
 import type { ResolvedLimits } from "../json/limits.ts";
-import { type Position, positionAt } from "../json/text.ts";
+import { formatBytes, type Position, positionAt } from "../json/text.ts";
 
 /** The events of a YAML text. Their offsets refer to `text`, which can differ from the input in white space. */
 export interface ParsedYaml {
@@ -11,8 +11,6 @@ export interface ParsedYaml {
   positionAt(offset: number): Position;
 }
 
-/** 16 MiB of YAML: its events take up to 60 times as much memory. JSON is not read as YAML and has no such limit. */
-const MAX_YAML_LENGTH = 16 * 1024 * 1024;
 /** 32 MiB, about a second: each line that {@link indented} fixes causes another parse. */
 const MAX_PARSED_AGAIN = 32 * 1024 * 1024;
 const TOO_LITTLE = "deficient indentation";
@@ -20,9 +18,16 @@ const PADDING = " ".repeat(64);
 
 /** Parses a YAML text. @throws {DocumentError} Syntax, TooDeep, TooLarge */
 export function parseYaml(input: string, limits: ResolvedLimits, source: string | undefined): ParsedYaml {
-  if (input.length > MAX_YAML_LENGTH) {
-    const message = `is YAML of more than ${MAX_YAML_LENGTH / 1024 / 1024} MiB; write it as JSON, which has no such limit`;
+  if (input.length > limits.maxYamlLength) {
+    const size = formatBytes(limits.maxYamlLength);
+    const message = `is YAML of more than ${size}; write it as JSON, which has no such limit`;
     throw new DocumentError("TooLarge", [{ path: "", message }], source);
+  }
+  if (hasMoreNodes(input, limits.maxYamlValues)) {
+    const { maxValues, maxYamlValues } = limits;
+    const more = maxValues > maxYamlValues ? `; write it as JSON, which can have ${maxValues}` : "";
+    const message = `is YAML of more than ${maxYamlValues} fields and items${more}`;
+    throw new DocumentError("TooManyValues", [{ path: "", message }], source);
   }
   let text = input.includes("\r") ? input.replace(/\r\n?/g, "\n") : input;
   const padded = new Map<number, number>();
@@ -57,6 +62,30 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
       throw new DocumentError(deep ? "TooDeep" : "Syntax", [{ path: "", message, ...position(offset) }], source);
     }
   }
+}
+
+/**
+ * Whether a text may have more nodes than a bound. Each node but the first of a document needs an indicator (YAML 1.2,
+ * 5.3). The count includes indicators in texts and comments, so it is never too low.
+ */
+function hasMoreNodes(text: string, most: number): boolean {
+  if (text.length <= most) return false;
+  let nodes = 0;
+  for (let at = 0; at < text.length && nodes <= most; at++) {
+    const c = text.charCodeAt(at);
+    if (c === 0x2c || c === 0x5b || c === 0x7b || (c === 0x2e && text.startsWith("\n...", at - 1))) nodes++;
+    else if ((c === 0x3a || c === 0x2d || c === 0x3f) && endsIndicator(text, at)) nodes++;
+  }
+  return nodes > most;
+}
+
+/** Whether `:`, `-` or `?` at an offset can be an indicator: before white space, a bracket, or after a quote. */
+function endsIndicator(text: string, at: number): boolean {
+  const next = text.charCodeAt(at + 1);
+  // NaN at the end of the text is an indicator too.
+  if (!(next > 0x20) || next === 0x2c || next === 0x5b || next === 0x5d || next === 0x7b || next === 0x7d) return true;
+  const before = text.charCodeAt(at - 1);
+  return before === 0x22 || before === 0x27;
 }
 
 /**

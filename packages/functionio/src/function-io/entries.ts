@@ -1,0 +1,65 @@
+import { FunctionIOError } from "../json/errors.ts";
+import { formatPath, isObject, type JsonValue } from "../json/json-value.ts";
+import type { ParseLimits } from "../json/limits.ts";
+
+/** Bounds of a FunctionIO. */
+export interface FunctionIOLimits extends ParseLimits {
+  /** Results, and resources of observed and of desired state: so many of each. Default: as many as the size allows. */
+  maxEntries?: number;
+  /** Fields and items of each desired object. Default: as many as the size allows. */
+  maxObjectValues?: number;
+}
+
+const LISTS: readonly (readonly string[])[] = [["results"], ["desired", "resources"], ["observed", "resources"]];
+
+/**
+ * Checks the lengths of the lists that the pipeline handles entry by entry, before it looks at an entry.
+ *
+ * @throws {FunctionIOError} TooManyValues
+ */
+export function checkEntries(value: JsonValue, maxEntries: number, source: string | undefined): void {
+  for (const path of LISTS) {
+    const list = path.reduce<JsonValue | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value);
+    if (!Array.isArray(list) || list.length <= maxEntries) continue;
+    const message = `has more than ${maxEntries} entries in ${formatPath(path)}; the function must return fewer`;
+    throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
+  }
+}
+
+/**
+ * Checks the number of fields and items of each desired object, which no API server stores beyond some size.
+ *
+ * @throws {FunctionIOError} TooManyValues
+ */
+export function checkObjects(value: JsonValue, maxValues: number, source: string | undefined): void {
+  const desired = isObject(value) ? value["desired"] : undefined;
+  if (!isObject(desired)) return;
+  const { composite, resources } = desired;
+  const objects: [string, JsonValue | undefined][] = [["desired.composite", composite]];
+  if (Array.isArray(resources))
+    for (const [index, entry] of resources.entries()) objects.push([`desired.resources[${index}]`, entry]);
+  for (const [path, entry] of objects) {
+    const resource = isObject(entry) ? entry["resource"] : undefined;
+    if (resource === undefined || valuesLeft(resource, maxValues) >= 0) continue;
+    const message = `has more than ${maxValues} fields and items in ${path}.resource; the function must return fewer`;
+    throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
+  }
+}
+
+/** Subtracts the fields and items of a value from `most`, until that is negative. */
+function valuesLeft(value: JsonValue, most: number): number {
+  let left = most;
+  if (typeof value !== "object" || value === null) return left;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      left = valuesLeft(item, left - 1);
+      if (left < 0) break;
+    }
+    return left;
+  }
+  for (const key in value) {
+    left = valuesLeft(value[key] as JsonValue, left - 1);
+    if (left < 0) break;
+  }
+  return left;
+}
