@@ -1,5 +1,5 @@
 import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, connect as connectTcp } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from "node:net";
 import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
@@ -15,7 +15,7 @@ const REQUEST: FunctionRequest = {
   desired: { resources: new Map([["db", { resource: { kind: "Database" } }]]) },
   input: { apiVersion: "v1", kind: "Input" },
 };
-const OPTIONS = { timeoutMs: 10_000 };
+const OPTIONS = { timeoutMs: 60_000 };
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -131,9 +131,11 @@ describe("a function", () => {
       { type: "DatabaseReady", status: "True", reason: "Up", message: "it is up", target: "Composite" },
     ]);
     expect(response.context).toMatchObject({ "example.org/key": [1, null] });
+    expect(response.requirements.extraResources).toEqual(
+      new Map([["old", { apiVersion: "v1", kind: "ConfigMap", match: { name: "one" } }]]),
+    );
     expect(response.requirements.resources).toEqual(
       new Map([
-        ["old", { apiVersion: "v1", kind: "ConfigMap", match: { name: "one" } }],
         ["new", { apiVersion: "v1", kind: "Secret", match: { labels: new Map([["a", "b"]]) }, namespace: "ns" }],
       ]),
     );
@@ -159,6 +161,7 @@ describe("a function", () => {
     await run(connection, {
       ...REQUEST,
       credentials: new Map([["aws", new Map([["key", Buffer.from("secret")]])]]),
+      extraResources: new Map([["old", [{ resource: { kind: "ConfigMap" } }]]]),
       requiredResources: new Map([
         ["one", [{ resource: { kind: "ConfigMap" } }]],
         ["none", []],
@@ -171,7 +174,8 @@ describe("a function", () => {
     expect(received?.credentials.get("aws")?.credentialData?.data.get("key")).toEqual(Buffer.from("secret"));
     expect(received?.requiredResources.get("one")?.items).toHaveLength(1);
     expect(received?.requiredResources.get("none")?.items).toEqual([]);
-    expect(received?.extraResources.get("one")?.items).toHaveLength(1);
+    expect([...(received?.extraResources.keys() ?? [])]).toEqual(["old"]);
+    expect(received?.extraResources.get("old")?.items).toHaveLength(1);
     expect(received?.requiredSchemas.get("unknown")?.openapiV3).toBe(undefined);
     expect(received?.requiredSchemas.get("pod")?.openapiV3?.length).toBeGreaterThan(0);
   });
@@ -188,6 +192,11 @@ describe("a function", () => {
     await client.run(REQUEST, OPTIONS);
     await client.run(REQUEST, OPTIONS);
     expect(paths.map((path) => path.split(".")[3])).toEqual(["v1", "v1beta1", "v1beta1"]);
+  });
+
+  test("that serves neither version is another service, and is reported with its status", async () => {
+    const connection = await serve((_, respond) => respond({}), { service: "example.v1.Other" });
+    await expect(run(connection)).rejects.toMatchObject({ code: "Status", status: status.UNIMPLEMENTED });
   });
 
   test("may take and return 20 MiB", async () => {
@@ -276,6 +285,17 @@ describe("a call ends", () => {
     ["refuses the stream", (s: ServerHttp2Stream) => s.close(7), "ConnectionLost"],
   ])("clearly when the server %s", async (_, onStream, code) => {
     await expect(run(await faulty(onStream))).rejects.toMatchObject({ name: "FunctionCallError", code });
+  });
+
+  test.each([
+    ["HTTP/1", "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"],
+    ["something else", "garbage garbage garbage\n"],
+  ])("clearly when the server speaks %s", async (_, bytes) => {
+    const server = createTcpServer((socket) => socket.on("error", () => undefined).write(bytes));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closers.push(() => server.close());
+    const failure = run(await connected((server.address() as AddressInfo).port));
+    await expect(failure).rejects.toMatchObject({ code: "NotGrpc", message: expect.stringContaining("--insecure") });
   });
 
   test("and may be retried when the server refused its stream", async () => {

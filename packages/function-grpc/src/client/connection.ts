@@ -10,6 +10,9 @@ import { unaryCall } from "./unary-call.ts";
  */
 const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
 
+/** Node's default of 10 MB resets streams while large requests wait. */
+const MAX_SESSION_MB = 1024;
+
 /** A connection to a function's gRPC server, for any number of calls at a time. */
 export class FunctionConnection {
   readonly #session: ClientHttp2Session;
@@ -20,6 +23,7 @@ export class FunctionConnection {
     const authority = typeof socket === "string" ? socket : "http://function";
     this.#session = connect(authority, {
       settings: { enablePush: false, initialWindowSize: RECEIVE_WINDOW_BYTES },
+      maxSessionMemory: MAX_SESSION_MB,
       ...(typeof socket !== "string" && { createConnection: () => socket }),
     });
     this.#session.on("error", (error) => {

@@ -1,33 +1,46 @@
+import { outputLimits } from "@xfn/functionio";
 import { FunctionCallError } from "../errors/function-call-error.ts";
 import { decodeResponse } from "../message/decode-response.ts";
 import { encodeRequest } from "../message/encode-request.ts";
 import type { FunctionRequest, FunctionResponse } from "../message/function-message.ts";
-import type { CallOptions } from "./call-options.ts";
+import { METHOD_V1, METHOD_V1BETA1 } from "../message/methods.ts";
+import { type CallOptions, type FunctionRunOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
 import { UNIMPLEMENTED } from "./status.ts";
-
-const METHOD_V1 = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
-/** Functions built for Crossplane 1.14 to 1.16 serve only this one. Its messages have the same wire form. */
-const METHOD_V1BETA1 = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
 
 /** Something that makes unary gRPC calls: a {@link FunctionConnection}. */
 export interface UnaryCaller {
   call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array>;
 }
 
+/** Something that runs one function: a {@link FunctionClient}, or a handler in a test. */
+export interface FunctionCaller {
+  /** Identifies the code of the function, so that responses of another version are not used again. */
+  readonly version?: string | undefined;
+  /** Runs the function once. */
+  run(request: FunctionRequest, options: FunctionRunOptions): Promise<FunctionRun>;
+}
+
 /** A response, and what a Struct could not hold of its request. */
 export interface FunctionRun {
   readonly response: FunctionResponse;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
   /** Fields of the request with integers beyond 2^53, which the function received rounded. */
   readonly rounded: readonly string[];
+  /** Whether the response is that of an earlier call. */
+  readonly isCached?: boolean;
 }
 
 /** Runs one function over one connection. */
-export class FunctionClient {
+export class FunctionClient implements FunctionCaller {
+  readonly version: string | undefined;
   readonly #caller: UnaryCaller;
   #method = METHOD_V1;
 
-  constructor(caller: UnaryCaller) {
+  /** @param version of the function: see {@link FunctionCaller} */
+  constructor(caller: UnaryCaller, version?: string) {
     this.#caller = caller;
+    this.version = version;
   }
 
   /**
@@ -36,9 +49,21 @@ export class FunctionClient {
    * @throws {FunctionCallError}
    * @throws {StructError} for a request that a Struct cannot hold
    */
-  async run(request: FunctionRequest, options: CallOptions): Promise<FunctionRun> {
-    const { bytes, rounded } = encodeRequest(request);
-    return { response: decodeResponse(await this.#call(bytes, options)), rounded };
+  async run(request: FunctionRequest, { responses, ...options }: FunctionRunOptions): Promise<FunctionRun> {
+    const { bytes, tag, rounded } = encodeRequest(request);
+    const run = { rounded, requestBytes: bytes.length };
+    const limits = outputLimits(options.maxResponseBytes ?? MAX_RESPONSE_BYTES);
+    const known = responses?.get(tag);
+    if (known !== undefined) {
+      const response = { ...(await decodeResponse(known.bytes, limits)), ttlMs: known.leftMs };
+      return { ...run, response, responseBytes: known.bytes.length, isCached: true };
+    }
+    const answer = await this.#call(bytes, options);
+    const response = await decodeResponse(answer, limits);
+    const { ttlMs, results } = response;
+    const isFatal = results.some(({ severity }) => severity === "Fatal");
+    if (ttlMs !== undefined && !isFatal) responses?.set(tag, answer, ttlMs);
+    return { ...run, response, responseBytes: answer.length };
   }
 
   async #call(bytes: Uint8Array, options: CallOptions): Promise<Uint8Array> {

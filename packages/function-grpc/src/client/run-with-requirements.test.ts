@@ -10,7 +10,7 @@ import { FunctionClient } from "./function-client.ts";
 import { MAX_CALLS, runWithRequirements } from "./run-with-requirements.ts";
 
 const REQUEST: FunctionRequest = { observed: { resources: new Map() }, desired: { resources: new Map() } };
-const OPTIONS = { timeoutMs: 1000 };
+const OPTIONS = { timeoutMs: 60_000 };
 
 function configMap(name: string): WireSelector {
   return { apiVersion: "v1", kind: "ConfigMap", matchName: name };
@@ -28,6 +28,11 @@ function functionThat(answer: (call: number) => Partial<RunFunctionResponse>): {
     return await Promise.resolve(RunFunctionResponse.encode(response).finish());
   };
   return { client: new FunctionClient({ call }), requests };
+}
+
+function requiresExtra(...names: string[]): Partial<RunFunctionResponse> {
+  const extraResources = new Map(names.map((name) => [name, configMap(name)]));
+  return { requirements: { extraResources, resources: new Map(), schemas: new Map() } };
 }
 
 function requires(...names: string[]): Partial<RunFunctionResponse> {
@@ -59,6 +64,14 @@ describe("a function is run", () => {
     expect(requests[1]?.context).toEqual(Buffer.from(context));
   });
 
+  test("with what it requires in the older form in that form only", async () => {
+    const { client, requests } = functionThat(() => requiresExtra("one"));
+    const { calls } = await runWithRequirements(client, REQUEST, source, OPTIONS);
+    expect(calls).toBe(2);
+    expect([...(requests[1]?.extraResources.keys() ?? [])]).toEqual(["one"]);
+    expect(requests[1]?.requiredResources.size).toBe(0);
+  });
+
   test("at most six times", async () => {
     const { client, requests } = functionThat((call) => requires(`${call}`));
     await expect(runWithRequirements(client, REQUEST, source, OPTIONS)).rejects.toMatchObject({
@@ -81,11 +94,12 @@ describe("a function is run", () => {
   test("with what its step requires, in every call", async () => {
     const { client, requests } = functionThat(() => requires("own"));
     const bootstrap = {
+      extraResources: new Map(),
       resources: new Map([["step", { apiVersion: "v1", kind: "Secret", match: { name: "s" } }]]),
       schemas: new Map([["pod", { apiVersion: "v1", kind: "Pod" }]]),
     };
     await runWithRequirements(client, REQUEST, source, OPTIONS, bootstrap);
-    expect(requests.map(({ requiredResources }) => [...requiredResources.keys()])).toEqual([["step"], ["step", "own"]]);
+    expect(requests.map(({ requiredResources }) => [...requiredResources.keys()])).toEqual([["step"], ["own", "step"]]);
     expect(requests[0]?.requiredSchemas.get("pod")?.openapiV3).toBeDefined();
   });
 });

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@xfn/functionio";
 import { RequirementsError } from "../errors/requirements-error.ts";
-import type {
-  FunctionRequest,
-  FunctionResponse,
-  Requirements,
-  ResourceSelector,
-  ResourceState,
-  SchemaSelector,
+import {
+  type FunctionRequest,
+  type FunctionResponse,
+  NO_REQUIREMENTS,
+  type Requirements,
+  type ResourceSelector,
+  type ResourceState,
+  type SchemaSelector,
 } from "../message/function-message.ts";
-import type { CallOptions } from "./call-options.ts";
-import type { FunctionClient, FunctionRun } from "./function-client.ts";
+import type { FunctionRunOptions } from "./call-options.ts";
+import type { FunctionCaller, FunctionRun } from "./function-client.ts";
 
 /** Finds what a function requires. */
 export interface RequirementsSource {
@@ -23,6 +24,11 @@ export interface RequirementsSource {
 /** As many calls of one step as Crossplane makes, the first one included. */
 export const MAX_CALLS = 6;
 
+/** The last run of a function, with the bytes and the rounded fields of all its calls. */
+export interface SatisfiedRun extends Omit<FunctionRun, "isCached"> {
+  readonly calls: number;
+}
+
 /**
  * Runs a function until it has seen what it requires: as long as a response requires something else than the one
  * before. A fatal result ends it at once.
@@ -32,19 +38,26 @@ export const MAX_CALLS = 6;
  * @throws {FunctionCallError}
  */
 export async function runWithRequirements(
-  client: FunctionClient,
+  caller: FunctionCaller,
   request: FunctionRequest,
   source: RequirementsSource,
-  options: CallOptions,
-  bootstrap: Requirements = NONE,
-): Promise<FunctionRun> {
-  let required = NONE;
+  options: FunctionRunOptions,
+  bootstrap: Requirements = NO_REQUIREMENTS,
+): Promise<SatisfiedRun> {
+  let required = NO_REQUIREMENTS;
   let context = request.context;
-  for (let call = 1; call <= MAX_CALLS; call++) {
+  let requestBytes = 0;
+  let responseBytes = 0;
+  const rounded = new Set<string>();
+  for (let calls = 1; calls <= MAX_CALLS; calls++) {
     const found = await satisfy(merge(bootstrap, required), source);
-    const run = await client.run({ ...request, ...found, context }, options);
+    const run = await caller.run({ ...request, ...found, context }, options);
     const { response } = run;
-    if (isFatal(response) || isDeepStrictEqual(response.requirements, required)) return run;
+    requestBytes += run.requestBytes;
+    responseBytes += run.responseBytes;
+    for (const field of run.rounded) rounded.add(field);
+    if (isFatal(response) || isDeepStrictEqual(response.requirements, required))
+      return { response, rounded: [...rounded], requestBytes, responseBytes, calls };
     required = response.requirements;
     context = response.context;
   }
@@ -53,26 +66,36 @@ export async function runWithRequirements(
   );
 }
 
-const NONE: Requirements = { resources: new Map(), schemas: new Map() };
-
 function isFatal({ results }: FunctionResponse): boolean {
   return results.some(({ severity }) => severity === "Fatal");
 }
 
 function merge(bootstrap: Requirements, required: Requirements): Requirements {
   return {
+    extraResources: required.extraResources,
     resources: new Map([...bootstrap.resources, ...required.resources]),
     schemas: new Map([...bootstrap.schemas, ...required.schemas]),
   };
 }
 
 async function satisfy(
-  { resources, schemas }: Requirements,
+  { extraResources, resources, schemas }: Requirements,
   source: RequirementsSource,
-): Promise<Pick<FunctionRequest, "requiredResources" | "requiredSchemas">> {
-  const requiredResources = new Map<string, readonly ResourceState[]>();
-  const requiredSchemas = new Map<string, JsonObject | undefined>();
-  for (const [name, selector] of resources) requiredResources.set(name, await source.resources(selector));
-  for (const [name, selector] of schemas) requiredSchemas.set(name, await source.schema(selector));
-  return { requiredResources, requiredSchemas };
+): Promise<Pick<FunctionRequest, "extraResources" | "requiredResources" | "requiredSchemas">> {
+  const find = (selector: ResourceSelector): Promise<readonly ResourceState[]> => source.resources(selector);
+  return {
+    extraResources: await each(extraResources, find),
+    requiredResources: await each(resources, find),
+    requiredSchemas: await each(schemas, (selector) => source.schema(selector)),
+  };
+}
+
+async function each<From, To>(
+  map: ReadonlyMap<string, From>,
+  find: (from: From) => Promise<To>,
+): Promise<Map<string, To>> {
+  const found = new Map<string, To>();
+  // A map on the wire has no order, but equal requests must have equal bytes.
+  for (const [name, from] of [...map].toSorted(([a], [b]) => (a < b ? -1 : 1))) found.set(name, await find(from));
+  return found;
 }

@@ -1,10 +1,9 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
+import { MessageBuffer, messagePrefix } from "../message/message-buffer.ts";
 import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
 import { OK, statusError } from "./status.ts";
 
-/** A compression flag and the length of the message. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
-const PREFIX_BYTES = 5;
 /** The header's grammar allows eight digits. */
 const MAX_TIMEOUT_MS = 99_999_999;
 
@@ -35,10 +34,7 @@ class UnaryCall {
   readonly #abort: () => void;
   readonly #resolve: (message: Buffer) => void;
   readonly #reject: (error: FunctionCallError) => void;
-  readonly #chunks: Buffer[] = [];
-  #received = 0;
-  /** Of the response's message, once its prefix is here. */
-  #expected: number | undefined;
+  readonly #response = new MessageBuffer();
   #headers: IncomingHttpHeaders | undefined;
   #trailers: IncomingHttpHeaders | undefined;
   #settled = false;
@@ -75,10 +71,8 @@ class UnaryCall {
   }
 
   send(message: Uint8Array): void {
-    const prefix = Buffer.alloc(PREFIX_BYTES);
-    prefix.writeUInt32BE(message.length, 1);
     this.#stream.cork();
-    this.#stream.write(prefix);
+    this.#stream.write(messagePrefix(message));
     this.#stream.end(message);
     this.#stream.uncork();
   }
@@ -91,19 +85,20 @@ class UnaryCall {
   }
 
   #onData(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#received += chunk.length;
-    if (this.#expected === undefined && this.#received >= PREFIX_BYTES) {
-      const start = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-      if (start[0] !== 0) return this.#fail("Malformed", "the response is compressed, which the request did not allow");
-      this.#expected = start.readUInt32BE(1);
-    }
-    const size = Math.max(this.#expected ?? 0, this.#received - PREFIX_BYTES);
+    if (this.#settled) return;
+    this.#response.add(chunk);
+    if (this.#response.isCompressed)
+      return this.#fail("Malformed", "the response is compressed, which the request did not allow");
+    const { size } = this.#response;
     if (size > this.#maxBytes)
       this.#fail("TooLarge", `the response has ${size} bytes, and the limit is ${this.#maxBytes}`);
   }
 
   #onLost(cause: Error): void {
+    if (speaksNoHttp2(cause)) {
+      const why = `the server does not speak HTTP/2 without TLS, as a function started with --insecure does: ${cause.message}`;
+      return this.#fail("NotGrpc", why, { cause });
+    }
     const undelivered = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || this.#stream.id === undefined;
     this.#fail("ConnectionLost", `the connection to the function was lost: ${cause.message}`, { cause, undelivered });
   }
@@ -116,10 +111,9 @@ class UnaryCall {
       const text = this.#trailers?.["grpc-message"] ?? this.#headers?.["grpc-message"];
       return this.#settle(() => this.#reject(statusError(Number(status), String(text ?? ""))));
     }
-    const bytes = Buffer.concat(this.#chunks);
-    if (bytes.length !== PREFIX_BYTES + (this.#expected ?? Number.NaN))
-      return this.#fail("Malformed", "the response is not one complete message");
-    this.#settle(() => this.#resolve(bytes.subarray(PREFIX_BYTES)));
+    const message = this.#response.message();
+    if (message === undefined) return this.#fail("Malformed", "the response is not one complete message");
+    this.#settle(() => this.#resolve(message));
   }
 
   #fail(code: FunctionCallErrorCode, message: string, options: ErrorOptions & { undelivered?: boolean } = {}): void {
@@ -134,4 +128,9 @@ class UnaryCall {
     report();
     this.#stream.close(constants.NGHTTP2_CANCEL);
   }
+}
+
+/** Whether the bytes of a server are none of HTTP/2: nghttp2's error, which Node passes on. */
+function speaksNoHttp2(error: Error): boolean {
+  return "code" in error && error.code === "ERR_HTTP2_ERROR";
 }

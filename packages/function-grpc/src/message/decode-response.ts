@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@xfn/functionio";
 import { FunctionCallError } from "../errors/function-call-error.ts";
 import { StructError } from "../errors/struct-error.ts";
@@ -11,7 +12,7 @@ import {
   type State as WireState,
   Target as WireTarget,
 } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
-import { decodeStruct } from "../struct/decode-struct.ts";
+import { BYTES_PER_TURN, decodeStruct, decodeStructInTurns } from "../struct/decode-struct.ts";
 import type {
   FunctionCondition,
   FunctionResponse,
@@ -23,53 +24,69 @@ import type {
   State,
   Target,
 } from "./function-message.ts";
+import { checkResponseSize, type ResponseLimits } from "./response-size.ts";
+
+/** The path of the only object that is not desired state. */
+const CONTEXT = "context";
 
 /**
- * Decodes a response.
+ * Decodes a response. Other work has turns between the objects of a large one, and within large objects.
  *
- * @throws {FunctionCallError} `Malformed`
+ * @throws {FunctionCallError} `Malformed`, `TooLarge`
  */
-export function decodeResponse(bytes: Uint8Array): FunctionResponse {
+export async function decodeResponse(bytes: Uint8Array, limits: ResponseLimits): Promise<FunctionResponse> {
   let path = "the response";
-  const at = <T>(where: string, read: () => T): T => {
+  let decoded = 0;
+  const objectLimits = { maxValues: Math.min(limits.maxValues, limits.maxObjectValues ?? Infinity) };
+  const decode: Decode = async (where, object) => {
+    if (decoded > BYTES_PER_TURN) {
+      await setImmediate();
+      decoded = 0;
+    }
+    decoded += object.length;
     path = where;
-    return read();
+    const bounds = where === CONTEXT ? limits : objectLimits;
+    return object.length <= BYTES_PER_TURN
+      ? decodeStruct(object, bounds)
+      : await decodeStructInTurns(object, bounds, { pause: setImmediate });
   };
   try {
+    checkResponseSize(bytes, limits);
     const response = RunFunctionResponse.decode(bytes);
     const { context, meta } = response;
     const ttlMs = meta?.ttl && Number(meta.ttl.seconds) * 1000 + meta.ttl.nanos / 1e6;
     return {
-      desired: stateOf(response.desired, at),
+      desired: await stateOf(response.desired, decode),
       results: response.results.map(resultOf),
       conditions: response.conditions.map(conditionOf),
-      ...(context && { context: at("context", () => decodeStruct(context)) }),
+      ...(context && { context: await decode(CONTEXT, context) }),
       requirements: requirementsOf(response.requirements),
       ...(ttlMs !== undefined && ttlMs > 0 && { ttlMs }),
     };
   } catch (error) {
     const why = error instanceof StructError ? error.message : "it is not a RunFunctionResponse";
-    throw new FunctionCallError("Malformed", `cannot read ${path}: ${why}`, { cause: error });
+    const code = error instanceof StructError && error.code === "TooManyValues" ? "TooLarge" : "Malformed";
+    throw new FunctionCallError(code, `cannot read ${path}: ${why}`, { cause: error });
   }
 }
 
-type At = <T>(where: string, read: () => T) => T;
+type Decode = (path: string, object: Uint8Array) => Promise<JsonObject>;
 
-function stateOf(state: WireState | undefined, at: At): State {
+async function stateOf(state: WireState | undefined, decode: Decode): Promise<State> {
   const resources = new Map<string, ResourceState>();
   for (const [name, resource] of state?.resources ?? [])
-    resources.set(
-      name,
-      at(`desired.resources[${name}]`, () => resourceOf(resource)),
-    );
+    resources.set(name, await resourceOf(resource, `desired.resources[${name}]`, decode));
   const { composite } = state ?? {};
-  return { ...(composite && { composite: at("desired.composite", () => resourceOf(composite)) }), resources };
+  return { ...(composite && { composite: await resourceOf(composite, "desired.composite", decode) }), resources };
 }
 
-function resourceOf({ resource, connectionDetails, ready }: NonNullable<WireState["composite"]>): ResourceState {
-  const object: JsonObject = resource === undefined ? {} : decodeStruct(resource);
+async function resourceOf(
+  { resource, connectionDetails, ready }: NonNullable<WireState["composite"]>,
+  path: string,
+  decode: Decode,
+): Promise<ResourceState> {
   return {
-    resource: object,
+    resource: resource === undefined ? {} : await decode(path, resource),
     ...(connectionDetails.size > 0 && { connectionDetails }),
     ...(ready === Ready.READY_TRUE && { ready: true }),
     ...(ready === Ready.READY_FALSE && { ready: false }),
@@ -104,11 +121,13 @@ function targetOf(target: WireTarget | undefined): Target {
 }
 
 function requirementsOf(requirements: WireRequirements | undefined): Requirements {
-  const resources = new Map<string, ResourceSelector>();
-  // Functions built for Crossplane 1.x use the older field.
-  for (const field of [requirements?.extraResources, requirements?.resources])
-    for (const [name, selector] of field ?? []) resources.set(name, selectorOf(selector));
-  return { resources, schemas: requirements?.schemas ?? new Map<string, SchemaSelector>() };
+  const selectors = (field: ReadonlyMap<string, WireSelector> | undefined): Map<string, ResourceSelector> =>
+    new Map([...(field ?? [])].map(([name, selector]) => [name, selectorOf(selector)]));
+  return {
+    extraResources: selectors(requirements?.extraResources),
+    resources: selectors(requirements?.resources),
+    schemas: requirements?.schemas ?? new Map<string, SchemaSelector>(),
+  };
 }
 
 function selectorOf({ apiVersion, kind, matchName, matchLabels, namespace }: WireSelector): ResourceSelector {

@@ -14,6 +14,8 @@ import type { FunctionRequest, ResourceState, State } from "./function-message.t
 /** A request's bytes, and what was lost on the way. */
 export interface EncodedRequest {
   readonly bytes: Uint8Array;
+  /** The SHA-256 of the request, in hexadecimal. */
+  readonly tag: string;
   /** Fields with integers beyond 2^53, which a Struct rounds: `observed.resources[db].spec.serial`. */
   readonly rounded: readonly string[];
 }
@@ -37,23 +39,21 @@ export function encodeRequest(request: FunctionRequest): EncodedRequest {
   const tag = createHash("sha256").update(body).digest("hex");
   const meta = RunFunctionRequest.encode(emptyRequest({ meta: { tag, capabilities: [...CAPABILITIES] } })).finish();
   // Concatenated messages are merged: https://protobuf.dev/programming-guides/encoding/#last-one-wins
-  return { bytes: Buffer.concat([meta, body]), rounded: encoder.rounded };
+  return { bytes: Buffer.concat([meta, body]), tag, rounded: encoder.rounded };
 }
 
 class RequestEncoder {
   readonly rounded: string[] = [];
 
   request(request: FunctionRequest): RunFunctionRequest {
-    const required = this.#required(request);
     return emptyRequest({
       observed: this.#state(request.observed, "observed"),
       desired: this.#state(request.desired, "desired"),
       input: this.#optional(request.input, "input"),
       context: this.#optional(request.context, "context"),
       credentials: mapValues(request.credentials, (data) => ({ credentialData: { data: new Map(data) } })),
-      // Functions built for Crossplane 1.x read the older field.
-      extraResources: required,
-      requiredResources: required,
+      extraResources: this.#found(request.extraResources, "extraResources"),
+      requiredResources: this.#found(request.requiredResources, "requiredResources"),
       requiredSchemas: mapValues(
         request.requiredSchemas,
         (schema, name): Schema => ({
@@ -63,9 +63,9 @@ class RequestEncoder {
     });
   }
 
-  #required(request: FunctionRequest): RunFunctionRequest["requiredResources"] {
-    return mapValues(request.requiredResources, (items, name) => ({
-      items: items.map((item, index) => this.#resource(item, `requiredResources[${name}][${index}]`)),
+  #found(found: FunctionRequest["requiredResources"], path: string): RunFunctionRequest["requiredResources"] {
+    return mapValues(found, (items, name) => ({
+      items: items.map((item, index) => this.#resource(item, `${path}[${name}][${index}]`)),
     }));
   }
 

@@ -22,6 +22,8 @@ export interface FunctionRequest {
   readonly context?: JsonObject | undefined;
   /** Data of Secrets, by the names in the pipeline step. */
   readonly credentials?: ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
+  /** By the names in {@link Requirements.extraResources}. Empty for what does not exist. */
+  readonly extraResources?: ReadonlyMap<string, readonly ResourceState[]>;
   /** By the names in {@link Requirements.resources}. Empty for what does not exist. */
   readonly requiredResources?: ReadonlyMap<string, readonly ResourceState[]>;
   /** OpenAPI v3 schemas by the names in {@link Requirements.schemas}; undefined for a kind without one. */
@@ -45,9 +47,14 @@ export interface SchemaSelector {
 
 /** What a function needs to see before it is run again. */
 export interface Requirements {
+  /** The same as {@link resources}, as functions built for Crossplane 1.x ask for them. */
+  readonly extraResources: ReadonlyMap<string, ResourceSelector>;
   readonly resources: ReadonlyMap<string, ResourceSelector>;
   readonly schemas: ReadonlyMap<string, SchemaSelector>;
 }
+
+/** No requirements. */
+export const NO_REQUIREMENTS: Requirements = { extraResources: new Map(), resources: new Map(), schemas: new Map() };
 
 /** Which objects show a result or a condition. */
 export type Target = "Composite" | "CompositeAndClaim";
@@ -76,7 +83,7 @@ export interface FunctionResponse {
   readonly results: readonly FunctionResult[];
   readonly conditions: readonly FunctionCondition[];
   /** Replaces the context of the request. */
-  readonly context?: JsonObject;
+  readonly context?: JsonObject | undefined;
   readonly requirements: Requirements;
   /** Milliseconds for which the response may be used again. */
   readonly ttlMs?: number;

@@ -23,24 +23,106 @@ export function decodeStruct(bytes: Uint8Array, limits: StructLimits = {}): Json
   return new StructDecoder(bytes, limits.maxValues ?? MAX_VALUES).object(bytes.length, 1);
 }
 
+/** Decoding this much takes some milliseconds. */
+export const BYTES_PER_TURN: number = 128 * 1024;
+
+/** How a large Struct is decoded. */
+export interface Turns {
+  /** Lets other work have a turn. */
+  readonly pause: () => Promise<void>;
+  /** The bytes between two pauses. Default {@link BYTES_PER_TURN}. */
+  readonly bytes?: number;
+}
+
+/**
+ * Decodes a Struct as {@link decodeStruct} does, with pauses: an object of 16 MiB with a million keys takes a second.
+ *
+ * @throws {StructError}
+ */
+export async function decodeStructInTurns(bytes: Uint8Array, limits: StructLimits, turns: Turns): Promise<JsonObject> {
+  return await new StructDecoder(bytes, limits.maxValues ?? MAX_VALUES, turns).objectInTurns(bytes.length, 1);
+}
+
+const NO_TURNS: Turns = { pause: async () => undefined };
+
 class StructDecoder {
   readonly #bytes: Buffer;
+  readonly #pause: Turns["pause"];
+  readonly #bytesPerTurn: number;
+  readonly #maxValues: number;
   #at = 0;
+  /** Where the turn began. */
+  #turn = 0;
   #valuesLeft: number;
 
-  constructor(bytes: Uint8Array, maxValues: number) {
+  constructor(bytes: Uint8Array, maxValues: number, turns = NO_TURNS) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#maxValues = maxValues;
     this.#valuesLeft = maxValues;
+    this.#pause = turns.pause;
+    this.#bytesPerTurn = turns.bytes ?? BYTES_PER_TURN;
   }
 
   object(end: number, depth: number): JsonObject {
-    if (depth > MAX_DEPTH) throw new StructError("TooDeep", `the message is nested deeper than ${MAX_DEPTH} levels`);
+    checkDepth(depth);
+    const object: JsonObject = {};
+    while (this.#at < end) this.#entry(object, this.#field(end), depth);
+    return Object.setPrototypeOf(object, null) as JsonObject;
+  }
+
+  async objectInTurns(end: number, depth: number): Promise<JsonObject> {
+    checkDepth(depth);
     const object: JsonObject = {};
     while (this.#at < end) {
-      if (this.#tag(end) !== ENTRY.field) throw malformed("an unknown field in an object");
-      this.#entry(object, this.#endOf(end), depth);
+      const entryEnd = this.#field(end);
+      if (entryEnd - this.#at < this.#bytesPerTurn) this.#entry(object, entryEnd, depth);
+      else await this.#entryInTurns(object, entryEnd, depth);
+      if (this.#isTurnOver()) await this.#pause();
     }
     return Object.setPrototypeOf(object, null) as JsonObject;
+  }
+
+  async #listInTurns(end: number, depth: number): Promise<JsonValue[]> {
+    checkDepth(depth);
+    const list: JsonValue[] = [];
+    while (this.#at < end) {
+      const itemEnd = this.#item(end);
+      if (itemEnd - this.#at < this.#bytesPerTurn) list.push(this.#value(itemEnd, depth));
+      else list.push(await this.#valueInTurns(itemEnd, depth));
+      if (this.#isTurnOver()) await this.#pause();
+    }
+    return list;
+  }
+
+  async #entryInTurns(object: JsonObject, end: number, depth: number): Promise<void> {
+    let key = "";
+    let value: JsonValue | undefined;
+    while (this.#at < end) {
+      const tag = this.#tag(end);
+      if (tag === ENTRY.value) value = await this.#valueInTurns(this.#endOf(end), depth);
+      else key = this.#key(tag, end);
+      if (this.#isTurnOver()) await this.#pause();
+    }
+    put(object, key, value);
+  }
+
+  async #valueInTurns(end: number, depth: number): Promise<JsonValue> {
+    this.#count();
+    let value: JsonValue | undefined;
+    while (this.#at < end) {
+      const tag = this.#tag(end);
+      if (tag === VALUE.struct) value = await this.objectInTurns(this.#endOf(end), depth + 1);
+      else if (tag === VALUE.list) value = await this.#listInTurns(this.#endOf(end), depth + 1);
+      else value = this.#kind(tag, end, depth);
+      if (this.#isTurnOver()) await this.#pause();
+    }
+    return existing(value);
+  }
+
+  #isTurnOver(): boolean {
+    if (this.#at - this.#turn < this.#bytesPerTurn) return false;
+    this.#turn = this.#at;
+    return true;
   }
 
   #entry(object: JsonObject, end: number, depth: number): void {
@@ -48,35 +130,35 @@ class StructDecoder {
     let value: JsonValue | undefined;
     while (this.#at < end) {
       const tag = this.#tag(end);
-      if (tag === ENTRY.key) key = this.#string(end);
-      else if (tag === ENTRY.value) value = this.#value(this.#endOf(end), depth);
-      else throw malformed("an unknown field in an entry");
+      if (tag === ENTRY.value) value = this.#value(this.#endOf(end), depth);
+      else key = this.#key(tag, end);
     }
-    if (Object.hasOwn(object, key))
-      throw new StructError("DuplicateKey", `the key ${JSON.stringify(key)} is there twice`);
-    if (value === undefined) throw new StructError("NotJson", `the key ${JSON.stringify(key)} has no value`);
-    if (key === "__proto__")
-      Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
-    else object[key] = value;
+    put(object, key, value);
+  }
+
+  #key(tag: number, end: number): string {
+    if (tag !== ENTRY.key) throw malformed("an unknown field in an entry");
+    return this.#string(end);
   }
 
   #list(end: number, depth: number): JsonValue[] {
-    if (depth > MAX_DEPTH) throw new StructError("TooDeep", `the message is nested deeper than ${MAX_DEPTH} levels`);
+    checkDepth(depth);
     const list: JsonValue[] = [];
-    while (this.#at < end) {
-      if (this.#tag(end) !== LIST.values) throw malformed("an unknown field in a list");
-      list.push(this.#value(this.#endOf(end), depth));
-    }
+    while (this.#at < end) list.push(this.#value(this.#item(end), depth));
     return list;
   }
 
   #value(end: number, depth: number): JsonValue {
-    if (--this.#valuesLeft < 0) throw new StructError("TooManyValues", "the message has too many values");
+    this.#count();
     let value: JsonValue | undefined;
     // Of several kinds the last one counts, as of every oneof.
     while (this.#at < end) value = this.#kind(this.#tag(end), end, depth);
-    if (value === undefined) throw new StructError("NotJson", "a value has no kind");
-    return value;
+    return existing(value);
+  }
+
+  #count(): void {
+    if (--this.#valuesLeft >= 0) return;
+    throw new StructError("TooManyValues", `it has more than ${this.#maxValues} fields and items; return fewer`);
   }
 
   #kind(tag: number, end: number, depth: number): JsonValue {
@@ -124,6 +206,18 @@ class StructDecoder {
     return this.#bytes.toString("utf8", start, end);
   }
 
+  /** Where the next entry of an object ends. */
+  #field(end: number): number {
+    if (this.#tag(end) !== ENTRY.field) throw malformed("an unknown field in an object");
+    return this.#endOf(end);
+  }
+
+  /** Where the next item of a list ends. */
+  #item(end: number): number {
+    if (this.#tag(end) !== LIST.values) throw malformed("an unknown field in a list");
+    return this.#endOf(end);
+  }
+
   #tag(end: number): number {
     return this.#varint(end);
   }
@@ -150,6 +244,24 @@ class StructDecoder {
     }
     throw malformed("a number that does not end");
   }
+}
+
+function checkDepth(depth: number): void {
+  if (depth > MAX_DEPTH) throw new StructError("TooDeep", `the message is nested deeper than ${MAX_DEPTH} levels`);
+}
+
+function put(object: JsonObject, key: string, value: JsonValue | undefined): void {
+  if (Object.hasOwn(object, key))
+    throw new StructError("DuplicateKey", `the key ${JSON.stringify(key)} is there twice`);
+  if (value === undefined) throw new StructError("NotJson", `the key ${JSON.stringify(key)} has no value`);
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
+  else object[key] = value;
+}
+
+function existing(value: JsonValue | undefined): JsonValue {
+  if (value === undefined) throw new StructError("NotJson", "a value has no kind");
+  return value;
 }
 
 function malformed(what: string): StructError {

@@ -3,7 +3,7 @@ import { StructSchema, type Value } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeStruct } from "./decode-struct.ts";
+import { decodeStruct, decodeStructInTurns } from "./decode-struct.ts";
 import { encodeStruct } from "./encode-struct.ts";
 
 const encode = (object: JsonObject): Uint8Array => encodeStruct(object).bytes;
@@ -56,6 +56,25 @@ test("the reference library reads the same from the bytes, and its bytes are rea
       );
       const again = toBinary(StructSchema, create(StructSchema, reference));
       expect({ ...decodeStruct(again) }).toEqual({ ...decodeStruct(encode(plain)) });
+    }),
+  );
+});
+
+/** Decodes with a pause after each value. */
+async function inTurns(bytes: Uint8Array, maxValues = 1_000): Promise<{ decoded: JsonObject; pauses: number }> {
+  let pauses = 0;
+  const pause = async (): Promise<void> => void pauses++;
+  return { decoded: await decodeStructInTurns(bytes, { maxValues }, { pause, bytes: 1 }), pauses };
+}
+
+test("what is decoded in turns is the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(json, async (object) => {
+      const bytes = encode(JSON.parse(JSON.stringify(object)) as JsonObject);
+      const { decoded, pauses } = await inTurns(bytes, Infinity);
+      expect(JSON.stringify(decoded)).toBe(JSON.stringify(decodeStruct(bytes)));
+      expect(Object.getPrototypeOf(decoded)).toBe(null);
+      expect(pauses).toBeGreaterThanOrEqual(Object.keys(object).length);
     }),
   );
 });
@@ -120,8 +139,9 @@ describe("a hostile message", () => {
     ["with a length that does not end", Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), "Malformed"],
     ["with an unknown field", Buffer.from([0x10, 1]), "Malformed"],
     ["with an unknown kind", entry(0x38, 1), "Malformed"],
-  ])("%s is refused", (_, bytes, code) => {
+  ])("%s is refused", async (_, bytes, code) => {
     expect(() => decodeStruct(bytes)).toThrow(expect.objectContaining({ name: "StructError", code }));
+    await expect(inTurns(bytes)).rejects.toMatchObject({ name: "StructError", code });
   });
 
   test("of many small values is refused before it fills the memory", () => {
@@ -132,16 +152,27 @@ describe("a hostile message", () => {
     expect(() => decodeStruct(bytes, { maxValues: 10 })).toThrow(expect.objectContaining({ code: "TooManyValues" }));
   });
 
-  test("of any bytes is decoded or refused, and nothing else is thrown", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+  test("of any bytes is decoded or refused, in turns too, and nothing else is thrown", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 64 }), async (bytes) => {
+        const turns = inTurns(bytes, 5);
+        let decoded: JsonObject;
         try {
-          decodeStruct(bytes);
+          decoded = decodeStruct(bytes, { maxValues: 5 });
         } catch (error) {
           expect(error).toHaveProperty("name", "StructError");
+          await expect(turns).rejects.toEqual(error);
+          return;
         }
+        expect((await turns).decoded).toEqual(decoded);
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test("has pauses wherever its bytes are", async () => {
+    const kinds = entry(...Array.from({ length: 50 }, () => [0x2a, 0]).flat());
+    const keys = Buffer.from([0x0a, 102, ...Array.from({ length: 49 }, () => [0x0a, 0]).flat(), 0x12, 2, 0x20, 1]);
+    for (const bytes of [kinds, keys]) expect((await inTurns(bytes)).pauses).toBeGreaterThan(48);
   });
 });
