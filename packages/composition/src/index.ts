@@ -6,11 +6,16 @@ export {
   type CompositionFunction,
   type ImagePullSecret,
   isCompatible,
+  isPackageStep,
+  type PackageStep,
+  type PipelineStep,
   type PullPolicy,
 } from "./api/composition.ts";
-export { checkConnectionKeys } from "./api/connection-keys.ts";
+export { checkConnectionKeys, connectionDetailName } from "./api/connection-keys.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
+export { type Layout, machineryOf, machineryPath, specWith } from "./api/machinery.ts";
 export { checkComposition, documentOf, parseComposition } from "./api/parse-composition.ts";
+export { isQualified } from "./api/pipeline.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
 export type { Combine, Patch, PatchSet, ResourceTemplate, Transform } from "./api/template.ts";
 export { EnvironmentError } from "./environment/environment-error.ts";

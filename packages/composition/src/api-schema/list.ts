@@ -9,6 +9,8 @@ export interface ListOptions {
   /** Where rules compare items, an API server needs it to estimate their cost. */
   maxItems?: number;
   minItems?: number;
+  /** The field that tells items apart, so that an API server merges the list by it. */
+  key?: string;
   rules?: readonly Rule[];
   /** What holds between items, for files. Runs after the checks of the items. */
   check?: (items: readonly FieldReader[], owner: FieldReader) => void;
@@ -19,12 +21,13 @@ type ItemSchema<T> = Schema<T> & Pick<ObjectSchema<T>, "checkObject">;
 
 /** A list of objects. */
 export function list<T>(item: ItemSchema<T>, options: ListOptions = {}): Schema<T[]> {
-  const { maxItems, minItems, rules, check } = options;
+  const { maxItems, minItems, key, rules, check } = options;
   return {
     openApi: {
       type: "array",
       items: item.openApi,
       ...(maxItems !== undefined && { maxItems }),
+      ...(key !== undefined && { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] }),
       ...validations(rules),
       ...(minItems !== undefined && { minItems }),
     },

@@ -24,7 +24,7 @@ export interface Composition {
 export interface CompositionSpec {
   /** The kind of XR that this Composition is for. Crossplane's design "Composition" calls the field `from`. */
   compositeTypeRef: TypeReference;
-  /** With `Pipeline`, only {@link pipeline} composes. The default, `Resources`, uses templates and functions. */
+  /** With `Pipeline`, only the steps of {@link pipeline} compose. The default, `Resources`: templates and functions. */
   mode?: "Resources" | "Pipeline";
   /**
    * The templates of composed resources, in order. Names are unique. Crossplane's design "Composition" calls the field
@@ -61,14 +61,56 @@ export interface NamedTemplate extends ResourceTemplate {
   name: string;
 }
 
-/** A step of `mode: Pipeline` (Crossplane v1.14). */
-export interface PipelineStep {
+/** A step of `mode: Pipeline`: a function package of Crossplane v1.14 and later, or a FunctionIO container. */
+export type PipelineStep = PackageStep | CompositionFunction;
+
+/** A step that calls a function package, which is a gRPC server. */
+export interface PackageStep {
   /** The step's name, unique in its Composition. */
-  step: string;
-  /** The Function to run. */
-  functionRef: { name: string };
+  name: string;
+  /** The Function object to call, or the package to run. */
+  functionRef: FunctionReference;
   /** The input of the function. */
   input?: JsonObject;
+  /** Secrets whose data the function receives. Names are unique. */
+  credentials: StepCredential[];
+  /** What the function receives with its first call. */
+  requirements: StepRequirements;
+}
+
+/** The name of a Function object, or a package by its full image reference. */
+export type FunctionReference =
+  | { readonly name: string; readonly package?: undefined }
+  | { readonly package: string; readonly name?: undefined };
+
+/** A Secret whose data a function receives. */
+export interface StepCredential {
+  /** The name by which the function knows it. */
+  name: string;
+  secretRef: { namespace: string; name: string };
+}
+
+/** Resources and schemas by the names by which the function knows them. */
+export interface StepRequirements {
+  resources: RequiredResource[];
+  schemas: RequiredSchema[];
+}
+
+/** Selects resources of one kind: one by name, some by labels, or all. */
+export interface RequiredResource extends RequiredSchema {
+  namespace?: string;
+  name?: string;
+  matchLabels?: { [label: string]: string };
+}
+
+/** Selects the OpenAPI schema of a kind. */
+export interface RequiredSchema extends TypeReference {
+  requirementName: string;
+}
+
+/** Whether a step calls a function package. Other steps run a FunctionIO container. */
+export function isPackageStep(step: PipelineStep): step is PackageStep {
+  return "functionRef" in step;
 }
 
 /** One function, run after the templates. */
@@ -79,7 +121,15 @@ export interface CompositionFunction {
   type: "Container";
   /** The `config` in the FunctionIO of the function. */
   config?: JsonObject;
+  /** The controller uses an output again for the same input. Absent: each run calls the function. */
+  cache?: OutputCache;
   container: ContainerFunction;
+}
+
+/** For how long an output may be used again. */
+export interface OutputCache {
+  /** Milliseconds, above zero, at most a day. */
+  ttlMs: number;
 }
 
 /** When the runner pulls an image. */

@@ -10,7 +10,7 @@ function check(keys: string[], ...resources: string[]): string[] {
   );
 }
 
-function findings(keys: string[], spec: string): string[] {
+function findings(keys: string[], spec: string, exposed?: string[]): string[] {
   const [document] = readDocuments(`apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
 metadata: {name: c}
@@ -18,7 +18,7 @@ spec:
   compositeTypeRef: {apiVersion: example.org/v1, kind: XDatabase}
 ${spec}`);
   if (document === undefined) throw new Error("no document");
-  const all = checkConnectionKeys(parseComposition(document), keys, document);
+  const all = checkConnectionKeys(parseComposition(document), keys, document, exposed);
   return all.map(({ severity, path, code, line }) => `${severity} ${path} ${code} line ${line}`);
 }
 
@@ -35,9 +35,16 @@ describe("checkConnectionKeys", () => {
     ]);
   });
 
-  test("with functions, which may expose the key, it is a warning", () => {
+  test("with functions, which may expose the key, it is checked after a run", () => {
     const spec = "  functions: [{name: f, type: Container, container: {image: i}}]";
-    expect(findings(["username"], spec)).toEqual(["warning spec.resources Required line 4"]);
+    expect(findings(["username"], spec)).toEqual([]);
+    expect(findings(["username"], spec, ["username"])).toEqual([]);
+    expect(findings(["username"], spec, [])).toEqual(["warning spec.resources Required line 4"]);
+  });
+
+  test("a detail of a function without a key is a warning, because it is not published", () => {
+    const spec = "  functions: [{name: f, type: Container, container: {image: i}}]";
+    expect(findings(["a"], spec, ["a", "b"])).toEqual(["warning spec.functions Ignored line 6"]);
   });
 
   test("a key that two resources expose is an error", () => {

@@ -1,17 +1,75 @@
 import type { JsonValue } from "@xfn/functionio";
 import { DurationError, parseDuration, parseQuantity, type Quantity, QuantityError } from "@xfn/units";
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
-import { ANY_OBJECT, embeddedObject, named, object } from "../api-schema/object.ts";
+import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, choice, custom, name, type Rule, required, type Schema, text, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import { type ImagePullSecret, MAX_TIMEOUT_MS, type NetworkPolicy } from "./composition.ts";
-import type { WrittenContainer, WrittenFunction, WrittenQuantity, WrittenStep } from "./written.ts";
+import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity } from "./written.ts";
 
-const DURATION = custom<string>(
-  text(64, { pattern: "^\\+?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$" }).openApi,
-  checkDuration,
+/**
+ * A duration above zero.
+ *
+ * @param advice the way out for an author who wants none
+ * @param tooLong the problem of a duration above `maxMs`
+ */
+function duration(advice: string, maxMs: number, tooLong: string): Schema<string> {
+  const { openApi } = text(64, { pattern: "^\\+?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$" });
+  return custom<string>(openApi, (value, owner, field) => {
+    if (typeof value !== "string") {
+      return owner.error("Invalid", field, `expected a duration such as 30s, found ${kindOf(value)}`);
+    }
+    const ms = attempt(owner, field, () => parseDuration(value));
+    if (ms === undefined) return;
+    if (ms <= 0) owner.error("Invalid", field, `must be more than zero; ${advice}`);
+    if (ms > maxMs) owner.error("Invalid", field, tooLong);
+  });
+}
+
+const TIMEOUT = duration(
+  "leave it out for the default of 10s",
+  MAX_TIMEOUT_MS,
+  "is longer than the 596h that a timeout can be",
 );
+
+/** As long as the controller keeps responses of function packages. */
+const MAX_TTL_MS = 24 * 60 * 60 * 1000;
+
+/** For how long the controller may use an output again. */
+export const CACHE: Schema<WrittenCache> = object<WrittenCache>(
+  {
+    ttl: required(
+      duration(
+        "leave cache out to call the function in each run",
+        MAX_TTL_MS,
+        "is longer than the 24h that an output is kept",
+      ),
+      "how long an output may be used again, such as 10m",
+    ),
+  },
+  {
+    rules: [
+      [
+        "duration(self.ttl) > duration('0s') && duration(self.ttl) <= duration('24h')",
+        "ttl must be more than zero, and at most 24h",
+      ],
+    ],
+  },
+);
+
+/** Reports `cache` beside a network. CEL rules cannot read `network`, which has several types. */
+export function checkCache(step: FieldReader): void {
+  const container = step.value("container");
+  if (step.value("cache") === undefined || !isObject(container)) return;
+  const { network } = container;
+  const policy = isObject(network) ? network["policy"] : network;
+  if (policy !== "Accessible" && policy !== "Runner") return;
+  const message =
+    "is not possible with network: Accessible, because the output can depend on more than the input; remove cache, or " +
+    "leave the network Isolated";
+  step.error("Invalid", "cache", message);
+}
 
 /** Without a sign and with a digit that is not 0: limits are more than zero. */
 const QUANTITY = custom<WrittenQuantity>(
@@ -59,14 +117,15 @@ const RESOURCES = object<NonNullable<WrittenContainer["resources"]>>(
   },
 );
 
-const CONTAINER = object<WrittenContainer>(
+/** The image of a function, and the options of its container. */
+export const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer>(
   {
     image: required(name(1024), "the OCI image to run"),
     imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
     imagePullSecrets: list(
       object<ImagePullSecret>({ name: required(name(), "the name of a Secret"), namespace: name(63) }),
     ),
-    timeout: DURATION,
+    timeout: TIMEOUT,
     network: NETWORK,
     resources: RESOURCES,
     runner: object<{ endpoint?: string }>({ endpoint: text() }),
@@ -87,7 +146,7 @@ const FUNCTION_RULES: readonly Rule[] = [
 ];
 
 /** The most functions, and the most steps, of one Composition: from it an API server estimates the cost of rules. */
-const MAX_STEPS = 64;
+export const MAX_STEPS = 64;
 
 /**
  * A function. A new type of function is a field here with its schema (like `container`) and an entry in `uses` that
@@ -99,6 +158,7 @@ const FUNCTION = object<WrittenFunction>(
     name: required(text(253), "a name for this step"),
     type: required(choice("Container", "Webhook", "Chroot"), "Container"),
     config: embeddedObject("a config"),
+    cache: CACHE,
     container: CONTAINER,
   },
   {
@@ -110,6 +170,7 @@ const FUNCTION = object<WrittenFunction>(
     check(one) {
       // Crossplane accepts an empty name, but messages could not say which step they are about.
       if (one.value("name") === "") one.warning("Required", "name", "is empty; give a name for this step");
+      checkCache(one);
     },
   },
 );
@@ -128,35 +189,6 @@ export const FUNCTIONS: Schema<WrittenFunction[]> = list(FUNCTION, {
       item.error("Duplicate", "name", message);
     }),
 });
-
-/** The steps of `mode: Pipeline` (Crossplane v1.14). */
-export const PIPELINE: Schema<WrittenStep[]> = list(
-  object<WrittenStep>({
-    step: required(name(253), "a name for this step"),
-    functionRef: required(named("a Function"), "the Function to run, as functionRef.name"),
-    input: embeddedObject("an input"),
-    credentials: unread(list(ANY_OBJECT)),
-  }),
-  {
-    maxItems: MAX_STEPS,
-    rules: [["self.all(one, self.exists_one(other, other.step == one.step))", "names of steps are unique"]],
-    check: (items) =>
-      eachDuplicate(items, "step", (item, value) => {
-        const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;
-        item.error("Duplicate", "step", message);
-      }),
-  },
-);
-
-function checkDuration(value: JsonValue, owner: FieldReader, field: string): void {
-  if (typeof value !== "string") {
-    return owner.error("Invalid", field, `expected a duration such as 30s, found ${kindOf(value)}`);
-  }
-  const ms = attempt(owner, field, () => parseDuration(value));
-  if (ms === undefined) return;
-  if (ms <= 0) owner.error("Invalid", field, "must be more than zero; leave it out for the default of 10s");
-  if (ms > MAX_TIMEOUT_MS) owner.error("Invalid", field, "is longer than the 596h that a timeout can be");
-}
 
 function checkQuantity(value: JsonValue, owner: FieldReader, field: string): void {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {

@@ -3,8 +3,10 @@ import type {
   CompositionFunction,
   CompositionSpec,
   ContainerFunction,
+  FunctionReference,
   NamedTemplate,
   PipelineStep,
+  RequiredResource,
   TypeReference,
 } from "./composition.ts";
 import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./template.ts";
@@ -48,13 +50,61 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
   return (patches ?? []).map((patch) => (patch.type ? patch : { ...patch, type: "FromCompositeFieldPath" }));
 }
 
-function stepOf({ step, functionRef, input }: WrittenStep): PipelineStep {
-  return { step, functionRef: { name: functionRef.name }, ...(input && { input }) };
+function stepOf(written: WrittenStep): PipelineStep {
+  const { step: name, functionRef, container, config, cache, input, credentials, requirements } = written;
+  if (isGiven(container)) {
+    return functionOf({ name, type: "Container", container, ...(config && { config }), ...(cache && { cache }) });
+  }
+  return {
+    name,
+    functionRef: referenceOf(name, functionRef),
+    ...(input && { input }),
+    credentials: (credentials ?? []).flatMap(({ name: credential, secretRef }) =>
+      isGiven(secretRef)
+        ? [{ name: credential, secretRef: { namespace: secretRef.namespace, name: secretRef.name } }]
+        : [],
+    ),
+    requirements: {
+      resources: (requirements?.requiredResources ?? []).map(requiredOf),
+      schemas: (requirements?.requiredSchemas ?? []).map(({ requirementName, apiVersion, kind }) => {
+        return { requirementName, apiVersion, kind };
+      }),
+    },
+  };
 }
 
-function functionOf({ name, type, config, container }: WrittenFunction): CompositionFunction {
+function referenceOf(step: string, written: WrittenStep["functionRef"]): FunctionReference {
+  if (written?.name) return { name: written.name };
+  if (written?.package) return { package: written.package };
+  throw new TypeError(`the step ${step} has not been checked`);
+}
+
+function requiredOf(written: RequiredResource): RequiredResource {
+  const { requirementName, apiVersion, kind, namespace, name, matchLabels } = written;
+  return {
+    requirementName,
+    apiVersion,
+    kind,
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(matchLabels && { matchLabels: withoutNulls(matchLabels) }),
+  };
+}
+
+/** Kubernetes drops null values of a map. */
+function withoutNulls(labels: { [label: string]: string }): { [label: string]: string } {
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => isGiven(value)));
+}
+
+function functionOf({ name, type, config, cache, container }: WrittenFunction): CompositionFunction {
   if (type !== "Container" || !container) throw new TypeError(`the function ${name} has not been checked`);
-  return { name, type, container: containerOf(container), ...(config && { config }) };
+  return {
+    name,
+    type,
+    container: containerOf(container),
+    ...(config && { config }),
+    ...(cache && { cache: { ttlMs: parseDuration(cache.ttl) } }),
+  };
 }
 
 function containerOf(container: WrittenContainer): ContainerFunction {

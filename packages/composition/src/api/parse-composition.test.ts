@@ -32,6 +32,8 @@ metadata: {name: example}
 spec:
   compositeTypeRef: {apiVersion: database.example.org/v1alpha1, kind: XPostgreSQLInstance}
 `;
+const withCache = (container: string, ttl: string): string =>
+  `${head}  functions: [{name: f, type: Container, container: {image: i, ${container}}, cache: {ttl: ${ttl}}}]`;
 const withContainer = (container: string): string =>
   `${head}  functions: [{name: f, type: Container, container: {image: i, ${container}}}]\n`;
 const container = (text: string): Composition["spec"]["functions"][number]["container"] | undefined =>
@@ -228,6 +230,9 @@ spec:
     [withContainer("timeout: -5s"), "spec.functions[0].container.timeout: Invalid"],
     [withContainer("timeout: 600h"), "spec.functions[0].container.timeout: Invalid"],
     [withContainer("timeout: ten"), "spec.functions[0].container.timeout: Invalid"],
+    [withCache("network: Accessible", "10m"), "spec.functions[0].cache: Invalid"],
+    [withCache("network: {policy: Runner}", "10m"), "spec.functions[0].cache: Invalid"],
+    [withCache("network: Isolated", "0s"), "spec.functions[0].cache.ttl: Invalid"],
     [withContainer("network: Host"), "spec.functions[0].container.network: Invalid"],
     [withContainer("network: {policy: Host}"), "spec.functions[0].container.network.policy: Invalid"],
     [withContainer("resources: {limits: {cpu: 0}}"), "spec.functions[0].container.resources.limits.cpu: Invalid"],

@@ -1,5 +1,10 @@
+import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
-import { checkSpec } from "../../test/check-spec.ts";
+import { checkSpec, HEAD } from "../../test/check-spec.ts";
+import { isPackageStep } from "./composition.ts";
+import { checkComposition } from "./parse-composition.ts";
+
+const NOTHING = { credentials: [], requirements: { resources: [], schemas: [] } };
 
 describe("mode: Pipeline", () => {
   test("is read with its steps", () => {
@@ -10,19 +15,76 @@ pipeline:
   functionRef: {name: function-go-templating}
   input: {apiVersion: gotemplating.fn.crossplane.io/v1beta1, kind: GoTemplate, source: Inline}
 - step: second
-  functionRef: {name: function-auto-ready}
+  functionRef: {package: "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0"}
 `);
     expect([...errors, ...warnings]).toEqual([]);
     expect(spec?.mode).toBe("Pipeline");
     expect(spec?.pipeline).toEqual([
       {
-        step: "first",
+        name: "first",
         functionRef: { name: "function-go-templating" },
         input: { apiVersion: "gotemplating.fn.crossplane.io/v1beta1", kind: "GoTemplate", source: "Inline" },
+        ...NOTHING,
       },
-      { step: "second", functionRef: { name: "function-auto-ready" } },
+      {
+        name: "second",
+        functionRef: { package: "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0" },
+        ...NOTHING,
+      },
     ]);
   });
+
+  test("reads credentials and requirements", () => {
+    const { spec, errors, warnings } = checkSpec(`
+mode: Pipeline
+pipeline:
+- step: s
+  functionRef: {name: f}
+  credentials:
+  - {name: cloud, source: Secret, secretRef: {namespace: ns, name: keys}}
+  - {name: nothing, source: None}
+  requirements:
+    requiredResources:
+    - {requirementName: one, apiVersion: v1, kind: ConfigMap, namespace: ns, name: settings}
+    - {requirementName: many, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b, c: null}}
+    requiredSchemas:
+    - {requirementName: cm, apiVersion: v1, kind: ConfigMap}
+`);
+    expect([...errors, ...warnings]).toEqual([]);
+    expect(spec?.pipeline?.[0]).toMatchObject({
+      credentials: [{ name: "cloud", secretRef: { namespace: "ns", name: "keys" } }],
+      requirements: {
+        resources: [
+          { requirementName: "one", apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "settings" },
+          { requirementName: "many", apiVersion: "v1", kind: "ConfigMap", matchLabels: { a: "b" } },
+        ],
+        schemas: [{ requirementName: "cm", apiVersion: "v1", kind: "ConfigMap" }],
+      },
+    });
+  });
+
+  test("takes a FunctionIO container as a step, with the fields of functions", () => {
+    const { spec, errors, warnings } = checkSpec(`
+mode: Pipeline
+pipeline:
+- step: ours
+  container: {image: registry.example.org/f:v1, timeout: 20s}
+  cache: {ttl: 10m}
+  config: {apiVersion: example.org/v1, kind: Config, x: 1}
+- {step: theirs, functionRef: {name: f}}
+`);
+    expect([...errors, ...warnings]).toEqual([]);
+    expect(spec?.pipeline?.map(isPackageStep)).toEqual([false, true]);
+    expect(spec?.pipeline?.[0]).toMatchObject({
+      name: "ours",
+      type: "Container",
+      container: { image: "registry.example.org/f:v1", timeoutMs: 20_000, network: "Isolated" },
+      config: { x: 1 },
+      cache: { ttlMs: 600_000 },
+    });
+  });
+
+  const step = (fields: string): string => `mode: Pipeline\npipeline: [{step: s, ${fields}}]`;
 
   test.each([
     ["mode: Magic", "spec.mode: Invalid"],
@@ -30,7 +92,39 @@ pipeline:
     ["mode: Pipeline\npipeline: []", "spec.pipeline: Required"],
     ["mode: Pipeline\npipeline: [{functionRef: {name: f}}]", "spec.pipeline[0].step: Required"],
     ["mode: Pipeline\npipeline: [{step: s}]", "spec.pipeline[0].functionRef: Required"],
-    ["mode: Pipeline\npipeline: [{step: s, functionRef: {}}]", "spec.pipeline[0].functionRef.name: Required"],
+    [step("functionRef: {}"), "spec.pipeline[0].functionRef.name: Required"],
+    [step('functionRef: {name: ""}'), "spec.pipeline[0].functionRef.name: Required"],
+    [step("functionRef: {name: 1}"), "spec.pipeline[0].functionRef.name: Invalid"],
+    [step("functionRef: {name: f, package: a.b/c}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step("functionRef: {package: function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step("functionRef: {package: crossplane-contrib/function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step("functionRef: {name: f}, container: {image: i}"), "spec.pipeline[0].container: Invalid"],
+    [step("container: {}"), "spec.pipeline[0].container.image: Required"],
+    [step("container: {image: i}, cache: 10m"), "spec.pipeline[0].cache: Invalid"],
+    [step("container: {image: i}, cache: {}"), "spec.pipeline[0].cache.ttl: Required"],
+    [step("container: {image: i}, cache: {ttl: 0s}"), "spec.pipeline[0].cache.ttl: Invalid"],
+    [step("container: {image: i}, cache: {ttl: -1m}"), "spec.pipeline[0].cache.ttl: Invalid"],
+    [step("container: {image: i}, cache: {ttl: 25h}"), "spec.pipeline[0].cache.ttl: Invalid"],
+    [step("container: {image: i}, cache: {ttl: 10}"), "spec.pipeline[0].cache.ttl: Invalid"],
+    [step("container: {image: i, network: Accessible}, cache: {ttl: 10m}"), "spec.pipeline[0].cache: Invalid"],
+    [
+      step("functionRef: {name: f}, credentials: [{name: c, source: Secret}]"),
+      "spec.pipeline[0].credentials[0].secretRef: Required",
+    ],
+    [
+      step("functionRef: {name: f}, credentials: [{name: c, source: None}, {name: c, source: None}]"),
+      "spec.pipeline[0].credentials[1].name: Duplicate",
+    ],
+    [
+      step(
+        "functionRef: {name: f}, requirements: {requiredResources: [{requirementName: a, apiVersion: v1, kind: K, name: one, matchLabels: {}}]}",
+      ),
+      "spec.pipeline[0].requirements.requiredResources[0].matchLabels: Invalid",
+    ],
+    [
+      step("functionRef: {name: f}, requirements: {requiredSchemas: [{requirementName: a, kind: K}]}"),
+      "spec.pipeline[0].requirements.requiredSchemas[0].apiVersion: Required",
+    ],
     [
       "mode: Pipeline\npipeline: [{step: s, functionRef: {name: f}}, {step: s, functionRef: {name: g}}]",
       "spec.pipeline[1].step: Duplicate",
@@ -39,17 +133,51 @@ pipeline:
     expect(checkSpec(text).errors).toEqual([expected]);
   });
 
-  test("fields without effect in a mode are warnings", () => {
-    const step = "[{step: s, functionRef: {name: f}}]";
+  test.each([
+    "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0",
+    "localhost/f",
+    "localhost:5000/f@sha256:0123",
+    "oci:build/package",
+  ])("%s is a whole reference of a package", (reference) => {
+    expect(checkSpec(step(`functionRef: {package: "${reference}"}`)).errors).toEqual([]);
+  });
+
+  test("an error has the line and column of its field", () => {
+    const [document] = readDocuments(`${HEAD}  mode: Pipeline
+  pipeline:
+  - step: s
+    functionRef:
+      name: f
+      package: function-f
+`);
+    if (document === undefined) throw new Error("no document");
+    const { findings } = checkComposition(document);
+    expect(findings.map(({ line, column }) => [line, column])).toEqual([
+      [11, 7],
+      [11, 7],
+    ]);
+  });
+
+  test("fields without effect are warnings", () => {
+    const steps = "[{step: s, functionRef: {name: f}}]";
     expect(
-      checkSpec(`mode: Pipeline\npipeline: ${step}\nresources: [{name: a, base: {apiVersion: v1, kind: K}}]`),
+      checkSpec(`mode: Pipeline\npipeline: ${steps}\nresources: [{name: a, base: {apiVersion: v1, kind: K}}]`),
     ).toMatchObject({
       errors: [],
       warnings: ["spec.resources: Ignored"],
     });
-    expect(checkSpec(`resources: []\npipeline: ${step}`)).toMatchObject({
+    expect(checkSpec(`resources: []\npipeline: ${steps}`)).toMatchObject({
       errors: [],
       warnings: ["spec.pipeline: Ignored"],
     });
+    expect(checkSpec(step("functionRef: {name: f}, config: {apiVersion: a/v1, kind: C}")).warnings).toEqual([
+      "spec.pipeline[0].config: Ignored",
+    ]);
+    expect(checkSpec(step("functionRef: {name: f}, cache: {ttl: 10m}")).warnings).toEqual([
+      "spec.pipeline[0].cache: Ignored",
+    ]);
+    expect(checkSpec(step("container: {image: i}, input: {apiVersion: a/v1, kind: C}")).warnings).toEqual([
+      "spec.pipeline[0].input: Ignored",
+    ]);
   });
 });

@@ -4,7 +4,8 @@ import { choice, name, type Rule, required, unread } from "../api-schema/schema.
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { TypeReference } from "./composition.ts";
 import { ENVIRONMENT } from "./environment.ts";
-import { FUNCTIONS, PIPELINE } from "./functions.ts";
+import { FUNCTIONS } from "./functions.ts";
+import { PIPELINE } from "./pipeline.ts";
 import { PATCH_SETS, TEMPLATES } from "./templates.ts";
 import type { WrittenSpec } from "./written.ts";
 

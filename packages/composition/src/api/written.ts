@@ -1,5 +1,14 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { CompositionSpec, ImagePullSecret, NetworkPolicy, PullPolicy, TypeReference } from "./composition.ts";
+import type {
+  CompositionSpec,
+  ImagePullSecret,
+  NetworkPolicy,
+  PullPolicy,
+  RequiredResource,
+  RequiredSchema,
+  StepCredential,
+  TypeReference,
+} from "./composition.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
 
 // The spec of a Composition as its author writes it, in any of the accepted spellings. Null counts as absent.
@@ -28,7 +37,14 @@ export interface WrittenFunction {
   name: string;
   type: "Container" | "Webhook" | "Chroot";
   config?: JsonObject;
+  cache?: WrittenCache;
   container?: WrittenContainer;
+}
+
+/** For how long an output may be used again. */
+export interface WrittenCache {
+  /** In Go's syntax. */
+  ttl: string;
 }
 
 /** The container of a function. */
@@ -50,11 +66,27 @@ export interface WrittenContainer {
 /** YAML reads `cpu: 1` as a number, which Kubernetes accepts for a quantity. */
 export type WrittenQuantity = string | number | bigint;
 
-/** A step of `mode: Pipeline`. */
+/** A step of `mode: Pipeline`: a function package, or a FunctionIO container. */
 export interface WrittenStep {
   step: string;
-  functionRef: { name: string };
+  /** The function package. */
+  functionRef?: { name?: string; package?: string };
   input?: JsonObject;
-  /** Known to Crossplane, not read here. */
-  credentials?: JsonObject[];
+  credentials?: WrittenCredential[];
+  requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
+  /** The type of a FunctionIO function. */
+  type?: "Container";
+  /** The FunctionIO container. */
+  container?: WrittenContainer;
+  /** The config of a FunctionIO function. */
+  config?: JsonObject;
+  /** For a FunctionIO function. */
+  cache?: WrittenCache;
+}
+
+/** Credentials of a step. */
+export interface WrittenCredential {
+  name: string;
+  source: "None" | "Secret";
+  secretRef?: StepCredential["secretRef"];
 }

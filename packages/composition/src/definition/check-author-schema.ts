@@ -4,13 +4,20 @@ import type { Findings } from "../reader/field-reader.ts";
 import { checkStructure } from "../schema/structural/check-structure.ts";
 import { checkSchemaValues } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
-import { nodeOf } from "../schema/structural/node.ts";
+import { allNodes, nodeOf } from "../schema/structural/node.ts";
 import { isObject } from "../values/json.ts";
 import { KEPT_KEYWORDS, SHARED_KEYWORDS } from "./crd.ts";
-import { CLAIM_SPEC_FIELDS, COMPOSITE_SPEC_FIELDS, STATUS_FIELDS } from "./injected-fields.ts";
+import type { injectedFields } from "./injected-fields.ts";
+
+type InjectedFields = ReturnType<typeof injectedFields>;
 
 /** Checks the schema that an author gives for composite resources. */
-export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim: boolean, findings: Findings): void {
+export function checkAuthorSchema(
+  schema: JsonObject,
+  at: JsonPath,
+  injected: InjectedFields,
+  findings: Findings,
+): void {
   const before = findings.errors;
   const decoded = schemaProps(schema, at, {
     wrong: (path, message) => findings.error("Invalid", path, message),
@@ -24,12 +31,27 @@ export function checkAuthorSchema(schema: JsonObject, at: JsonPath, offersClaim:
   if (findings.errors > before || !isObject(decoded)) return;
   const warn: Warn = (steps, message) => findings.warning("Ignored", [...at, ...steps], message);
   const node = nodeOf(withPartTypes(decoded, warn), at);
-  warnDropped(decoded, offersClaim, warn);
+  warnDropped(decoded, injected, warn);
+  for (const { intOrString, type, path } of allNodes(node)) {
+    if (intOrString && type !== "")
+      findings.warning("Ignored", [...path, "type"], "has no effect beside x-kubernetes-int-or-string");
+  }
   const structure = checkStructure(node);
   // Defaults of an invalid schema cannot be checked.
   for (const issue of structure.length > 0 ? structure : checkSchemaValues(node)) {
-    findings.error("Invalid", issue.at, issue.message);
+    if (isPartDefault(issue.at.slice(at.length)))
+      findings.warning(
+        "Ignored",
+        issue.at,
+        `${issue.message}; a default of spec or status is left out if it is invalid`,
+      );
+    else findings.error("Invalid", issue.at, issue.message);
   }
+}
+
+/** Whether a path leads into the default of spec or status as a whole. */
+function isPartDefault([properties, part, keyword]: JsonPath): boolean {
+  return properties === "properties" && (part === "spec" || part === "status") && keyword === "default";
 }
 
 /** Warns of a valid part of the schema. */
@@ -51,7 +73,7 @@ function withPartTypes(decoded: JsonObject, warn: Warn): JsonObject {
 }
 
 /** Warns of what an author's schema has that the CRD leaves out. */
-function warnDropped(decoded: JsonObject, offersClaim: boolean, warn: Warn): void {
+function warnDropped(decoded: JsonObject, injected: InjectedFields, warn: Warn): void {
   for (const keyword of Object.keys(decoded)) {
     // The CRD has `required: [spec]` anyway.
     if (!["type", "description", "properties", "required"].includes(keyword)) {
@@ -65,18 +87,16 @@ function warnDropped(decoded: JsonObject, offersClaim: boolean, warn: Warn): voi
     if (!["spec", "status"].includes(name)) {
       warn(["properties", name], "has no effect: composite resources have spec and status only");
     } else if (isObject(part)) {
-      warnDroppedPart(warn, name, part, offersClaim);
+      warnDroppedPart(warn, name, part, name === "status" ? injected.status : injected.spec);
     }
   }
 }
 
-function warnDroppedPart(warn: Warn, name: string, part: JsonObject, offersClaim: boolean): void {
+function warnDroppedPart(warn: Warn, name: string, part: JsonObject, injected: Readonly<JsonObject>): void {
   for (const keyword of Object.keys(part)) {
     if (["type", "properties", ...SHARED_KEYWORDS, ...KEPT_KEYWORDS].includes(keyword)) continue;
     warn(["properties", name, keyword], "has no effect here, where fields are added to the schema");
   }
-  const injected =
-    name === "status" ? STATUS_FIELDS : { ...COMPOSITE_SPEC_FIELDS, ...(offersClaim && CLAIM_SPEC_FIELDS) };
   for (const field of Object.keys(isObject(part["properties"]) ? part["properties"] : {})) {
     if (!Object.hasOwn(injected, field)) continue;
     warn(["properties", name, "properties", field], "has no effect: every composite resource has this field already");

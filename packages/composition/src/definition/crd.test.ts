@@ -39,6 +39,51 @@ test("composite resources are cluster-scoped, claims namespaced, and the definit
   });
 });
 
+test("composite resources have a reclaim policy, unless the author has a field of that name", () => {
+  const fieldsOf = (schema: JsonObject) => partOf(compositeCrd(xrd(schema)), "spec")["properties"] as JsonObject;
+  expect(fieldsOf({})["reclaimPolicy"]).toMatchObject({ enum: ["Delete", "Retain"] });
+  const authors = { properties: { spec: { properties: { reclaimPolicy: { type: "integer" } } } } };
+  expect(fieldsOf(authors)["reclaimPolicy"]).toEqual({ type: "integer" });
+  expect(partOf(claimCrd(xrd({})), "spec")["properties"]).not.toHaveProperty("reclaimPolicy");
+});
+
+test.each([
+  ["v2", {}, "Namespaced"],
+  ["v1", { scope: "Namespaced" }, "Namespaced"],
+  ["v2", { scope: "Cluster" }, "Cluster"],
+])("XRs of Crossplane 2 (%s, %j) have all bookkeeping in spec.crossplane", (version, more, scope) => {
+  const schema = { properties: { spec: { properties: { claimRef: { type: "string" } } } } };
+  const crd = compositeCrd({ ...xrd(schema, more), apiVersion: `apiextensions.crossplane.io/${version}` });
+  expect(crd["spec"]).toMatchObject({ scope, versions: [{ additionalPrinterColumns: expect.any(Array) }] });
+  const { claimRef, crossplane, ...others } = partOf(crd, "spec")["properties"] as JsonObject;
+  expect([claimRef, others]).toEqual([{ type: "string" }, {}]);
+  const { properties } = crossplane as { properties: JsonObject };
+  expect(Object.keys(properties)).toEqual([
+    "compositionRef",
+    "compositionSelector",
+    "compositionRevisionRef",
+    "compositionRevisionSelector",
+    "compositionUpdatePolicy",
+    "resourceRefs",
+  ]);
+  const { items } = properties["resourceRefs"] as { items: { properties: JsonObject } };
+  expect(Object.hasOwn(items.properties, "namespace")).toBe(scope === "Cluster");
+  expect(Object.keys(partOf(crd, "status")["properties"] as JsonObject)).toEqual(["conditions"]);
+});
+
+test("the subresource scale and the conversion pass through", () => {
+  const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
+  const conversion = {
+    strategy: "Webhook",
+    webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://x" } },
+  };
+  const versions = [
+    { name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: {} }, subresources: { scale } },
+  ];
+  const spec = compositeCrd(xrd({}, { versions, conversion }))["spec"];
+  expect(spec).toMatchObject({ conversion, versions: [{ subresources: { status: {}, scale } }] });
+});
+
 test("injected fields win over the author's, and differ for claims and composite resources", () => {
   const schema = {
     properties: {
@@ -194,4 +239,22 @@ describe("invalid definitions", () => {
     for (let depth = 0; depth < 100_000; depth++) schema = { properties: { a: schema } };
     expect(() => compositeCrd(xrd(schema))).toThrow(expect.objectContaining({ code: "Invalid" }));
   });
+});
+
+test("a default of spec that its schema does not allow is left out, a valid one is kept", () => {
+  const spec = (value: JsonValue): JsonObject =>
+    partOf(
+      compositeCrd(
+        xrd({
+          type: "object",
+          properties: { spec: { type: "object", default: value, properties: { size: { type: "integer" } } } },
+        }),
+      ),
+      "spec",
+    );
+  expect(spec({ size: 1, compositionRef: { name: "a" } })["default"]).toEqual({
+    size: 1,
+    compositionRef: { name: "a" },
+  });
+  for (const invalid of ["text", { size: "large" }, { sise: 1 }]) expect(spec(invalid)).not.toHaveProperty("default");
 });

@@ -1,17 +1,20 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
+import { checkOwnDefault } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
+import { nodeOf } from "../schema/structural/node.ts";
 import { emptyObject, isObject } from "../values/json.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { definitionType } from "./definition-type.ts";
 import {
   CLAIM_COLUMNS,
   CLAIM_SPEC_FIELDS,
-  COMPOSITE_COLUMNS,
-  COMPOSITE_SPEC_FIELDS,
-  STATUS_FIELDS,
+  compositeColumns,
+  compositeSpecFields,
+  statusFields,
 } from "./injected-fields.ts";
+import { scopeOf } from "./scope.ts";
 
 /**
  * Keywords at the root of the author's schemas of `spec` and `status` that only our CRDs retain. Crossplane v1.13
@@ -41,17 +44,19 @@ export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x
 
 /**
  * Converts a CompositeResourceDefinition to the CRD of its composite resources, in the form of an API server, with the
- * fields of Crossplane v1.13. The definition need not be checked. Does not validate the CRD: `parseDefinition` does.
+ * fields of its scope's layout. The definition need not be checked. Does not validate the CRD: `parseDefinition` does.
  *
  * @throws {DefinitionError} with every value that has the wrong type
  */
 export function compositeCrd(xrd: JsonObject): JsonObject {
   const definition = read(xrd);
   const { spec } = definition;
-  return crd(definition, definition.metadata.name ?? "", spec.names, "Cluster", {
+  const scope = scopeOf(xrd);
+  return crd(definition, definition.metadata.name ?? "", spec.names, scope === "Namespaced" ? scope : "Cluster", {
     category: "composite",
-    fields: COMPOSITE_SPEC_FIELDS,
-    columns: COMPOSITE_COLUMNS,
+    fields: compositeSpecFields(scope, schemasOf(definition)),
+    status: statusFields(scope),
+    columns: compositeColumns(scope),
   });
 }
 
@@ -75,6 +80,7 @@ export function claimCrd(xrd: JsonObject): JsonObject {
   return crd(definition, `${claimNames.plural}.${group}`, claimNames, "Namespaced", {
     category: "claim",
     fields: CLAIM_SPEC_FIELDS,
+    status: statusFields("LegacyCluster"),
     columns: CLAIM_COLUMNS,
   });
 }
@@ -85,9 +91,12 @@ export function compositeKind(xrd: JsonObject): {
   kind: string;
   versions: ReadonlyMap<string, JsonObject>;
 } {
-  const { group, names, versions } = read(xrd).spec;
+  const definition = read(xrd);
+  const { group, names, versions } = definition.spec;
+  const scope = scopeOf(xrd);
+  const fields = { fields: compositeSpecFields(scope, schemasOf(definition)), status: statusFields(scope) };
   const schemas = versions.map(({ name, schema }): [string, JsonObject] => {
-    return [name, wholeSchema(schema.openAPIV3Schema, COMPOSITE_SPEC_FIELDS)];
+    return [name, wholeSchema(schema.openAPIV3Schema, fields)];
   });
   return { group, kind: names.kind, versions: new Map(schemas) };
 }
@@ -97,6 +106,10 @@ export function claimConflicts(names: JsonObject, claimNames: JsonObject): strin
   return (["kind", "plural", "singular", "listKind"] as const).filter(
     (field) => (claimNames[field] ?? "") !== "" && claimNames[field] === names[field],
   );
+}
+
+function schemasOf({ spec }: DecodedDefinition): JsonObject[] {
+  return spec.versions.map(({ schema }) => schema.openAPIV3Schema);
 }
 
 /** The names of a kind in a CRD. */
@@ -127,11 +140,14 @@ interface DecodedVersion {
   deprecationWarning?: string;
   schema: { openAPIV3Schema: JsonObject };
   additionalPrinterColumns?: JsonObject[];
+  subresources?: { scale?: JsonObject };
 }
 
 interface Flavour {
   category: string;
+  /** Fields of the spec. */
   fields: Readonly<JsonObject>;
+  status: Readonly<JsonObject>;
   columns: readonly JsonObject[];
 }
 
@@ -143,7 +159,7 @@ function read(xrd: JsonObject): DecodedDefinition {
 }
 
 /** Decodes a definition and its schemas to the API server's form. */
-export function decodeDefinition(xrd: JsonObject, report: TypeReport): DecodedDefinition | undefined {
+function decodeDefinition(xrd: JsonObject, report: TypeReport): DecodedDefinition | undefined {
   const definition = definitionType(xrd, [], report) as unknown as DecodedDefinition | undefined;
   for (const [index, version] of (definition?.spec.versions ?? []).entries()) {
     const path = ["spec", "versions", index, "schema", "openAPIV3Schema"];
@@ -211,13 +227,13 @@ function crdVersion(version: DecodedVersion, flavour: Flavour): JsonObject {
     storage: version.referenceable,
     ...(deprecated === true && { deprecated }),
     ...(deprecationWarning !== undefined && { deprecationWarning }),
-    schema: { openAPIV3Schema: wholeSchema(version.schema.openAPIV3Schema, flavour.fields) },
-    subresources: { status: {} },
+    schema: { openAPIV3Schema: wholeSchema(version.schema.openAPIV3Schema, flavour) },
+    subresources: { status: {}, ...(version.subresources?.scale && { scale: version.subresources.scale }) },
     additionalPrinterColumns: [...(version.additionalPrinterColumns ?? []), ...flavour.columns],
   };
 }
 
-function wholeSchema(author: JsonObject, specFields: Readonly<JsonObject>): JsonObject {
+function wholeSchema(author: JsonObject, { fields, status }: Pick<Flavour, "fields" | "status">): JsonObject {
   const { description } = author;
   return {
     ...(description !== undefined && { description }),
@@ -227,8 +243,8 @@ function wholeSchema(author: JsonObject, specFields: Readonly<JsonObject>): Json
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: part(author, "spec", specFields),
-      status: part(author, "status", STATUS_FIELDS),
+      spec: part(author, "spec", fields),
+      status: part(author, "status", status),
     },
   };
 }
@@ -246,5 +262,7 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
   }
   const authorProperties = author["properties"];
   result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? emptyObject();
+  // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
+  if (result["default"] !== undefined && checkOwnDefault(nodeOf(result, [])).length > 0) delete result["default"];
   return result;
 }

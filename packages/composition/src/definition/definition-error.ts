@@ -1,4 +1,4 @@
-import { describeIssue } from "@xfn/functionio";
+import { describeIssues } from "@xfn/functionio";
 import { type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
 
 /** A CompositeResourceDefinition is invalid. Lists all errors. */
@@ -14,9 +14,7 @@ export class DefinitionError extends Error {
   readonly retryable = false;
 
   constructor(code: DefinitionError["code"], issues: readonly Finding[], source?: string, options?: ErrorOptions) {
-    const lines = issues.slice(0, MAX_FINDINGS).map((issue) => describeIssue(issue, source));
-    if (issues.length > MAX_FINDINGS) lines.push(`and ${issues.length - MAX_FINDINGS} more`);
-    super(lines.join("\n"), options);
+    super(describeIssues(issues, source, MAX_FINDINGS), options);
     this.code = code;
     this.issues = issues.slice(0, MAX_FINDINGS);
     this.source = source;

@@ -69,6 +69,13 @@ const versionType: ApiType = fields(
   ["deprecationWarning", anyText],
   ["schema", fields(["openAPIV3Schema", raw])],
   ["additionalPrinterColumns", list(columnType, emptyColumn)],
+  [
+    "subresources",
+    fields([
+      "scale",
+      fields(["specReplicasPath", anyText, ""], ["statusReplicasPath", anyText, ""], ["labelSelectorPath", text]),
+    ]),
+  ],
 );
 
 const reference: ApiType = fields(["name", anyText, ""]);
@@ -84,10 +91,12 @@ export const definitionType: ApiType = fields(
     fields(
       ["group", anyText, ""],
       ["names", namesType, { plural: "", kind: "" }],
+      ["scope", text],
       ["claimNames", namesType],
       ["connectionSecretKeys", list(anyText, () => "")],
       ["defaultCompositeDeletePolicy", anyText],
       ["defaultCompositionRef", reference],
+      ["defaultCompositionRevisionSelector", fields(["matchLabels", strings])],
       ["enforcedCompositionRef", reference],
       ["defaultCompositionUpdatePolicy", anyText],
       ["versions", anyList(versionType, () => ({ name: "", referenceable: false, served: false })), []],

@@ -1,7 +1,10 @@
 import type { JsonObject, ObjectMeta } from "@xfn/functionio";
 
-/** The API version in which a CompositeResourceDefinition is written. */
+/** The API version in which the API server stores a CompositeResourceDefinition. */
 export const DEFINITION_API_VERSION = "apiextensions.crossplane.io/v1";
+
+/** The API versions in which authors write definitions. In that of Crossplane 2, XRs are namespaced by default. */
+export const DEFINITION_API_VERSIONS: readonly string[] = [DEFINITION_API_VERSION, "apiextensions.crossplane.io/v2"];
 
 /** The kind of a definition. */
 export const DEFINITION_KIND = "CompositeResourceDefinition";
@@ -12,7 +15,16 @@ export const DEFINITION_KIND = "CompositeResourceDefinition";
  */
 export const MAX_COMPOSITE_NAME_LENGTH = 63;
 
-/** A kind of composite resource, and optionally of claims for it, with the field names of Crossplane v1.13. */
+/**
+ * The scope of a definition's XRs. Those of `LegacyCluster` are cluster-scoped like those of `Cluster`, with the fields
+ * of Crossplane 1 in their spec. Only they can be claimed, and publish connection details.
+ */
+export type DefinitionScope = "Namespaced" | "Cluster" | "LegacyCluster";
+
+/**
+ * A kind of composite resource, and optionally of claims for it. Definitions of all API versions are converted to this
+ * form, which has the field names of Crossplane.
+ */
 export interface Definition {
   apiVersion: string;
   kind: "CompositeResourceDefinition";
@@ -25,6 +37,7 @@ export interface DefinitionSpec {
   group: string;
   /** The names of the composite resources. */
   names: KindNames;
+  scope: DefinitionScope;
   /** The names of the claims. Absent if none are offered. */
   claimNames?: KindNames;
   /** The connection details that composite resources expose. If empty, they expose all. */
@@ -35,6 +48,8 @@ export interface DefinitionSpec {
   defaultCompositionUpdatePolicy: "Automatic" | "Manual";
   /** The default Composition. */
   defaultCompositionRef?: { name: string };
+  /** The labels of the revisions from which composite resources without a selector choose. */
+  defaultCompositionRevisionSelector?: { matchLabels: Record<string, string> };
   /** The Composition of all composite resources. It overrides their own. */
   enforcedCompositionRef?: { name: string };
   /** At least one; exactly one is referenceable. */
@@ -68,4 +83,12 @@ export interface DefinitionVersion {
   /** The author's schema, without injected fields. */
   schema: { openAPIV3Schema: JsonObject };
   additionalPrinterColumns: JsonObject[];
+  /** The subresource `scale`, as in a CRD. */
+  subresources?: { scale?: ScaleSubresource };
+}
+
+/** The fields that the subresource `scale` reads and writes. */
+export interface ScaleSubresource extends JsonObject {
+  specReplicasPath: string;
+  statusReplicasPath: string;
 }

@@ -1,6 +1,9 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { isObject } from "../values/json.ts";
+import type { Definition, DefinitionScope } from "./definition.ts";
 
-// The fields that Crossplane v1.13 injects into the schemas of XRs and claims.
+// The fields that are injected into the schemas of XRs and claims: those of Crossplane v1.13 for XRs of its layout, and
+// those of Crossplane 2 for the others.
 
 const TEXT: JsonObject = { type: "string" };
 const TEXT_MAP: JsonObject = { type: "object", additionalProperties: TEXT };
@@ -26,6 +29,9 @@ const OBJECT_REFERENCES: JsonObject = {
   items: texts(["apiVersion", "name", "kind"], ["apiVersion", "kind"]),
 };
 
+/** The composed resources of a namespaced XR, which are in its namespace. */
+const LOCAL_REFERENCES: JsonObject = OBJECT_REFERENCES;
+
 /**
  * The composed resources of an XR. Crossplane v1.13 has no namespace here, so it cannot find namespaced ones again.
  */
@@ -34,13 +40,18 @@ const RESOURCE_REFERENCES: JsonObject = {
   items: texts(["apiVersion", "name", "namespace", "kind"], ["apiVersion", "kind"]),
 };
 
-// The Composition of the XR, and where connection details are written beside the Secret.
-const SHARED: JsonObject = {
+// The Composition of the XR.
+const SELECTION: JsonObject = {
   compositionRef: NAME,
   compositionSelector: SELECTOR,
   compositionRevisionRef: NAME,
   compositionRevisionSelector: SELECTOR,
   compositionUpdatePolicy: choice("Automatic", "Manual"),
+};
+
+// Where connection details are written beside the Secret.
+const SHARED: JsonObject = {
+  ...SELECTION,
   publishConnectionDetailsTo: {
     type: "object",
     required: ["name"],
@@ -52,14 +63,69 @@ const SHARED: JsonObject = {
   },
 };
 
-/** The fields of every composite resource's spec. */
-export const COMPOSITE_SPEC_FIELDS: Readonly<JsonObject> = {
+/** The fields of the spec of every composite resource of Crossplane 1. */
+const LEGACY_SPEC_FIELDS: Readonly<JsonObject> = {
   ...SHARED,
-  claimRef: texts(["apiVersion", "kind", "namespace", "name"], ["apiVersion", "kind", "namespace", "name"]),
+  claimRef: texts(["apiVersion", "kind", "namespace", "name", "uid"], ["apiVersion", "kind", "namespace", "name"]),
   environmentConfigRefs: OBJECT_REFERENCES,
   resourceRefs: RESOURCE_REFERENCES,
   writeConnectionSecretToRef: texts(["name", "namespace"], ["name", "namespace"]),
 };
+
+/**
+ * What happens to a composite resource when its claim is deleted. An author's field of this name wins: Crossplane v1.13
+ * has no such field, so existing definitions may.
+ */
+const RECLAIM_POLICY: JsonObject = {
+  description: "What happens to this resource when its claim is deleted. A retained resource can be claimed again.",
+  ...choice("Delete", "Retain"),
+};
+
+/** The fields of the spec of composite resources of Crossplane 2. Namespaced ones compose in their own namespace. */
+function modernSpecFields(scope: DefinitionScope): JsonObject {
+  const resourceRefs = scope === "Namespaced" ? LOCAL_REFERENCES : RESOURCE_REFERENCES;
+  return {
+    crossplane: {
+      type: "object",
+      description: "Configures how this composite resource is composed.",
+      properties: { ...SELECTION, resourceRefs },
+    },
+  };
+}
+
+/**
+ * The fields of the spec of composite resources.
+ *
+ * @param schemas the author's, of all versions
+ */
+export function compositeSpecFields(scope: DefinitionScope, schemas: readonly JsonObject[]): Readonly<JsonObject> {
+  if (scope !== "LegacyCluster") return modernSpecFields(scope);
+  return definesReclaimPolicy(schemas) ? LEGACY_SPEC_FIELDS : { ...LEGACY_SPEC_FIELDS, reclaimPolicy: RECLAIM_POLICY };
+}
+
+/** The fields of spec and status that an author's schema cannot define. */
+export function injectedFields(
+  scope: DefinitionScope,
+  offersClaim: boolean,
+): { readonly spec: Readonly<JsonObject>; readonly status: Readonly<JsonObject> } {
+  if (scope !== "LegacyCluster") return { spec: modernSpecFields(scope), status: statusFields(scope) };
+  return { spec: { ...LEGACY_SPEC_FIELDS, ...(offersClaim && CLAIM_SPEC_FIELDS) }, status: statusFields(scope) };
+}
+
+/** Whether the composite resources of a definition have a reclaim policy. */
+export function hasReclaimPolicy({ spec }: Definition): boolean {
+  if (spec.scope !== "LegacyCluster") return false;
+  return !definesReclaimPolicy(spec.versions.map(({ schema }) => schema.openAPIV3Schema));
+}
+
+function definesReclaimPolicy(schemas: readonly JsonObject[]): boolean {
+  return schemas.some((schema) => fieldAt(fieldAt(schema, "spec"), "reclaimPolicy") !== undefined);
+}
+
+function fieldAt(schema: JsonValue | undefined, name: string): JsonValue | undefined {
+  const properties = isObject(schema) ? schema["properties"] : undefined;
+  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
 
 /** The fields of every claim's spec. */
 export const CLAIM_SPEC_FIELDS: Readonly<JsonObject> = {
@@ -69,8 +135,8 @@ export const CLAIM_SPEC_FIELDS: Readonly<JsonObject> = {
   writeConnectionSecretToRef: NAME,
 };
 
-/** The fields of the status of both. */
-export const STATUS_FIELDS: Readonly<JsonObject> = {
+/** The fields of the status of all composite resources. */
+const STATUS_FIELDS: Readonly<JsonObject> = {
   conditions: {
     description: "Conditions of the resource.",
     type: "array",
@@ -87,11 +153,25 @@ export const STATUS_FIELDS: Readonly<JsonObject> = {
       },
     },
   },
-  connectionDetails: { type: "object", properties: { lastPublishedTime: TIME } },
 };
 
+/** The fields of the status of composite resources and of their claims. Only those of Crossplane 1 publish details. */
+export function statusFields(scope: DefinitionScope): Readonly<JsonObject> {
+  if (scope !== "LegacyCluster") return STATUS_FIELDS;
+  return { ...STATUS_FIELDS, connectionDetails: { type: "object", properties: { lastPublishedTime: TIME } } };
+}
+
 /** The columns of `kubectl get` for composite resources, after the author's columns. */
-export const COMPOSITE_COLUMNS: readonly JsonObject[] = columns("COMPOSITION", ".spec.compositionRef.name");
+export function compositeColumns(scope: DefinitionScope): readonly JsonObject[] {
+  if (scope === "LegacyCluster") return columns("COMPOSITION", ".spec.compositionRef.name");
+  const revision = ".spec.crossplane.compositionRevisionRef.name";
+  return columns("COMPOSITION", ".spec.crossplane.compositionRef.name", {
+    name: "COMPOSITIONREVISION",
+    type: "string",
+    jsonPath: revision,
+    priority: 1,
+  });
+}
 
 /** The columns of `kubectl get` for claims, after the author's columns. */
 export const CLAIM_COLUMNS: readonly JsonObject[] = columns(
@@ -99,11 +179,12 @@ export const CLAIM_COLUMNS: readonly JsonObject[] = columns(
   ".spec.writeConnectionSecretToRef.name",
 );
 
-function columns(name: string, jsonPath: string): JsonObject[] {
+function columns(name: string, jsonPath: string, ...more: JsonObject[]): JsonObject[] {
   return [
     { name: "SYNCED", type: "string", jsonPath: ".status.conditions[?(@.type=='Synced')].status" },
     { name: "READY", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
     { name, type: "string", jsonPath },
+    ...more,
     { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
   ];
 }

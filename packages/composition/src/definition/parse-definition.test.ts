@@ -164,6 +164,16 @@ describe("parts that Crossplane drops or adds silently are warnings", () => {
       /properties\.status\.type .*object is assumed/,
     ],
     [
+      "a type beside x-kubernetes-int-or-string",
+      ["size: {type: integer, default: 1}", "size: {type: integer, x-kubernetes-int-or-string: true, default: 10%}"],
+      /size\.type .*no effect beside x-kubernetes-int-or-string/,
+    ],
+    [
+      "an invalid default of spec",
+      ["            properties:", "            default: {size: large}\n            properties:"],
+      /spec\.default .*left out/,
+    ],
+    [
       "other parts than spec and status",
       ["          spec:\n", "          data: {type: object}\n          spec:\n"],
       /properties\.data .*spec and status only/,
@@ -205,4 +215,39 @@ test.each([
   expect(() => parseDefinition(document)).toThrow(
     expect.objectContaining({ name: "DefinitionError", source: "f.yaml", message: expect.stringMatching(message) }),
   );
+});
+
+describe("the scope", () => {
+  const v2 = changed("apiextensions.crossplane.io/v1", "apiextensions.crossplane.io/v2").replace(
+    /  claimNames:\n.*\n.*\n  connectionSecretKeys: .*\n/,
+    "",
+  );
+  const scopeIn = (text: string): string => {
+    const [document] = readDocuments(text);
+    if (document === undefined) throw new Error("no document");
+    return parseDefinition(document).spec.scope;
+  };
+
+  test("is LegacyCluster by default in v1, and Namespaced in v2", () => {
+    expect(check(v2)).toEqual([]);
+    expect([scopeIn(GOOD), scopeIn(v2)]).toEqual(["LegacyCluster", "Namespaced"]);
+    expect(scopeIn(v2.replace("spec:\n", "spec:\n  scope: Cluster\n"))).toBe("Cluster");
+  });
+
+  test("without the layout of Crossplane 1 has no claims, and no connection secrets", () => {
+    expect(check(changed("spec:\n", "spec:\n  scope: Namespaced\n"))).toEqual([
+      expect.stringMatching(/^error spec.claimNames .*LegacyCluster/),
+      expect.stringMatching(/^warning spec.connectionSecretKeys .*compose a Secret/),
+    ]);
+    expect(check(v2.replace("spec:\n", "spec:\n  scope: LegacyCluster\n"))).toEqual([
+      expect.stringMatching(/^error spec.scope /),
+    ]);
+  });
+
+  test("decides which fields an author cannot define", () => {
+    const given = "size: {type: integer, default: 1}";
+    const more = "resourceRefs: {type: string}\n              crossplane: {type: string}";
+    expect(check(v2.replace(given, more))).toEqual([expect.stringContaining("spec.properties.crossplane")]);
+    expect(check(GOOD.replace(given, more))).toEqual([expect.stringContaining("spec.properties.resourceRefs")]);
+  });
 });

@@ -1,20 +1,23 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { map } from "../api-schema/list.ts";
-import { conforms, object } from "../api-schema/object.ts";
+import { conforms, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, name, required, text, textThat } from "../api-schema/schema.ts";
 import type { Finding } from "../reader/composition-error.ts";
-import { Findings } from "../reader/field-reader.ts";
+import { type FieldReader, Findings } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import {
   DEFINITION_API_VERSION,
+  DEFINITION_API_VERSIONS,
   DEFINITION_KIND,
   type Definition,
+  type DefinitionScope,
   type DefinitionSpec,
   type KindNames,
 } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { SPEC } from "./spec.ts";
+import { scopeOf } from "./scope.ts";
+import { specOf } from "./spec.ts";
 import type { WrittenNames, WrittenSpec } from "./written.ts";
 
 const TEXT_MAP = map(text());
@@ -25,48 +28,59 @@ interface Metadata extends JsonObject {
   annotations?: { [key: string]: string };
 }
 
-const DEFINITION = object<{
+/** A definition as its author writes it. */
+interface WrittenDefinition {
   kind: string;
   apiVersion: string;
   metadata: Metadata;
   spec: WrittenSpec;
   status?: JsonValue;
-}>(
-  {
-    kind: required(name(), DEFINITION_KIND),
-    apiVersion: required(
-      textThat(name().openApi, (apiVersion) =>
-        apiVersion === DEFINITION_API_VERSION ? undefined : `expected ${DEFINITION_API_VERSION}`,
+}
+
+function definitionSchema(version: string): ObjectSchema<WrittenDefinition> {
+  return object<WrittenDefinition>(
+    {
+      kind: required(name(), DEFINITION_KIND),
+      apiVersion: required(
+        textThat(name().openApi, (apiVersion) =>
+          DEFINITION_API_VERSIONS.includes(apiVersion) ? undefined : `expected ${DEFINITION_API_VERSIONS.join(" or ")}`,
+        ),
+        DEFINITION_API_VERSION,
       ),
-      DEFINITION_API_VERSION,
-    ),
-    metadata: required(
-      object<Metadata>(
-        {
-          name: required(name(), "<plural>.<group>"),
-          labels: TEXT_MAP,
-          annotations: TEXT_MAP,
-        },
-        { onUnknown: () => undefined },
+      metadata: required(
+        object<Metadata>(
+          {
+            name: required(name(), "<plural>.<group>"),
+            labels: TEXT_MAP,
+            annotations: TEXT_MAP,
+          },
+          { onUnknown: () => undefined },
+        ),
+        "the definition's name",
       ),
-      "the definition's name",
-    ),
-    spec: required(SPEC, "the kind that it defines"),
-    status: ANY,
-  },
-  {
-    check(definition) {
-      const [metadata, spec] = [definition.value("metadata"), definition.value("spec")];
-      if (!isObject(metadata) || !isObject(spec) || !isObject(spec["names"])) return;
-      const [title, { plural }, group] = [metadata["name"], spec["names"], spec["group"]];
-      if (typeof title !== "string" || typeof plural !== "string" || typeof group !== "string") return;
-      if (title === "" || plural === "" || group === "") return;
-      const expected = `${plural}.${group}`;
-      if (title !== expected)
-        definition.findings.error("Invalid", ["metadata", "name"], `must be <plural>.<group>, here ${expected}`);
+      spec: required(specOf(version), "the kind that it defines"),
+      status: ANY,
     },
-  },
+    { check: checkName },
+  );
+}
+
+function checkName(definition: FieldReader): void {
+  const [metadata, spec] = [definition.value("metadata"), definition.value("spec")];
+  if (!isObject(metadata) || !isObject(spec) || !isObject(spec["names"])) return;
+  const [title, { plural }, group] = [metadata["name"], spec["names"], spec["group"]];
+  if (typeof title !== "string" || typeof plural !== "string" || typeof group !== "string") return;
+  if (title === "" || plural === "" || group === "") return;
+  const expected = `${plural}.${group}`;
+  if (title !== expected)
+    definition.findings.error("Invalid", ["metadata", "name"], `must be <plural>.<group>, here ${expected}`);
+}
+
+const SCHEMAS: ReadonlyMap<unknown, ObjectSchema<WrittenDefinition>> = new Map(
+  DEFINITION_API_VERSIONS.map((apiVersion) => [apiVersion, definitionSchema(apiVersion)]),
 );
+/** For a document of another version, which gets an error about that. */
+const STORED_SCHEMA = definitionSchema(DEFINITION_API_VERSION);
 
 /** Options of {@link parseDefinition}. */
 export interface ParseDefinitionOptions {
@@ -114,17 +128,20 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
     findings.error("Invalid", ["kind"], `expected ${DEFINITION_KIND}, found ${JSON.stringify(kind.slice(0, 64))}`);
     return undefined;
   }
-  if (!conforms(value, DEFINITION, findings)) return undefined;
+  if (!conforms(value, SCHEMAS.get(value["apiVersion"]) ?? STORED_SCHEMA, findings)) return undefined;
   const { metadata, spec } = value;
-  return { apiVersion: DEFINITION_API_VERSION, kind: DEFINITION_KIND, metadata, spec: normalizeSpec(spec) };
+  const lowered = normalizeSpec(spec, scopeOf(value));
+  return { apiVersion: DEFINITION_API_VERSION, kind: DEFINITION_KIND, metadata, spec: lowered };
 }
 
 /** Fills in the defaults. */
-function normalizeSpec(spec: WrittenSpec): DefinitionSpec {
+function normalizeSpec(spec: WrittenSpec, scope: DefinitionScope): DefinitionSpec {
   const { claimNames, defaultCompositionRef, enforcedCompositionRef, conversion, metadata } = spec;
+  const { defaultCompositionRevisionSelector: revisions } = spec;
   return {
     group: spec.group,
     names: normalizeNames(spec.names),
+    scope,
     ...(claimNames && { claimNames: normalizeNames(claimNames) }),
     connectionSecretKeys: spec.connectionSecretKeys ?? [],
     defaultCompositeDeletePolicy: spec.defaultCompositeDeletePolicy ?? "Background",
@@ -137,8 +154,10 @@ function normalizeSpec(spec: WrittenSpec): DefinitionSpec {
       ...(typeof deprecationWarning === "string" && { deprecationWarning }),
       schema: { openAPIV3Schema: schema.openAPIV3Schema },
       additionalPrinterColumns: rest.additionalPrinterColumns ?? [],
+      ...(rest.subresources?.scale && { subresources: { scale: rest.subresources.scale } }),
     })),
     ...(defaultCompositionRef && { defaultCompositionRef }),
+    ...(revisions && { defaultCompositionRevisionSelector: { matchLabels: revisions.matchLabels } }),
     ...(enforcedCompositionRef && { enforcedCompositionRef }),
     ...(conversion && { conversion }),
     ...(metadata && {

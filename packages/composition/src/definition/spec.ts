@@ -20,6 +20,14 @@ import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject } from "../values/json.ts";
 import { checkAuthorSchema } from "./check-author-schema.ts";
 import { claimConflicts } from "./crd.ts";
+import {
+  DEFINITION_API_VERSION,
+  DEFINITION_API_VERSIONS,
+  type DefinitionScope,
+  type ScaleSubresource,
+} from "./definition.ts";
+import { injectedFields } from "./injected-fields.ts";
+import { scopeOf, scopesOf } from "./scope.ts";
 import type { WrittenColumn, WrittenNames, WrittenSpec, WrittenVersion } from "./written.ts";
 
 const ANY_TEXT = text();
@@ -76,6 +84,16 @@ const COLUMN = object<WrittenColumn>({
   jsonPath: required(matching(4096, /^\./, "must begin with a dot"), "where the value is, such as .spec.size"),
 });
 
+/** The fields that the subresource `scale` needs. An API server checks that the paths exist. */
+const SCALE = object<ScaleSubresource & { labelSelectorPath?: string }>({
+  specReplicasPath: required(matching(4096, /^\.spec\./, "must begin with .spec."), "a path, such as .spec.replicas"),
+  statusReplicasPath: required(
+    matching(4096, /^\.status\./, "must begin with .status."),
+    "a path, such as .status.replicas",
+  ),
+  labelSelectorPath: text(4096),
+});
+
 const AUTHOR_SCHEMA = "the schema of the composite resource";
 
 const VERSION = object<WrittenVersion>(
@@ -93,6 +111,7 @@ const VERSION = object<WrittenVersion>(
       AUTHOR_SCHEMA,
     ),
     additionalPrinterColumns: list(COLUMN),
+    subresources: object<NonNullable<WrittenVersion["subresources"]>>({ scale: SCALE }),
   },
   {
     rules: [
@@ -109,17 +128,19 @@ const VERSION = object<WrittenVersion>(
   },
 );
 
-const VERSIONS: Schema<WrittenVersion[]> = list(VERSION, {
-  maxItems: 32,
-  minItems: 1,
-  rules: [
-    ["self.exists_one(version, version.referenceable)", "exactly one version must be referenceable"],
-    ["self.all(one, self.exists_one(other, other.name == one.name))", "names of versions are unique"],
-  ],
-  check: checkVersions,
-});
+function versionsSchema(apiVersion: string): Schema<WrittenVersion[]> {
+  return list(VERSION, {
+    maxItems: 32,
+    minItems: 1,
+    rules: [
+      ["self.exists_one(version, version.referenceable)", "exactly one version must be referenceable"],
+      ["self.all(one, self.exists_one(other, other.name == one.name))", "names of versions are unique"],
+    ],
+    check: (versions, spec) => checkVersions(versions, spec, apiVersion),
+  });
+}
 
-function checkVersions(versions: readonly FieldReader[], spec: FieldReader): void {
+function checkVersions(versions: readonly FieldReader[], spec: FieldReader, apiVersion: string): void {
   eachDuplicate(versions, "name", (version, title) => {
     version.error("Duplicate", "name", `there is a version ${title} already`);
   });
@@ -130,11 +151,12 @@ function checkVersions(versions: readonly FieldReader[], spec: FieldReader): voi
   for (const second of referenceable.slice(1)) {
     second.error("Invalid", "referenceable", "only one version can be; objects are stored in it");
   }
-  const offersClaim = isObject(spec.value("claimNames"));
+  const scope = scopeOf({ apiVersion, spec: spec.json });
+  const injected = injectedFields(scope, isObject(spec.value("claimNames")));
   for (const version of versions) {
     const holder = version.value("schema");
     const schema = isObject(holder) && isObject(holder["openAPIV3Schema"]) && holder["openAPIV3Schema"];
-    if (schema) checkAuthorSchema(schema, [...version.at("schema"), "openAPIV3Schema"], offersClaim, version.findings);
+    if (schema) checkAuthorSchema(schema, [...version.at("schema"), "openAPIV3Schema"], injected, version.findings);
   }
 }
 
@@ -185,6 +207,11 @@ const RULES: readonly Rule[] = [
   ["self.names.kind == oldSelf.names.kind", "names.kind cannot be changed: instances have it"],
   ["self.names.plural == oldSelf.names.plural", "names.plural cannot be changed: instances have it"],
   [
+    "!has(self.scope) || !has(oldSelf.scope) || self.scope == oldSelf.scope",
+    "scope cannot be changed: instances have its fields; delete the definition with its instances and create both " +
+      "again, or define another kind and move the instances to it",
+  ],
+  [
     "!has(oldSelf.claimNames) || (has(self.claimNames) && self.claimNames.kind == oldSelf.claimNames.kind && " +
       "self.claimNames.plural == oldSelf.claimNames.plural)",
     "claimNames can be added, but not changed or removed",
@@ -193,37 +220,70 @@ const RULES: readonly Rule[] = [
     "!has(self.claimNames) || (self.claimNames.kind != self.names.kind && self.claimNames.plural != self.names.plural)",
     "claimNames must differ from names",
   ],
+  [
+    "!has(self.claimNames) || !has(self.scope) || self.scope == 'LegacyCluster'",
+    "claimNames need apiVersion apiextensions.crossplane.io/v1 with the scope LegacyCluster",
+  ],
 ];
 
-/** The spec of a CompositeResourceDefinition. It checks files, and yields the schema of the CRD of definitions. */
-export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
-  {
-    group: required(
-      matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
-      "the API group of the new kind, such as example.org",
-    ),
-    names: required(NAMES, "the kind and its plural"),
-    claimNames: NAMES,
-    connectionSecretKeys: texts(name()),
-    defaultCompositeDeletePolicy: defaulted(choice("Background", "Foreground"), "Background"),
-    defaultCompositionUpdatePolicy: defaulted(choice("Automatic", "Manual"), "Automatic"),
-    defaultCompositionRef: named("a Composition"),
-    enforcedCompositionRef: named("a Composition"),
-    versions: required(VERSIONS, "at least one version"),
-    conversion: CONVERSION,
-    metadata: object<NonNullable<WrittenSpec["metadata"]>>({ labels: map(ANY_TEXT), annotations: map(ANY_TEXT) }),
-  },
-  {
-    rules: RULES,
-    check(spec) {
-      const [names, claimNames] = [spec.value("names"), spec.value("claimNames")];
-      if (!isObject(names) || !isObject(claimNames)) return;
-      for (const field of claimConflicts(names, claimNames)) {
-        spec.findings.error("Invalid", [...spec.at("claimNames"), field], "is the same as in names; give another");
-      }
+/** The spec of a definition in one API version. It checks files, and yields the schema of the CRD of definitions. */
+function specSchema(apiVersion: string): ObjectSchema<WrittenSpec> {
+  const scopes = scopesOf(apiVersion);
+  return object<WrittenSpec>(
+    {
+      group: required(
+        matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
+        "the API group of the new kind, such as example.org",
+      ),
+      names: required(NAMES, "the kind and its plural"),
+      scope: defaulted(choice<DefinitionScope>(...scopes), scopes[0]),
+      claimNames: NAMES,
+      connectionSecretKeys: texts(name()),
+      defaultCompositeDeletePolicy: defaulted(choice("Background", "Foreground"), "Background"),
+      defaultCompositionUpdatePolicy: defaulted(choice("Automatic", "Manual"), "Automatic"),
+      defaultCompositionRef: named("a Composition"),
+      defaultCompositionRevisionSelector: object<{ matchLabels: Record<string, string> }>({
+        matchLabels: required(map(ANY_TEXT), "labels of revisions"),
+      }),
+      enforcedCompositionRef: named("a Composition"),
+      versions: required(versionsSchema(apiVersion), "at least one version"),
+      conversion: CONVERSION,
+      metadata: object<NonNullable<WrittenSpec["metadata"]>>({ labels: map(ANY_TEXT), annotations: map(ANY_TEXT) }),
     },
-  },
+    {
+      rules: RULES,
+      check(spec) {
+        checkLegacyFields(spec, scopeOf({ apiVersion, spec: spec.json }));
+        const [names, claimNames] = [spec.value("names"), spec.value("claimNames")];
+        if (!isObject(names) || !isObject(claimNames)) return;
+        for (const field of claimConflicts(names, claimNames)) {
+          spec.findings.error("Invalid", [...spec.at("claimNames"), field], "is the same as in names; give another");
+        }
+      },
+    },
+  );
+}
+
+/** Only XRs in the layout of Crossplane 1 have claims and connection details. */
+function checkLegacyFields(spec: FieldReader, scope: DefinitionScope): void {
+  if (scope === "LegacyCluster") return;
+  const legacy = `need apiVersion ${DEFINITION_API_VERSION} with the scope LegacyCluster`;
+  if (spec.value("claimNames") !== undefined) spec.error("Invalid", "claimNames", legacy);
+  const keys = spec.value("connectionSecretKeys");
+  if (Array.isArray(keys) && keys.length > 0)
+    spec.warning("Ignored", "connectionSecretKeys", `have no effect: connection secrets ${legacy}; compose a Secret`);
+}
+
+const SPECS: ReadonlyMap<string, ObjectSchema<WrittenSpec>> = new Map(
+  DEFINITION_API_VERSIONS.map((apiVersion) => [apiVersion, specSchema(apiVersion)]),
 );
 
+/** The spec of a definition in an API version; an unknown version counts as the stored one. */
+export function specOf(apiVersion: string): ObjectSchema<WrittenSpec> {
+  return (SPECS.get(apiVersion) ?? SPECS.get(DEFINITION_API_VERSION)) as ObjectSchema<WrittenSpec>;
+}
+
 /** The schema of the spec for the CRD of definitions. */
-export const DEFINITION_SPEC_OPEN_API: ObjectOpenApi = SPEC.openApi;
+export function definitionSpecOpenApi(apiVersion: string): ObjectOpenApi {
+  return specOf(apiVersion).openApi;
+}

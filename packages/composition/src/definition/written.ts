@@ -1,11 +1,12 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { DefinitionSpec, DefinitionVersion, KindNames } from "./definition.ts";
+import type { DefinitionScope, DefinitionSpec, DefinitionVersion, KindNames } from "./definition.ts";
 
 // The spec of a CompositeResourceDefinition as its author writes it. Fields with a default may be absent.
 
 /** The `spec` of a file that has been checked. */
-export interface WrittenSpec extends Omit<DefinitionSpec, "names" | "claimNames" | "versions" | Defaulted> {
+export interface WrittenSpec extends Omit<DefinitionSpec, "names" | "scope" | "claimNames" | "versions" | Defaulted> {
   names: WrittenNames;
+  scope?: DefinitionScope;
   claimNames?: WrittenNames;
   connectionSecretKeys?: string[];
   defaultCompositeDeletePolicy?: DefinitionSpec["defaultCompositeDeletePolicy"];
@@ -32,12 +33,12 @@ export interface WrittenVersion extends Omit<DefinitionVersion, "deprecated" | "
   additionalPrinterColumns?: WrittenColumn[];
 }
 
-/** A column of `kubectl get`. */
-export interface WrittenColumn extends JsonObject {
+/** A column of `kubectl get`. An intersection for the reason that `functionio.ts` gives. */
+export type WrittenColumn = JsonObject & {
   name: string;
   type: "integer" | "number" | "string" | "boolean" | "date";
   format?: string;
   description?: string;
   priority?: number | bigint;
   jsonPath: string;
-}
+};

@@ -3,6 +3,7 @@ import type { EnvironmentLabelSelector, EnvironmentSelector } from "../api/templ
 import { FieldPathError, getFieldPath, isNotFound } from "../field-path/field-path.ts";
 import { printed } from "../transform/text/compile-format.ts";
 import { failureOf, TransformError } from "../transform/text/transform-error.ts";
+import { compareUtf8 } from "../values/go-json.ts";
 import { asDouble, goKind } from "../values/go-value.ts";
 import { EnvironmentError } from "./environment-error.ts";
 
@@ -116,7 +117,8 @@ function sortValue(config: KubernetesObject, path: string, at: string): string |
 }
 
 function compare(a: string | number | bigint, b: string | number | bigint): number {
-  if (typeof a === "string" || typeof b === "string") return a < b ? -1 : a > b ? 1 : 0;
+  // Both are of one kind.
+  if (typeof a === "string" || typeof b === "string") return compareUtf8(String(a), String(b));
   if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
   return asDouble(a) - asDouble(b);
 }

@@ -1,7 +1,10 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import type { Composition } from "../api/composition.ts";
-import type { EnvironmentConfiguration, EnvironmentSelector } from "../api/template.ts";
+import type { EnvironmentConfiguration, EnvironmentSelector, Patch } from "../api/template.ts";
+import { documentValue } from "../field-path/value.ts";
+import { compileTemplates } from "../templates/compile-templates.ts";
+import { float64 } from "../values/go-value.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { selectEnvironment } from "./select-environment.ts";
 
@@ -36,7 +39,7 @@ function composition(environment?: EnvironmentConfiguration): Composition {
 function select(environment: EnvironmentConfiguration, configs: KubernetesObject[], xr = composite): JsonObject {
   const selected = selectEnvironment(composition(environment), xr, configs) as JsonObject;
   const { apiVersion: _, kind: __, ...data } = selected;
-  return data;
+  return documentValue(data) as JsonObject;
 }
 
 function code(run: () => unknown): string {
@@ -113,6 +116,36 @@ describe("selectEnvironment", () => {
   });
 });
 
+test("numbers are float64, as Go reads data, until a patch writes to the environment", () => {
+  const configs = [config("a", { n: 1_000_000, deep: { list: [9007199254740993n] } })];
+  const environment = selectEnvironment(composition(refs("a")), composite, configs) as JsonObject;
+  expect(environment).toMatchObject({ n: float64(1_000_000), deep: { list: [9007199254740992] } });
+  const xr = { ...composite, metadata: { name: "x", labels: { "crossplane.io/composite": "x" } } };
+  const string = { fmt: "%v %d" };
+  const variables = [{ fromFieldPath: "n" }, { fromFieldPath: "n" }];
+  const spec = (...patches: Patch[]): JsonObject | undefined =>
+    compileTemplates({
+      environment: { patches },
+      resources: [
+        {
+          name: "r",
+          base: { apiVersion: "v1", kind: "R" },
+          patches: [
+            {
+              type: "CombineFromEnvironment",
+              combine: { variables, strategy: "string", string },
+              toFieldPath: "spec.text",
+            },
+            { type: "FromEnvironmentFieldPath", fromFieldPath: "n", toFieldPath: "spec.n" },
+          ],
+        },
+      ],
+    }).render({ composite: xr, observed: new Map(), environment }).resources[0]?.resource?.["spec"] as JsonObject;
+  expect(spec()).toEqual({ text: "1e+06 %!d(float64=1e+06)", n: 1_000_000 });
+  const toEnvironment: Patch = { type: "FromCompositeFieldPath", fromFieldPath: "spec.stage", toFieldPath: "stage" };
+  expect(spec(toEnvironment)).toEqual({ text: "1000000 1000000", n: 1_000_000 });
+});
+
 describe("selectors", () => {
   const prod = { stage: "prod" };
 
@@ -138,6 +171,12 @@ describe("selectors", () => {
     expect(select(selector({ mode: "Multiple", sortByFieldPath: "data.order" }), configs)).toMatchObject({ last: "b" });
     expect(select(selector({ mode: "Multiple", maxMatch: 2 }), configs)).toEqual({ a: 1, b: 2, last: "b", order: 2 });
     expect(select(selector({ mode: "Multiple", maxMatch: 9 }), configs)).toMatchObject({ last: "c" });
+  });
+
+  test("sort text by its UTF-8 bytes, as Go does", () => {
+    // In UTF-16, the last of these precedes the second.
+    const configs = ["\u{1f600}", "a", "\uff5e"].map((v, index) => config(`c${index}`, { v }, prod));
+    expect(select(selector({ mode: "Multiple", sortByFieldPath: "data.v" }), configs)).toEqual({ v: "\u{1f600}" });
   });
 
   test("fail below minMatch", () => {

@@ -1,8 +1,9 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import type { Composition } from "../api/composition.ts";
 import type { EnvironmentConfiguration } from "../api/template.ts";
 import { FieldPathError } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
+import { asDouble, Float64, float64, type GoValue } from "../values/go-value.ts";
 import { emptyObject, isObject, setField } from "../values/json.ts";
 import { textOf } from "../values/object-fields.ts";
 import { EnvironmentError } from "./environment-error.ts";
@@ -18,6 +19,9 @@ const KIND = "Environment";
  *
  * The `spec.environmentConfigRefs` of an XR win over the selection, unless the policy says `resolve: Always`. With
  * `resolution: Optional`, missing EnvironmentConfigs are skipped.
+ *
+ * Numbers are float64, as Go's `json.Unmarshal` reads data. The first patch to the environment copies it as a document,
+ * in which whole numbers are integers again, as in Crossplane.
  *
  * @param configs the existing EnvironmentConfigs; other objects are ignored
  * @returns undefined if the Composition has no `environment`, so that patches from and to it do nothing
@@ -48,6 +52,7 @@ export function selectEnvironment(
     if (!isObject(data)) throw new EnvironmentError("Invalid", `${title}: its data is not an object`);
     merged = mergedWith(merged, data, title);
   }
+  merged = withFloats(merged) as JsonObject;
   merged["apiVersion"] = API_VERSION;
   merged["kind"] = KIND;
   return merged;
@@ -91,4 +96,16 @@ function merge(into: JsonObject, data: JsonObject): JsonObject {
     setField(into, key, isObject(there) && isObject(value) ? merge(there, value) : value);
   }
   return into;
+}
+
+/** Converts each number to a float64. The data has bounded depth. */
+function withFloats(value: GoValue): GoValue {
+  if (typeof value === "number" || typeof value === "bigint" || value instanceof Float64)
+    return float64(asDouble(value));
+  // Lists and objects contain Float64s for numbers, which the type JsonValue does not express.
+  if (Array.isArray(value)) return value.map((item) => withFloats(item) as JsonValue);
+  if (!isObject(value)) return value;
+  const object = emptyObject();
+  for (const [key, field] of Object.entries(value)) setField(object, key, withFloats(field) as JsonValue);
+  return object;
 }

@@ -35,8 +35,23 @@ export function mergeFieldPath(
   if (options === undefined || options === null) return setFieldPath(object, path, value);
   const there = findFieldPath(object, path) ?? null;
   if (there === null || value === null) return setFieldPath(object, path, value);
-  const merge = new Merge(path, options.keepMapValues !== true, options.appendSlice === true);
-  return setFieldPath(object, path, merge.whole(there, value));
+  return setFieldPath(object, path, mergeValues(path, there, value, options));
+}
+
+/** Options of {@link mergeValues}. */
+export interface MergeValuesOptions extends MergeOptions {
+  /** Append only missing items to nested lists, too. */
+  appendOnce?: boolean;
+}
+
+/**
+ * Merges a value into an existing one, as {@link mergeFieldPath} does.
+ *
+ * @param path for messages
+ * @throws {FieldPathError} `CannotMerge`
+ */
+export function mergeValues(path: FieldPath, there: JsonValue, value: GoValue, options: MergeValuesOptions): GoValue {
+  return new Merge(path, options).whole(there, value);
 }
 
 class Merge {
@@ -44,11 +59,13 @@ class Merge {
   /** Whether the new value wins over the existing one. */
   readonly #overwrite: boolean;
   readonly #append: boolean;
+  readonly #appendOnce: boolean;
 
-  constructor(path: FieldPath, overwrite: boolean, append: boolean) {
+  constructor(path: FieldPath, options: MergeValuesOptions) {
     this.#path = path;
-    this.#overwrite = overwrite;
-    this.#append = append;
+    this.#overwrite = options.keepMapValues !== true;
+    this.#append = options.appendSlice === true;
+    this.#appendOnce = options.appendOnce === true;
   }
 
   whole(there: JsonValue, value: GoValue): GoValue {
@@ -85,7 +102,7 @@ class Merge {
 
   #appended(there: JsonValue, value: JsonValue[]): JsonValue[] {
     if (!Array.isArray(there)) throw this.#error("CannotMerge", `a list cannot be appended to ${kindOf(there)}`);
-    return [...there, ...value];
+    return [...there, ...(this.#appendOnce ? without(value, there) : value)];
   }
 
   #error(code: "InvalidValue" | "CannotMerge", reason: string): FieldPathError {

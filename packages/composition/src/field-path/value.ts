@@ -7,7 +7,7 @@ import { FieldPathError } from "./field-path.ts";
  * The most values of one copy. A Kubernetes object has at most some ten thousand. But each patch that copies an object
  * into itself doubles it: forty patches would exhaust the memory.
  */
-export const MAX_COPIED_VALUES = 1_000_000;
+const MAX_COPIED_VALUES = 1_000_000;
 
 /**
  * Copies a value as if it were printed as JSON and read again, which is how Crossplane writes it: a float64 without a

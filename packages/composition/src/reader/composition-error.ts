@@ -1,4 +1,4 @@
-import { describeIssue, type Issue } from "@xfn/functionio";
+import { describeIssues, type Issue } from "@xfn/functionio";
 
 /**
  * - `Required`: a field is missing
@@ -32,9 +32,7 @@ export class CompositionError extends Error {
   readonly retryable = false;
 
   constructor(issues: readonly Finding[], source?: string, options?: ErrorOptions) {
-    const lines = issues.slice(0, MAX_FINDINGS).map((issue) => describeIssue(issue, source));
-    if (issues.length > MAX_FINDINGS) lines.push(`and ${issues.length - MAX_FINDINGS} more`);
-    super(lines.join("\n"), options);
+    super(describeIssues(issues, source, MAX_FINDINGS), options);
     this.code = issues.every((issue) => issue.code === "Unsupported") ? "Unsupported" : "Invalid";
     this.issues = issues.slice(0, MAX_FINDINGS);
     this.source = source;

@@ -33,6 +33,11 @@ describe("validation with Kubernetes' messages", () => {
     [{ type: "string", maxLength: 1 }, "ab", "f: Too long: may not be longer than 1"],
     [{ type: "string", pattern: "^a+$" }, "b", "f: Invalid value: \"b\": f in body should match '^a+$'"],
     [
+      { type: "string", pattern: "^(?P<n>a)(?<n>b)$" },
+      "a",
+      "f: Invalid value: \"a\": f in body should match '^(?P<n>a)(?<n>b)$'",
+    ],
+    [
       { type: "string", format: "date-time" },
       "today",
       'f: Invalid value: "today": f in body must be of type date-time: "today"',

@@ -1,9 +1,11 @@
 import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { FieldPath } from "../field-path/field-path.ts";
 import { compileAllRules } from "./cel/run-rules.ts";
 import { checkStructure } from "./structural/check-structure.ts";
 import { checkSchemaValues } from "./structural/check-values.ts";
 import { applySchemaDefaults } from "./structural/default.ts";
 import type { SchemaIssue, SchemaIssueReason } from "./structural/issue.ts";
+import { findMissingField, type MissingField } from "./structural/missing-field.ts";
 import { readSchema } from "./structural/node.ts";
 import { type Pruned, pruneUnknown } from "./structural/prune.ts";
 import { SchemaError, type SchemaFinding } from "./structural/schema-error.ts";
@@ -21,6 +23,8 @@ export interface Schema {
    * @param old - the value before an update. Without it, rules with `oldSelf` are skipped
    */
   validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
+  /** The first field of a path that no object of the schema can have; undefined if all may exist. */
+  missingField(path: FieldPath): MissingField | undefined;
 }
 
 // After one of these, an API server does not run rules.
@@ -42,6 +46,7 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
   return {
     default: (value) => applySchemaDefaults(node, value),
     prune: (value) => pruneUnknown(node, value),
+    missingField: (path) => findMissingField(node, path),
     validate: (value, old) => {
       const issues = validate(value);
       // Rules rely on types and required fields. After a failure of those, failures of rules would only confuse.

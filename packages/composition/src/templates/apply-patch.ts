@@ -1,7 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
 import { type FieldPath, FieldPathError, findFieldPath, getFieldPath } from "../field-path/field-path.ts";
-import { mergeFieldPath } from "../field-path/merge.ts";
+import { mergeFieldPath, mergeValues } from "../field-path/merge.ts";
 import { setFieldPath } from "../field-path/set.ts";
+import { documentValue } from "../field-path/value.ts";
 import { expandWildcards } from "../field-path/wildcards.ts";
 import { TransformError } from "../transform/text/transform-error.ts";
 import type { GoValue } from "../values/go-value.ts";
@@ -79,6 +80,32 @@ function write(object: JsonObject, path: FieldPath, value: GoValue, patch: Compi
     throw new TemplateError("PatchFailed", patch.source, `leaves the object without a valid ${field}`);
   }
   target.wrote?.(path, patch, value);
+}
+
+/**
+ * Merges the value that a patch with merge options wrote into the value of the observed resource, as Crossplane's apply
+ * does. Otherwise another writer of the same list or map, such as a provider, would restore its items after each apply.
+ *
+ * @param resource the rendered resource, which gets the merged value
+ * @throws {FieldPathError | TemplateError} see {@link patchError}
+ */
+export function mergeObserved(
+  patch: CompiledPatch,
+  resource: JsonObject,
+  observed: JsonObject,
+  budget: WriteBudget,
+): void {
+  const { mergeObserved: options, to } = patch;
+  if (options === undefined || patch.direction !== "toComposed" || to instanceof FieldPathError) return;
+  // Crossplane's apply fails for a path with a wildcard, which names several fields.
+  if (patch.wildcards) return;
+  const value = findFieldPath(resource, to) ?? null;
+  const there = findFieldPath(observed, to) ?? null;
+  if (value === null || there === null) return;
+  // In Crossplane a nested list grows with each apply.
+  const merged = documentValue(mergeValues(to, there, value, { ...options, appendOnce: true }));
+  if (merged !== null) setFieldPath(resource, to, merged);
+  budget.spend(merged, patch.source);
 }
 
 /** Converts the error of a patch to one that names the patch. */

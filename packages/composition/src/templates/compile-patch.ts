@@ -27,6 +27,8 @@ export interface CompiledPatch {
   wildcards: boolean;
   required: boolean;
   merge: MergeOptions | undefined;
+  /** How the written value is merged into that of the observed resource. As in Crossplane, toFieldPath must be set. */
+  mergeObserved: MergeOptions | undefined;
   /** The error of every application of the patch. */
   problem: string | undefined;
   /** The path of the patch in the Composition. */
@@ -77,6 +79,7 @@ function compileFieldPatch(patch: Patch, type: string, identity: PatchIdentity):
     wildcards: to.includes("[*]"),
     required: isRequired(patch),
     merge: patch.policy?.mergeOptions ?? undefined,
+    mergeObserved: textOrNone(patch.toFieldPath) === undefined ? undefined : (patch.policy?.mergeOptions ?? undefined),
     problem: from === undefined ? `a ${type} patch needs fromFieldPath` : undefined,
     origin: `${type} ${from ?? ""}`,
   };
@@ -100,6 +103,7 @@ function compileCombinePatch(patch: Patch, type: string, identity: PatchIdentity
     wildcards: false,
     required: isRequired(patch),
     merge: undefined,
+    mergeObserved: patch.policy?.mergeOptions ?? undefined,
     problem,
     origin: `${type} ${variables.join(", ")}`,
   };

@@ -4,7 +4,7 @@ import { type FieldPath, formatFieldPath } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
 import { emptyObject, isObject } from "../values/json.ts";
 import { field, setText, textOf } from "../values/object-fields.ts";
-import { applyPatch, type PatchTarget, patchError } from "./apply-patch.ts";
+import { applyPatch, mergeObserved, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
 import type { CompiledSpec, CompiledTemplate } from "./compile-spec.ts";
 import { type CompositeIdentity, compositeIdentity, setComposedMetadata, wrongNameType } from "./composed-metadata.ts";
@@ -119,7 +119,20 @@ export class RenderRun {
         "its metadata.ownerReferences name another controller; leave controllers to the composite resource";
       return new TemplateError("OtherController", source, message);
     }
-    return resource;
+    return this.#mergeObserved(template, resource) ?? resource;
+  }
+
+  #mergeObserved({ name, patches }: CompiledTemplate, resource: JsonObject): TemplateError | undefined {
+    const observed = this.#input.observed.get(name);
+    if (observed === undefined) return undefined;
+    for (const patch of patches) {
+      try {
+        mergeObserved(patch, resource, observed, this.#budget);
+      } catch (error) {
+        return patchError(error, patch);
+      }
+    }
+    return undefined;
   }
 
   #patchComposed(template: CompiledTemplate, resource: JsonObject): TemplateError | undefined {

@@ -8,7 +8,7 @@ import { Meter } from "./meter.ts";
 import { allNodes, meterNodes, replaceCalls } from "./syntax.ts";
 
 /** The longest rule or message expression. Long ones in use have some hundred characters. */
-export const MAX_RULE_LENGTH = 10_000;
+const MAX_RULE_LENGTH = 10_000;
 
 /** The variables of a rule. */
 export interface Scope {

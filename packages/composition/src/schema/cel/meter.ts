@@ -2,10 +2,10 @@
  * The most steps of one rule, like Kubernetes' cost limit of a single call. A step is one evaluated node of the
  * expression. Long texts and lists count as several.
  */
-export const MAX_RULE_STEPS = 1_000_000;
+const MAX_RULE_STEPS = 1_000_000;
 
 /** The most steps of all rules of one value, like Kubernetes' limit for an object: a second or two. */
-export const MAX_STEPS_PER_VALUE = 10_000_000;
+const MAX_STEPS_PER_VALUE = 10_000_000;
 
 /** A rule exceeded its steps. One shared object, because loops can throw it a million times while they unwind. */
 const EXCEEDED = new Error("the rule takes too many steps");

@@ -66,6 +66,7 @@ test.each([
   "self.l.sum() == 6 && self.l.max() == 3 && self.l.min() == 1 && self.l.isSorted() && self.l.indexOf(2) == 1",
   "self.names.join('-') == 'x-yy' && self.names.indexOf('yy') == 1",
   "self.s.matches('^h.llo') && !self.s.matches('(a+)+$')",
+  "'ab'.matches('^(?P<n>a)(?P<n>b)$') && 'ab'.find('(?<n>a)(?<n>b)') == 'ab'",
   "self.s.size() == 11 && self.s.contains('wör') && self.s.charAt(1) == 'é'",
   "self.s.replace('l', 'L') == 'héLLo wörLd' && self.s.replace('l', 'L', 1) == 'héLlo wörld'",
   "self.s.upperAscii() == 'HéLLO WöRLD' && 'ÄB'.lowerAscii() == 'Äb'",

@@ -1,5 +1,6 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { RE2JS } from "re2js";
+import type { RE2JS } from "re2js";
+import { parseRegexp } from "../../transform/text/parse-regexp.ts";
 import { boundedLength, CelFunctionError } from "./failure.ts";
 
 /** The string and regular expression libraries, with RE2: https://kubernetes.io/docs/reference/using-api/cel/ */
@@ -38,12 +39,8 @@ const patterns = new Map<string, RE2JS>();
 function compiled(pattern: string): RE2JS {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
-  let expression: RE2JS;
-  try {
-    expression = RE2JS.compile(pattern);
-  } catch {
-    throw new CelFunctionError("invalid regular expression");
-  }
+  const expression = parseRegexp(pattern);
+  if ("reason" in expression) throw new CelFunctionError("invalid regular expression");
   if (patterns.size >= MAX_PATTERNS) patterns.clear();
   patterns.set(pattern, expression);
   return expression;

@@ -17,7 +17,7 @@ export interface TypeReport {
 export type ApiType = (value: JsonValue, path: JsonPath, report: TypeReport) => JsonValue | undefined;
 
 /** The deepest nesting of a schema, equal to the bound of documents. It protects the stack. */
-export const MAX_SCHEMA_DEPTH = 500;
+const MAX_SCHEMA_DEPTH = 500;
 
 /** A field's type, and the value that the server writes for an absent field. */
 export interface ApiField {

@@ -79,6 +79,7 @@ function checkNode(node: SchemaNode, report: Report): void {
   for (const nested of restrictionsOf(node)) checkRestriction(nested, node, report);
 }
 
+/** An API server accepts any type beside x-kubernetes-int-or-string, and ignores it. */
 function checkType({ type, path, intOrString, preserveUnknown }: SchemaNode, report: Report): void {
   if (type === "") {
     if (!intOrString && !preserveUnknown) report([...path, "type"], `is missing; give one of ${TYPES.join(", ")}`);
@@ -87,8 +88,6 @@ function checkType({ type, path, intOrString, preserveUnknown }: SchemaNode, rep
     const meant = TYPES.find((one) => type.length > 2 && one.startsWith(type)) ?? closest(type, TYPES);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     report([...path, "type"], `${JSON.stringify(type.slice(0, 64))} is not one of ${TYPES.join(", ")}${hint}`);
-  } else if (intOrString) {
-    report([...path, "type"], "cannot be used together with x-kubernetes-int-or-string");
   }
 }
 

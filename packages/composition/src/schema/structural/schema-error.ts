@@ -1,4 +1,4 @@
-import { describeIssue, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
+import { describeIssues, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
 
 /** A problem of a schema. */
 export interface SchemaFinding {
@@ -20,9 +20,7 @@ export class SchemaError extends Error {
   readonly retryable = false;
 
   constructor(issues: readonly SchemaFinding[], options?: ErrorOptions) {
-    const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue));
-    if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
-    super(lines.join("\n"), options);
+    super(describeIssues(issues), options);
     this.issues = issues.slice(0, MAX_ISSUES);
   }
 }

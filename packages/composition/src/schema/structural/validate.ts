@@ -1,5 +1,6 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
-import { RE2JS } from "re2js";
+import type { RE2JS } from "re2js";
+import { parseRegexp } from "../../transform/text/parse-regexp.ts";
 import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
@@ -25,9 +26,9 @@ export function compileValidation(root: SchemaNode, report: (finding: SchemaFind
   for (const node of allNodes(root)) {
     const { pattern } = node.keywords;
     if (typeof pattern !== "string") continue;
-    try {
-      patterns.set(node, RE2JS.compile(pattern));
-    } catch {
+    const regexp = parseRegexp(pattern);
+    if (!("reason" in regexp)) patterns.set(node, regexp);
+    else {
       const at = [...node.path, "pattern"];
       report({ path: formatPath(at), at, message: "is no regular expression of RE2 (Go's syntax)" });
     }

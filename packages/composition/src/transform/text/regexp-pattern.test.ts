@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inspectPattern } from "./regexp-pattern.ts";
+import { inspectPattern, unnameDuplicateGroups } from "./regexp-pattern.ts";
 
 describe("inspectPattern", () => {
   test.each([
@@ -22,4 +22,10 @@ describe("inspectPattern", () => {
   ])("%j has a size of about %i", (pattern, size) => {
     expect(inspectPattern(pattern).size).toBe(size);
   });
+});
+
+test("a later group of the same name has none, in both spellings", () => {
+  const names = "(?P<a>x)(?<a>y)(?P<b>z)(?P<a>[(?P<a>])";
+  expect(unnameDuplicateGroups(names)).toBe("(?P<a>x)(y)(?P<b>z)([(?P<a>])");
+  expect(unnameDuplicateGroups("(?<=a)(?<!a)\\(?P<a>")).toBe("(?<=a)(?<!a)\\(?P<a>");
 });

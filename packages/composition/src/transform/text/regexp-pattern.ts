@@ -1,6 +1,6 @@
 // One token of a pattern. Quotations, escapes and character classes come first: their content is no syntax.
 const PIECE =
-  /(?<quotation>\\Q.*?(?:\\E|$))|(?<escape>\\(?:[pPx]\{[^}]*\}|[pP][^]|x..|[^]|$))|(?<class>\[\^?\]?(?:\\[^]|\[:\^?[a-z]*:\]|[^\]\\])*\])|(?<angle>\(\?<)|(?<open>\((?:\?P<[^>]*>|\?[a-zA-Z-]*:?)?)|(?<close>\))|\{(?<least>\d{1,4})(?<comma>,?)(?<most>\d{0,4})\}|[^]/gsu;
+  /(?<quotation>\\Q.*?(?:\\E|$))|(?<escape>\\(?:[pPx]\{[^}]*\}|[pP][^]|x..|[^]|$))|(?<class>\[\^?\]?(?:\\[^]|\[:\^?[a-z]*:\]|[^\]\\])*\])|(?<angle>\(\?<(?:[^>=!][^>]*>)?)|(?<open>\((?:\?P<[^>]*>|\?[a-zA-Z-]*:?)?)|(?<close>\))|\{(?<least>\d{1,4})(?<comma>,?)(?<most>\d{0,4})\}|[^]/gsu;
 
 /** Properties of a pattern that is not compiled yet. */
 export interface PatternFacts {
@@ -48,9 +48,10 @@ export function inspectPattern(pattern: string): PatternFacts {
 export function unnameDuplicateGroups(pattern: string): string {
   const seen = new Set<string>();
   return pattern.replace(PIECE, (text) => {
-    if (!text.startsWith("(?P<")) return text;
-    if (seen.has(text)) return "(";
-    seen.add(text);
+    const name = /^\(\?P?<(.+)>$/s.exec(text)?.[1];
+    if (name === undefined) return text;
+    if (seen.has(name)) return "(";
+    seen.add(name);
     return text;
   });
 }

@@ -1,12 +1,7 @@
-import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
-import { inspectPattern, unnameDuplicateGroups } from "./regexp-pattern.ts";
+import { parseRegexp } from "./parse-regexp.ts";
+import { inspectPattern } from "./regexp-pattern.ts";
 import type { Fail } from "./transform-error.ts";
-
-// The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like
-// compiling. It resolves from this package, wherever a bundler puts this file.
-const require: NodeJS.Require = createRequire(import.meta.resolve("@xfn/composition"));
-let library: typeof import("re2js") | undefined;
 
 /** Longer patterns are not written by hand. */
 const MAX_PATTERN_LENGTH = 4096;
@@ -77,22 +72,11 @@ function compile(pattern: string): RE2JS | RegexpProblem {
     return { reason, isLimit: false };
   }
   if (facts.size > MAX_PROGRAM_SIZE) return TOO_LARGE;
-  // Go allows groups of the same name, re2js does not. Transforms use numbers, so only the first needs its name.
-  let regexp = parse(pattern);
-  if ("reason" in regexp) regexp = parse(unnameDuplicateGroups(pattern));
+  const regexp = parseRegexp(pattern);
   if ("reason" in regexp) {
     return { reason: `the regexp ${quoted(pattern)} is not in RE2 syntax: ${regexp.reason}`, isLimit: false };
   }
   return regexp.programSize() > MAX_PROGRAM_SIZE ? TOO_LARGE : regexp;
-}
-
-function parse(pattern: string): RE2JS | { readonly reason: string } {
-  library ??= require("re2js") as typeof import("re2js");
-  try {
-    return library.RE2JS.compile(pattern);
-  } catch (error) {
-    return { reason: error instanceof library.RE2JSSyntaxException ? error.getDescription() : "it does not compile" };
-  }
 }
 
 function userRegexp(regexp: RE2JS, pattern: string, fail: Fail): UserRegexp {

@@ -1,0 +1,30 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { isObject } from "../values/json.ts";
+
+/** Where the spec of an XR has the fields that controllers read and write, such as `compositionRef`. */
+export interface Layout {
+  /** XRs of Crossplane 1 and of `scope: LegacyCluster` have them in `spec`, others in `spec.crossplane`. */
+  readonly isLegacy: boolean;
+}
+
+/** The path of these fields in an XR. */
+export function machineryPath({ isLegacy }: Layout): readonly string[] {
+  return isLegacy ? ["spec"] : ["spec", "crossplane"];
+}
+
+/** These fields of an XR. In the legacy layout, the author's fields are among them. */
+export function machineryOf(composite: KubernetesObject, { isLegacy }: Layout): JsonObject {
+  const spec = objectAt(composite, "spec");
+  return isLegacy ? spec : objectAt(spec, "crossplane");
+}
+
+/** A spec with these fields beside others. */
+export function specWith(spec: JsonObject, fields: JsonObject, { isLegacy }: Layout): JsonObject {
+  if (isLegacy) return { ...spec, ...fields };
+  return { ...spec, crossplane: { ...objectAt(spec, "crossplane"), ...fields } };
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,158 @@
+import { eachDuplicate, list, map } from "../api-schema/list.ts";
+import { embeddedObject, object } from "../api-schema/object.ts";
+import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
+import type { FieldReader } from "../reader/field-reader.ts";
+import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
+import { CACHE, CONTAINER, checkCache, MAX_STEPS } from "./functions.ts";
+import type { WrittenCredential, WrittenStep } from "./written.ts";
+
+/** The most items of the lists of a step: from it an API server estimates the cost of rules. */
+const MAX_REQUIREMENTS = 64;
+
+/** A reference without a registry would mean another package on another machine. */
+const QUALIFIED = "^(oci:.+|localhost/.+|[^/]*[.:][^/]*/.+)$";
+const QUALIFIED_REFERENCE = new RegExp(QUALIFIED, "u");
+
+/** Whether a reference of a package names its registry, or a folder with an OCI image layout. */
+export function isQualified(reference: string): boolean {
+  return QUALIFIED_REFERENCE.test(reference);
+}
+
+const PACKAGE = textThat({ ...name(1024).openApi, pattern: QUALIFIED }, (reference) =>
+  isQualified(reference)
+    ? undefined
+    : `${JSON.stringify(reference.slice(0, 128))} does not name its registry; write the whole reference, such as ` +
+      "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0",
+);
+
+const FUNCTION_REF = object<NonNullable<WrittenStep["functionRef"]>>(
+  { name: name(), package: PACKAGE },
+  {
+    rules: [["has(self.name) != has(self.package)", "functionRef needs either name or package"]],
+    check(reference) {
+      const named = isFilled(reference, "name");
+      if (named && isFilled(reference, "package")) {
+        reference.error("Invalid", "package", "is given beside name; a step calls one function");
+      } else if (!named && !isFilled(reference, "package") && areTexts(reference)) {
+        reference.error("Required", "name", "is missing; give the name of a Function, or a package as package");
+      }
+    },
+  },
+);
+
+function isFilled(reader: FieldReader, field: string): boolean {
+  const value = reader.value(field);
+  return typeof value === "string" && value !== "";
+}
+
+/** A field of another type was already reported as such. */
+function areTexts(reference: FieldReader): boolean {
+  return ["name", "package"].every((field) => ["undefined", "string"].includes(typeof reference.value(field)));
+}
+
+const CREDENTIALS = list(
+  object<WrittenCredential>(
+    {
+      name: required(name(), "a name by which the function knows the credentials"),
+      source: required(choice("None", "Secret")),
+      secretRef: object<StepCredential["secretRef"]>({
+        namespace: required(name(63), "the namespace of the Secret"),
+        name: required(name(), "the name of the Secret"),
+      }),
+    },
+    {
+      rules: [["self.source != 'Secret' || has(self.secretRef)", "source: Secret requires secretRef"]],
+      check(credential) {
+        if (credential.value("source") !== "Secret") return;
+        credential.required("secretRef", credential.value("secretRef"), "the namespace and name of the Secret");
+      },
+    },
+  ),
+  { maxItems: MAX_REQUIREMENTS, key: "name", check: (items) => unique(items, "name") },
+);
+
+const KIND = {
+  requirementName: required(name(), "a name by which the function knows it"),
+  apiVersion: required(name(317), "the API version of the kind"),
+  kind: required(name(63), "the kind"),
+};
+
+const REQUIREMENTS = object<NonNullable<WrittenStep["requirements"]>>({
+  requiredResources: list(
+    object<RequiredResource>(
+      { ...KIND, namespace: name(63), name: name(), matchLabels: map(text()) },
+      {
+        rules: [["!has(self.name) || !has(self.matchLabels)", "name and matchLabels exclude each other"]],
+        check(selector) {
+          if (selector.value("name") === undefined || selector.value("matchLabels") === undefined) return;
+          selector.error("Invalid", "matchLabels", "is given beside name; select by one of them");
+        },
+      },
+    ),
+    { maxItems: MAX_REQUIREMENTS, key: "requirementName", check: (items) => unique(items, "requirementName") },
+  ),
+  requiredSchemas: list(object<RequiredSchema>(KIND), {
+    maxItems: MAX_REQUIREMENTS,
+    key: "requirementName",
+    check: (items) => unique(items, "requirementName"),
+  }),
+});
+
+function unique(items: readonly FieldReader[], field: string): void {
+  eachDuplicate(items, field, (item, value) => {
+    const message = `${JSON.stringify(value.slice(0, 64))} is also the ${field} of an earlier item; they are unique`;
+    item.error("Duplicate", field, message);
+  });
+}
+
+const RULES: readonly Rule[] = [
+  ["has(self.functionRef) != has(self.container)", "a step needs either functionRef or container"],
+];
+
+/** Fields that only one kind of step reads. */
+const FIELDS_OF = {
+  functionRef: ["input", "credentials", "requirements"],
+  container: ["type", "config", "cache"],
+} as const;
+
+const STEP = object<WrittenStep>(
+  {
+    step: required(name(253), "a name for this step"),
+    functionRef: FUNCTION_REF,
+    input: embeddedObject("an input"),
+    credentials: CREDENTIALS,
+    requirements: REQUIREMENTS,
+    type: choice("Container"),
+    container: CONTAINER,
+    config: embeddedObject("a config"),
+    cache: CACHE,
+  },
+  { rules: RULES, check: checkStep },
+);
+
+function checkStep(step: FieldReader): void {
+  const calls = step.value("functionRef") !== undefined;
+  const runs = step.value("container") !== undefined;
+  if (calls && runs) return step.error("Invalid", "container", "is given beside functionRef; a step runs one function");
+  if (!calls && !runs) {
+    const what = "the function to call, as functionRef.name or functionRef.package, or container, the image to run";
+    return step.error("Required", "functionRef", `is missing; give ${what}`);
+  }
+  const [has, hasNot] = calls ? (["functionRef", "container"] as const) : (["container", "functionRef"] as const);
+  for (const field of FIELDS_OF[hasNot]) {
+    if (step.value(field) === undefined) continue;
+    step.warning("Ignored", field, `has no effect in a step with ${has}`);
+  }
+  if (runs) checkCache(step);
+}
+
+/** The steps of `mode: Pipeline` (Crossplane v1.14). */
+export const PIPELINE: Schema<WrittenStep[]> = list(STEP, {
+  maxItems: MAX_STEPS,
+  rules: [["self.all(one, self.exists_one(other, other.step == one.step))", "names of steps are unique"]],
+  check: (items) =>
+    eachDuplicate(items, "step", (item, value) => {
+      const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;
+      item.error("Duplicate", "step", message);
+    }),
+});

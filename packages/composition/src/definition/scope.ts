@@ -1,0 +1,29 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { Layout } from "../api/machinery.ts";
+import { isObject } from "../values/json.ts";
+import type { Definition, DefinitionScope } from "./definition.ts";
+
+/** The scopes of a definition, by the API version in which its author writes it; the first is the default. */
+export function scopesOf(apiVersion: unknown): readonly [DefinitionScope, ...DefinitionScope[]] {
+  if (apiVersion === "apiextensions.crossplane.io/v2") return ["Namespaced", "Cluster"];
+  return ["LegacyCluster", "Namespaced", "Cluster"];
+}
+
+/** The scope of a definition as written. One that is not checked may have any other value: the default counts. */
+export function scopeOf(xrd: JsonObject): DefinitionScope {
+  const spec = xrd["spec"];
+  const scope = isObject(spec) ? spec["scope"] : undefined;
+  // A stored LegacyCluster definition can be read in every version.
+  if (scope === "Namespaced" || scope === "Cluster" || scope === "LegacyCluster") return scope;
+  return scopesOf(xrd["apiVersion"])[0];
+}
+
+/** The layout of XRs of a scope. */
+export function layoutOf(scope: DefinitionScope): Layout {
+  return { isLegacy: scope === "LegacyCluster" };
+}
+
+/** The layout of a definition's XRs. */
+export function layoutOfDefinition({ spec }: Definition): Layout {
+  return layoutOf(spec.scope);
+}

@@ -1,0 +1,171 @@
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import type { Composition } from "../api/composition.ts";
+import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path/field-path.ts";
+import { closest } from "../reader/closest.ts";
+import type { Finding } from "../reader/composition-error.ts";
+import { Findings } from "../reader/field-reader.ts";
+import { isObject } from "../values/json.ts";
+import type { Schema } from "./compile.ts";
+
+/** The schemas that a Composition's patches are checked against. */
+export interface PatchSchemas {
+  /** The schema of a kind; undefined if it is unknown: its fields are not checked. */
+  of(apiVersion: string, kind: string): Schema | undefined;
+}
+
+/** A kind with its schema. */
+interface Side {
+  readonly title: string;
+  readonly schema: Schema;
+}
+
+/** What a patch reads and writes. Undefined: data without a schema, or of an unknown kind. */
+interface Sides {
+  readonly composite: Side | undefined;
+  readonly composed: Side | undefined;
+}
+
+/** The fields of a patch, by its type: whose they are. */
+const DIRECTIONS: Readonly<Record<string, { from: keyof Sides | undefined; to: keyof Sides | undefined }>> = {
+  FromCompositeFieldPath: { from: "composite", to: "composed" },
+  ToCompositeFieldPath: { from: "composed", to: "composite" },
+  CombineFromComposite: { from: "composite", to: "composed" },
+  CombineToComposite: { from: "composed", to: "composite" },
+  FromEnvironmentFieldPath: { from: undefined, to: "composed" },
+  ToEnvironmentFieldPath: { from: "composed", to: undefined },
+  CombineFromEnvironment: { from: undefined, to: "composed" },
+  CombineToEnvironment: { from: "composed", to: undefined },
+};
+
+/** The input of function-patch-and-transform has the templates of a Composition. */
+const TEMPLATES_INPUT = /^pt\.fn\.crossplane\.io\//;
+
+/**
+ * Checks the field paths of a Composition's patches, and the fields of its bases, against the schemas of their kinds.
+ * An API server drops a field that a schema does not have, so that such a patch never has an effect. Covers the input
+ * of function-patch-and-transform too.
+ */
+export function checkPatches(composition: Composition, document: ParsedDocument, schemas: PatchSchemas): Finding[] {
+  const findings = new Findings(document);
+  const { compositeTypeRef, resourcesField = "resources" } = composition.spec;
+  const checker = new PatchChecker(findings, schemas, compositeTypeRef);
+  const spec = objectAt(document.value, "spec");
+  checker.checkTemplates(spec, ["spec"], resourcesField);
+  for (const [index, step] of listAt(spec, "pipeline")) {
+    const input = objectAt(step, "input");
+    if (input["kind"] !== "Resources" || !TEMPLATES_INPUT.test(textAt(input, "apiVersion"))) continue;
+    checker.checkTemplates(input, ["spec", "pipeline", index, "input"], "resources");
+  }
+  return findings.sorted();
+}
+
+class PatchChecker {
+  readonly #findings: Findings;
+  readonly #schemas: PatchSchemas;
+  readonly #composite: Side | undefined;
+  /** The problems so far: several templates use one patch set. */
+  readonly #reported: Set<string> = new Set();
+
+  constructor(findings: Findings, schemas: PatchSchemas, composite: { apiVersion: string; kind: string }) {
+    this.#findings = findings;
+    this.#schemas = schemas;
+    this.#composite = this.#sideOf(composite.apiVersion, composite.kind);
+  }
+
+  /** @param holder has a list of templates, and patch sets */
+  checkTemplates(holder: JsonObject, at: JsonPath, field: string): void {
+    const sets = new Map<string, [JsonObject, JsonPath]>();
+    for (const [index, set] of listAt(holder, "patchSets"))
+      sets.set(textAt(set, "name"), [set, [...at, "patchSets", index]]);
+    for (const [index, template] of listAt(holder, field)) {
+      const path = [...at, field, index];
+      const base = objectAt(template, "base");
+      const sides = {
+        composite: this.#composite,
+        composed: this.#sideOf(textAt(base, "apiVersion"), textAt(base, "kind")),
+      };
+      if (sides.composed !== undefined) this.#checkBase(base, [...path, "base"], sides.composed);
+      this.#checkAll(template, path, sides, sets);
+    }
+    const environment = objectAt(holder, "environment");
+    this.#checkAll(environment, [...at, "environment"], { composite: this.#composite, composed: undefined }, sets);
+  }
+
+  #checkAll(holder: JsonObject, at: JsonPath, sides: Sides, sets: ReadonlyMap<string, [JsonObject, JsonPath]>): void {
+    for (const [index, patch] of listAt(holder, "patches")) {
+      const set = sets.get(textAt(patch, "patchSetName"));
+      if (patch["type"] !== "PatchSet") this.#checkPatch(patch, [...at, "patches", index], sides);
+      // Patch sets contain no patch sets.
+      else if (set !== undefined) this.#checkAll(...set, sides, new Map());
+    }
+  }
+
+  #checkPatch(patch: JsonObject, at: JsonPath, sides: Sides): void {
+    const direction = DIRECTIONS[textAt(patch, "type") || "FromCompositeFieldPath"];
+    if (direction === undefined) return;
+    const from = direction.from && sides[direction.from];
+    const to = direction.to && sides[direction.to];
+    this.#checkField(patch, "fromFieldPath", at, from);
+    const variables = [...at, "combine", "variables"];
+    for (const [index, variable] of listAt(objectAt(patch, "combine"), "variables"))
+      this.#checkField(variable, "fromFieldPath", [...variables, index], from);
+    const target = textAt(patch, "toFieldPath") === "" ? "fromFieldPath" : "toFieldPath";
+    this.#checkField(patch, target, at, to);
+  }
+
+  #checkField(holder: JsonObject, field: string, at: JsonPath, side: Side | undefined): void {
+    const text = textAt(holder, field);
+    const path = side === undefined || text === "" ? undefined : pathOf(text);
+    const missing = path && side?.schema.missingField(path);
+    if (missing === undefined || side === undefined) return;
+    const place = missing.within.length === 0 ? side.title : `${formatFieldPath(missing.within)} of ${side.title}`;
+    this.#report([...at, field], `${text}: ${place} has no field ${missing.field}`, missing.field, missing.known);
+  }
+
+  #checkBase(base: JsonObject, at: JsonPath, { title, schema }: Side): void {
+    for (const unknown of schema.prune(base).unknown) {
+      const field = String(unknown.at(-1));
+      const known = schema.missingField(unknown)?.known ?? [];
+      this.#report([...at, ...unknown], `${title} has no such field`, field, known);
+    }
+  }
+
+  #report(at: JsonPath, message: string, field: string, known: readonly string[]): void {
+    const key = `${JSON.stringify(at)} ${message}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    const meant = this.#findings.full ? undefined : closest(field, known);
+    this.#findings.error("Invalid", at, meant === undefined ? message : `${message}; did you mean ${meant}?`);
+  }
+
+  #sideOf(apiVersion: string, kind: string): Side | undefined {
+    const schema = this.#schemas.of(apiVersion, kind);
+    return schema && { title: `${kind} of ${apiVersion}`, schema };
+  }
+}
+
+/** An invalid path is reported where the Composition is read. */
+function pathOf(text: string): FieldPath | undefined {
+  try {
+    return parseFieldPath(text);
+  } catch (error) {
+    if (error instanceof FieldPathError) return undefined;
+    throw error;
+  }
+}
+
+function objectAt(value: JsonValue, key: string): JsonObject {
+  const found = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return isObject(found) ? found : {};
+}
+
+function textAt(object: JsonObject, key: string): string {
+  const found = Object.hasOwn(object, key) ? object[key] : undefined;
+  return typeof found === "string" ? found : "";
+}
+
+function listAt(object: JsonObject, key: string): [number, JsonObject][] {
+  const found = Object.hasOwn(object, key) ? object[key] : undefined;
+  return (Array.isArray(found) ? found : []).flatMap((one, index) => (isObject(one) ? [[index, one]] : []));
+}
