@@ -1,4 +1,4 @@
-import type { FunctionRunner, RunOptions } from "@xfn/runner-contract";
+import { type FunctionRunner, type RunOptions, untilAborted } from "@xfn/runner-contract";
 
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;
@@ -26,16 +26,8 @@ export function inProcessRunner(functions: Readonly<Record<string, InProcessFunc
       const run = known.get(image);
       if (run === undefined) throw new UnknownImageError(image, [...known.keys()]);
       const { signal } = options;
-      if (signal === undefined) return await run(input, options);
-      signal.throwIfAborted();
-      const { promise: ended, reject } = Promise.withResolvers<never>();
-      const onAbort = (): void => reject(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      try {
-        return await Promise.race([run(input, options), ended]);
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-      }
+      signal?.throwIfAborted();
+      return await untilAborted(Promise.resolve(run(input, options)), signal);
     },
   };
 }

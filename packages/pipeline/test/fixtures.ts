@@ -3,7 +3,9 @@ import { type Composition, parseComposition } from "@xfn/composition";
 import { type FunctionIO, type JsonValue, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { printJson, readDocuments } from "@xfn/functionio/document";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
-import type { PipelineInput } from "../src/steps/pipeline-input.ts";
+import { PipelineError } from "../src/outcome/pipeline-error.ts";
+import type { FunctionConnector, PipelineInput } from "../src/steps/pipeline-input.ts";
+import { runOf as packageRun, type TestPackage } from "../src/testing/test-packages.ts";
 
 const encoder = new TextEncoder();
 
@@ -70,6 +72,23 @@ export function compositionOf(
   return parseComposition(document);
 }
 
+/**
+ * Connects steps to handlers, which stand for packages.
+ *
+ * @param rounded the fields that each run reports as rounded
+ */
+export function packagesOf(
+  handlerOf: (step: string) => TestPackage | undefined,
+  rounded: readonly string[] = [],
+): FunctionConnector {
+  return {
+    connect: async ({ name }) =>
+      await Promise.resolve({
+        run: async (request) => ({ ...packageRun(request, (await handlerOf(name)?.(request)) ?? {}), rounded }),
+      }),
+  };
+}
+
 /** A run of functions as steps `step-1`, `step-2`, ... with the images `image-1`, `image-2`, ... */
 export function runOf(...functions: InProcessFunction[]): Pick<PipelineInput, "composite" | "composition" | "runner"> {
   const images = functions.map((run, index): [string, InProcessFunction] => [`image-${index + 1}`, run]);
@@ -78,4 +97,22 @@ export function runOf(...functions: InProcessFunction[]): Pick<PipelineInput, "c
     composition: compositionOf(images.map(([image], index) => ({ name: `step-${index + 1}`, container: { image } }))),
     runner: inProcessRunner(Object.fromEntries(images)),
   };
+}
+
+/** A function that records its inputs and returns them unchanged. */
+export function spy(seen: FunctionIO[]): (input: Uint8Array) => Uint8Array {
+  return (input) => {
+    seen.push(parseFunctionIO(input));
+    return input;
+  };
+}
+
+/** The error of a run. @throws Error if the run succeeds, or fails in another way */
+export async function failure(run: Promise<unknown>): Promise<PipelineError> {
+  const error = await run.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (error instanceof PipelineError) return error;
+  throw new Error("expected a PipelineError", { cause: error });
 }

@@ -7,9 +7,16 @@ import {
   ReadinessError,
   type ReadinessSource,
 } from "@xfn/composition";
-import type { Desired, DesiredResource, KubernetesObject, ObservedResource, ReadinessCheck } from "@xfn/functionio";
+import type {
+  Desired,
+  DesiredResource,
+  ExplicitConnectionDetail,
+  KubernetesObject,
+  ObservedResource,
+  ReadinessCheck,
+} from "@xfn/functionio";
 import type { CompositeResource } from "../observed/observed-entries.ts";
-import { identify } from "./identity.ts";
+import { type Identify, identify } from "./identity.ts";
 import type { TemplateExtras } from "./template-extras.ts";
 
 /** A composed resource to apply. */
@@ -28,11 +35,17 @@ export interface ComposedResource {
 export interface ComposeInput {
   composite: CompositeResource;
   desired: Desired;
+  /** The observed connection details of the XR that stay published. Any other detail of the same name replaces one. */
+  passedOn?: readonly ExplicitConnectionDetail[];
   observed: readonly ObservedResource[];
   /** Readiness checks and connection details of the templates, by entry name. They are added to those of functions. */
   templates?: ReadonlyMap<string, TemplateExtras>;
   /** The entries whose templates failed. Unless a function desires them, their existing objects stay. */
   failed?: ReadonlySet<string>;
+  /** Default: {@link identify}. */
+  identify?: Identify;
+  /** Whether entries are ready, where a function package said so, or would have to. Other entries have checks. */
+  ready?: ReadonlyMap<string, boolean | undefined>;
   /** Whether to delete existing objects that nothing desires. */
   deleteUndesired: boolean;
 }
@@ -44,6 +57,8 @@ export interface Composed {
   unready: string[];
   connectionDetails: ConnectionDetails;
   warnings: string[];
+  /** Warnings in Crossplane's words. */
+  events: { reason: string; message: string }[];
 }
 
 const NONE: TemplateExtras = { readinessChecks: [], connectionDetails: [] };
@@ -55,11 +70,13 @@ export function compose(input: ComposeInput): Composed {
   const { composite, desired } = input;
   const observed = new Map(input.observed.map((entry) => [entry.name, entry]));
   const entries = withFailed(desired.resources ?? [], input.failed).toSorted((a, b) => compareNames(a.name, b.name));
-  const details = new DetailCollector(desired);
+  const details = new DetailCollector(desired, input.passedOn ?? []);
   const composed: ComposedResource[] = [];
   const deleted: string[] = [];
   const unready: string[] = [];
   const warnings: string[] = [];
+  const events: Composed["events"] = [];
+  const identifyEntry = input.identify ?? identify;
   for (const { name, resource, entry } of entries) {
     if (resource === null) {
       deleted.push(name);
@@ -74,10 +91,11 @@ export function compose(input: ComposeInput): Composed {
       unready.push(name);
       continue;
     }
-    const identified = identify(name, resource, composite, existing?.resource);
+    const identified = identifyEntry(name, resource, composite, existing?.resource);
     identified.warnings.forEach(warn);
+    if (identified.event !== undefined) events.push(identified.event);
     details.add(entry, template, existing, existing?.resource ?? identified.resource, warn);
-    const ready = readiness(entry, template, existing, warn);
+    const ready = input.ready?.has(name) ? input.ready.get(name) === true : readiness(entry, template, existing, warn);
     if (!ready) unready.push(name);
     composed.push({
       name,
@@ -91,7 +109,7 @@ export function compose(input: ComposeInput): Composed {
     deleted.push(...[...observed.keys()].filter((name) => !known.has(name)));
   }
   const connectionDetails = details.collected();
-  return { composed, deleted: deleted.toSorted(compareNames), unready, connectionDetails, warnings };
+  return { composed, deleted: deleted.toSorted(compareNames), unready, connectionDetails, warnings, events };
 }
 
 /** A desired entry, or an entry whose template failed, which has no resource. */
@@ -143,13 +161,15 @@ function check(
 }
 
 /**
- * Collects the connection details of the XR: those that functions set, then those of composed resources by entry name.
+ * Collects the connection details of the XR: those that functions passed on or set, then those of composed resources by
+ * entry name.
  */
 class DetailCollector {
   readonly #values: Map<string, string> = new Map();
   readonly #origins: Map<string, string> = new Map();
 
-  constructor(desired: Desired) {
+  constructor(desired: Desired, passedOn: readonly ExplicitConnectionDetail[]) {
+    for (const { name, value } of passedOn) this.#values.set(name, value);
     for (const { name, value } of desired.composite?.connectionDetails ?? []) {
       this.#values.set(name, value);
       this.#origins.set(name, "desired.composite");

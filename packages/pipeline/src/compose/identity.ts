@@ -9,7 +9,17 @@ export interface Identified {
   resource: KubernetesObject;
   /** The function's requests that were not granted, without the entry's name. */
   warnings: string[];
+  /** A warning in Crossplane's words, with its reason. */
+  event?: { reason: string; message: string };
 }
+
+/** Gives a composed resource its name, labels and owner. */
+export type Identify = (
+  entry: string,
+  desired: KubernetesObject,
+  composite: CompositeResource,
+  observed: KubernetesObject | undefined,
+) => Identified;
 
 /**
  * Fields that only the API server writes. A function that returns an observed object returns them too. The API server
@@ -39,8 +49,7 @@ export function identify(
   composite: CompositeResource,
   observed: KubernetesObject | undefined,
 ): Identified {
-  const metadata: ObjectMeta = { ...desired.metadata };
-  for (const field of SERVER_FIELDS) delete metadata[field];
+  const metadata = withoutServerFields(desired.metadata);
   const warnings = observed === undefined ? nameNew(metadata, entry, composite) : keepName(metadata, observed);
   const labels = inheritedLabels(composite);
   metadata.labels = { ...metadata.labels, [LABEL_COMPOSITE]: labels.composite };
@@ -51,6 +60,13 @@ export function identify(
   metadata.annotations = { ...metadata.annotations, [ANNOTATION_RESOURCE_NAME]: entry };
   metadata["ownerReferences"] = [...foreignOwners(metadata, composite), ownerReference(composite)];
   return { resource: { ...desired, metadata }, warnings };
+}
+
+/** A copy of metadata without the fields that only the API server writes. */
+export function withoutServerFields(metadata: ObjectMeta | undefined): ObjectMeta {
+  const copy = { ...metadata };
+  for (const field of SERVER_FIELDS) delete copy[field];
+  return copy;
 }
 
 /** The XR's own labels, so that all resources of a tree of XRs have the name of its root. */
@@ -139,7 +155,8 @@ function isReferenceTo(owner: JsonObject, composite: CompositeResource): boolean
   return owner["apiVersion"] === composite.apiVersion && owner["kind"] === composite.kind && owner["name"] === name;
 }
 
-function ownerReference(composite: CompositeResource): JsonObject {
+/** The XR as the controller of an object. */
+export function ownerReference(composite: CompositeResource): JsonObject {
   return {
     apiVersion: composite.apiVersion,
     kind: composite.kind,

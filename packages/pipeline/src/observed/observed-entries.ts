@@ -22,6 +22,11 @@ export function asComposite(value: JsonValue): CompositeResource {
   throw new PipelineError("InvalidComposite", `the composite resource cannot be composed: ${problem}`);
 }
 
+/** The fields that identify an XR. */
+export function identityOf({ apiVersion, kind, metadata: { name, namespace } }: CompositeResource): KubernetesObject {
+  return { apiVersion, kind, metadata: { name, ...(namespace && { namespace }) } };
+}
+
 /**
  * Observed composed resources as entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
  * annotation. The connection details of an entry are those of the Secret in its `spec.writeConnectionSecretToRef`. All

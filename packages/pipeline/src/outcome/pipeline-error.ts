@@ -2,7 +2,7 @@
  * - `InvalidComposite`: the XR is not an object that can be composed (no name, no kind)
  * - `InvalidObserved`: an observed resource is ambiguous, or belongs to another owner
  * - `CompositionMismatch`: the Composition is for another kind of XR
- * - `Unsupported`: the Composition uses a feature that this version does not run, such as `mode: Pipeline`
+ * - `Unsupported`: the Composition needs what its caller does not have, such as connections to function packages
  * - `InvalidEnvironment`: the EnvironmentConfigs that the Composition selects are missing or invalid
  * - `TemplatesFailed`: a patch to the XR or to the environment failed, so nothing can be composed
  * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's code

@@ -1,7 +1,7 @@
 import type { Desired } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
 import { PipelineError } from "./pipeline-error.ts";
-import type { StepRecord, TemplateWrite } from "./step-record.ts";
+import type { PackageCalls, StepDescription, StepRecord, TemplateWrite } from "./step-record.ts";
 import type { StepResult } from "./step-result.ts";
 
 /** Measures one step from the moment of construction, and emits its record once, when the step ends. */
@@ -10,7 +10,7 @@ export class StepRecorder {
   readonly #record: StepRecord;
   readonly #started: number = performance.now();
 
-  constructor(emit: (record: StepRecord) => void, step: Pick<StepRecord, "name" | "kind" | "image" | "before">) {
+  constructor(emit: (record: StepRecord) => void, step: StepDescription & Pick<StepRecord, "before">) {
     this.#emit = emit;
     this.#record = { ...step, inputBytes: 0, outputBytes: 0, ms: 0, phases: {}, after: step.before, results: [] };
   }
@@ -31,16 +31,26 @@ export class StepRecorder {
     this.#record.outputBytes = bytes;
   }
 
+  /** Adds what a base or a patch set. */
+  wrote(write: TemplateWrite): void {
+    (this.#record.writes ??= []).push(write);
+  }
+
+  /** Sets what a function package was called with and returned. */
+  called(calls: PackageCalls): void {
+    this.#record.calls = calls;
+  }
+
   /** Ends the record of a step that succeeded. @param after desired state after the step */
-  done(after: Desired, results: StepResult[], writes?: TemplateWrite[]): void {
-    this.#end({ after, results, ...(writes && { writes }) });
+  done(after: Desired, results: StepResult[]): void {
+    this.#end({ after, results });
   }
 
   /** Ends the record of a step that failed. */
-  failed(error: unknown, results: StepResult[] = [], writes?: TemplateWrite[]): void {
+  failed(error: unknown, results: StepResult[] = []): void {
     const { code, message } =
       error instanceof PipelineError ? error : { code: "Internal", message: "the step failed unexpectedly" };
-    this.#end({ error: { code, message }, results, ...(writes && { writes }) });
+    this.#end({ error: { code, message }, results });
   }
 
   #end(rest: Partial<StepRecord>): void {

@@ -1,18 +1,34 @@
 import type { TemplateWrite } from "@xfn/composition";
-import type { Desired } from "@xfn/functionio";
+import type { Desired, JsonObject } from "@xfn/functionio";
 import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./step-result.ts";
+
+/** What a trace says of a step before it runs. */
+export interface StepDescription {
+  /** The step's name; `templates` for patch-and-transform as a whole. */
+  readonly name: string;
+  readonly kind: "templates" | "function";
+  /** The image or the Function of a function. */
+  readonly image?: string;
+}
+
+/** The calls of a function package in one step. */
+export interface PackageCalls {
+  /** The number of calls; more than one if the function required something. */
+  count: number;
+  /** The names of what the function required at last. */
+  requirements: string[];
+  /** The context that the function returned. */
+  context?: JsonObject;
+  /** Milliseconds for which the response may be used again. */
+  ttlMs?: number;
+}
 
 /**
  * What one step did, as passed to `onRecord` of a run. A trace is made of records. Nothing is copied: do not modify a
  * record.
  */
-export interface StepRecord {
-  /** The step's name; `templates` for patch-and-transform as a whole. */
-  name: string;
-  kind: "templates" | "function";
-  /** The image of a function. */
-  image?: string;
+export interface StepRecord extends StepDescription {
   /** Bytes written to the function; 0 for templates. */
   inputBytes: number;
   /** Bytes that the function returned; 0 for templates, and for a function that could not be run. */
@@ -29,6 +45,8 @@ export interface StepRecord {
   results: StepResult[];
   /** What patches and bases set, in order of writing; for kind `templates`. */
   writes?: TemplateWrite[];
+  /** The calls of a function package. */
+  calls?: PackageCalls;
   /** Why the run ended here: the error's code and message, without any value of a resource. */
   error?: { code: string; message: string };
 }

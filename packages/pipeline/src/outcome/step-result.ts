@@ -8,4 +8,6 @@ export interface StepResult {
   step?: string;
   /** A CamelCase word for programs, if the function gave one. */
   reason?: string;
+  /** Whether the claim shows it too. Default: only the XR. */
+  target?: "Composite" | "CompositeAndClaim";
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, someOf } from "@xfn/functionio";
+import type { StepResult } from "../outcome/step-result.ts";
 
 /** A Kubernetes condition. Its time is that of `crossplane render`, so that the output is reproducible. */
 export interface Condition extends JsonObject {
@@ -7,6 +8,11 @@ export interface Condition extends JsonObject {
   status: string;
   reason: string;
   lastTransitionTime: string;
+}
+
+/** The message of `Synced` after a fatal result. */
+export function composeError({ step, message }: StepResult): string {
+  return `cannot compose resources: pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`;
 }
 
 /** The fixed time of `crossplane render`. */
@@ -23,21 +29,22 @@ export function synced(failure?: string): Condition {
     : { ...base, status: "False", reason: "ReconcileError", message: failure };
 }
 
-/** `Ready`: whether all composed resources are ready. */
-export function ready(unready: readonly string[]): Condition {
+/**
+ * `Ready`: whether all composed resources are ready.
+ *
+ * @param isReady what a function says instead
+ */
+export function ready(unready: readonly string[], isReady: boolean = unready.length === 0): Condition {
   const base = { type: "Ready", lastTransitionTime: CONDITION_TIME };
-  return unready.length === 0
-    ? { ...base, status: "True", reason: "Available" }
-    : { ...base, status: "False", reason: "Creating", message: `Unready resources: ${someOf(unready)}` };
+  if (isReady) return { ...base, status: "True", reason: "Available" };
+  const message = unready.length === 0 ? {} : { message: `Unready resources: ${unreadyNames(unready)}` };
+  return { ...base, status: "False", reason: "Creating", ...message };
 }
 
-function someOf(names: readonly string[]): string {
+function unreadyNames(names: readonly string[]): string {
   const sorted = names.toSorted();
-  if (sorted.length > MAX_NAMED) {
-    return `${sorted.slice(0, MAX_NAMED).join(", ")}, and ${sorted.length - MAX_NAMED} more`;
-  }
   if (sorted.length === MAX_NAMED) return `${sorted.slice(0, -1).join(", ")}, and ${sorted.at(-1)}`;
-  return sorted.join(", ");
+  return someOf(sorted, MAX_NAMED);
 }
 
 /** Sets conditions by type. An existing condition of the type is replaced in its position. */

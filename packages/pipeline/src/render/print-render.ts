@@ -1,28 +1,39 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
+import { printJson, printYaml } from "@xfn/functionio/document";
 import type { StepResult } from "../outcome/step-result.ts";
-import type { RenderResult } from "./render.ts";
+import { printGoYaml } from "./print-go-yaml.ts";
+import type { RenderResult } from "./render-types.ts";
 
 /** Optional parts of the output. */
 export interface PrintOptions {
   /** A `Result` document for each result (`-r`). */
   includeFunctionResults?: boolean;
+  /** A `Context` document with the context after the last step (`-c`). */
+  includeContext?: boolean;
   /** The XR with its spec and metadata, not only its name and status (`-x`). */
   includeFullXR?: boolean;
+  /** `json`: one `List` of the same documents, as of `kubectl get -o json`. Default: `yaml`. */
+  format?: "yaml" | "json";
 }
 
 /**
- * Prints a render like `crossplane render`: YAML documents, each after a `---`. The XR, the composed resources by entry
- * name, then the results. Fields are in alphabetical order, as in other Kubernetes tools.
+ * Prints a render like `crossplane render`: YAML documents, each after a `---`, or a JSON list. The XR, the composed
+ * resources by entry name, then the results. Fields are in alphabetical order, as in other Kubernetes tools.
  */
 export function printRender(result: RenderResult, options: PrintOptions = {}): string {
   const documents: JsonObject[] = [
     options.includeFullXR ? result.fullComposite : result.composite,
     ...result.resources,
   ];
-  if (options.includeFunctionResults) documents.push(...result.results.map(resultDocument));
-  return documents.map((document) => `---\n${printYaml(sorted(document))}`).join("");
+  if (options.includeFunctionResults) documents.push(...(result.events ?? result.results).map(resultDocument));
+  if (options.includeContext && result.context) documents.push(contextDocument(result.context));
+  if (options.format === "json") {
+    const list = { apiVersion: "v1", kind: "List", items: documents.map(sorted) };
+    return `${printJson(list, 2)}\n`;
+  }
+  const print = result.events === undefined ? printYaml : printGoYaml;
+  return documents.map((document) => `---\n${print(sorted(document))}`).join("");
 }
 
 function resultDocument({ severity, message, step, reason }: StepResult): JsonObject {
@@ -36,6 +47,11 @@ function resultDocument({ severity, message, step, reason }: StepResult): JsonOb
   };
 }
 
+function contextDocument(fields: JsonObject): JsonObject {
+  return { apiVersion: "render.crossplane.io/v1beta1", kind: "Context", fields };
+}
+
+function sorted<T extends JsonValue>(value: T): T;
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

@@ -191,6 +191,23 @@ describe("render", () => {
     expect((await render({ runner, composite, composition, observed })).deleted).toEqual(["gone", "other"]);
   });
 
+  test("merge options merge with the observed resource, as an apply would", async () => {
+    const patch = {
+      type: "FromCompositeFieldPath",
+      fromFieldPath: "spec.zones",
+      toFieldPath: "spec.zones",
+      policy: { mergeOptions: { appendSlice: true } },
+    };
+    const resources = [{ name: "a", base: bucket(), patches: [patch] }];
+    const input = { ...runOf(), composite: xr({}, { spec: { zones: ["a", "b"] } }) };
+    const zones = async (existing: JsonValue): Promise<unknown> => {
+      const observed = [{ ...observedBucket("a"), spec: { zones: existing } }];
+      const { resources: made } = await render({ ...input, composition: compositionOf([], { resources }), observed });
+      return (made[0]?.["spec"] as { zones: unknown }).zones;
+    };
+    expect(await zones(["of the provider", "a"])).toEqual(["of the provider", "a", "b"]);
+  });
+
   test("a fatal result leaves an XR that is not synced, and nothing else", async () => {
     const result = await render(
       runOf(

@@ -1,53 +1,19 @@
 import {
   type Composition,
-  type ConnectionDetails,
+  connectionDetailName,
   EnvironmentError,
   isCompatible,
   selectEnvironment,
 } from "@xfn/composition";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
-import { asComposite, type CompositeResource, observedEntries } from "../observed/observed-entries.ts";
+import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import type { StepResult } from "../outcome/step-result.ts";
-import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
 import { labelled } from "../steps/run-templates.ts";
-import { ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
-
-/** The input of a render: the contents of the files of `crossplane render`. */
-export interface RenderInput
-  extends Pick<
-    PipelineInput,
-    "composition" | "runner" | "signal" | "auth" | "onStep" | "onPhase" | "onWarning" | "onRecord"
-  > {
-  /** The XR. */
-  composite: JsonValue;
-  /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */
-  observed?: readonly JsonValue[];
-  /** The EnvironmentConfig objects that the Composition selects its environment from. Default: none. */
-  environmentConfigs?: readonly JsonValue[];
-}
-
-/** The output of `xfn render`, and further facts. */
-export interface RenderResult {
-  /** The XR: apiVersion, kind, name and the status that it would have. */
-  composite: KubernetesObject;
-  /** The XR with its input fields and all fields that functions desire. */
-  fullComposite: KubernetesObject;
-  /** The composed resources, sorted by entry name. Empty after a fatal result. */
-  resources: KubernetesObject[];
-  /** The names of the entries whose resources would be deleted, sorted. */
-  deleted: string[];
-  /** The names of the entries that are not ready, sorted; see {@link PipelineResult.unready}. */
-  unready: string[];
-  /** The results of the functions and the pipeline's own warnings, in order. */
-  results: StepResult[];
-  /** The connection details that the XR would publish. Values are never printed. */
-  connectionDetails: ConnectionDetails;
-  /** The result that ended the run, if there is one: nothing would be applied. */
-  fatal?: StepResult;
-}
+import { composeError, ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
+import { merge } from "./merge.ts";
+import type { RenderInput, RenderResult } from "./render-types.ts";
 
 /**
  * Renders a Composition for an XR without a cluster. The result depends only on the inputs and the functions.
@@ -57,9 +23,21 @@ export interface RenderResult {
 export async function render(input: RenderInput): Promise<RenderResult> {
   const composite = asComposite(input.composite);
   checkSelector(input.composition, composite);
+  if (input.composition.spec.mode === "Pipeline") {
+    const { renderComplete } = await import("./render-complete.ts");
+    return await renderComplete(input, composite);
+  }
   const observed = observedEntries(input.observed ?? [], composite);
   const environment = environmentOf(input, composite);
-  return present(await runPipeline({ ...input, composite, observed, ...(environment && { environment }) }));
+  const run = { ...input, composite, observed, applied: appliedStatus(composite), ...(environment && { environment }) };
+  return present(await runPipeline(run));
+}
+
+/** The status of an XR comes from an earlier render, or a cluster. Only a controller knows who set which field. */
+function appliedStatus({ status }: CompositeResource): JsonObject {
+  if (!isObject(status)) return {};
+  const { conditions: _, ...rest } = status;
+  return { status: rest };
 }
 
 function environmentOf(
@@ -81,48 +59,29 @@ function present(run: PipelineResult): RenderResult {
   const { composite, desired, fatal } = run;
   const { unready } = run;
   // After a fatal result the readiness of composed resources is unknown, so there is no Ready condition.
-  const conditions = fatal === undefined ? [synced(), ready(unready)] : [synced(fatalMessage(fatal))];
+  const conditions = fatal === undefined ? [synced(), ready(unready)] : [synced(composeError(fatal))];
   const wanted = fatal === undefined ? (desired.composite?.resource ?? {}) : {};
   return {
     composite: withConditions(shortComposite(composite, wanted), conditions),
-    fullComposite: withConditions(fullComposite(composite, wanted), conditions),
+    fullComposite: withConditions(merge(composite, wanted), conditions),
     resources: run.composed.map((one) => withFixedTimes(one.resource)),
     deleted: run.deleted,
     unready,
     results: run.results,
     connectionDetails: run.connectionDetails,
+    exposedByFunctions: exposedBy(desired),
     ...(fatal && { fatal }),
   };
 }
 
-function fatalMessage({ step, message }: StepResult): string {
-  return `cannot compose resources: pipeline step "${step}" returned a fatal result: ${message}`;
+function exposedBy({ composite, resources = [] }: Desired): string[] {
+  const details = [composite, ...resources].flatMap((entry) => entry?.connectionDetails ?? []);
+  return [...new Set(details.flatMap((detail) => connectionDetailName(detail) ?? []))].toSorted();
 }
 
 function shortComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
-  const { name, namespace } = composite.metadata;
-  return {
-    apiVersion: composite.apiVersion,
-    kind: composite.kind,
-    metadata: { name, ...(namespace && { namespace }) },
-    ...(isObject(wanted["status"]) && { status: wanted["status"] }),
-  };
-}
-
-/** An approximation of the API server's result: objects merge, other values replace. */
-function fullComposite(composite: CompositeResource, wanted: KubernetesObject): KubernetesObject {
-  return merge(composite, wanted);
-}
-
-function merge(base: JsonObject, overlay: JsonObject): JsonObject {
-  const merged = { ...base };
-  for (const [key, value] of Object.entries(overlay)) {
-    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
-    const after = isObject(before) && isObject(value) ? merge(before, value) : value;
-    // `__proto__` is an ordinary key here; an assignment would set the prototype.
-    Object.defineProperty(merged, key, { value: after, enumerable: true, configurable: true, writable: true });
-  }
-  return merged;
+  const { status } = wanted;
+  return { ...identityOf(composite), ...(isObject(status) && { status }) };
 }
 
 /** An XR can select Compositions by label. */

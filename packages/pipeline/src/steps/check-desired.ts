@@ -1,9 +1,7 @@
-import type { CompositionFunction } from "@xfn/composition";
 import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import { title } from "./run-step.ts";
 
 /** Names at most ten problems; a function that gets one entry wrong usually gets them all wrong. */
 const MAX_NAMED = 10;
@@ -15,14 +13,11 @@ const MAX_NAMED = 10;
  * @throws {PipelineError} `InvalidDesired`, naming the step
  */
 export function checkDesired(
-  step: CompositionFunction,
+  step: { name: string; image: string; title: string },
   desired: Desired,
-  composite: CompositeResource,
   observed: Observed,
+  problems: string[],
 ): void {
-  const problems: string[] = [];
-  const wanted = desired.composite?.resource;
-  if (wanted !== undefined) problems.push(...compositeProblems(wanted, composite));
   const existing = new Map(observed.resources?.map((entry) => [entry.name, entry.resource]));
   for (const { name, resource } of desired.resources ?? []) {
     if (resource === null) continue;
@@ -32,8 +27,8 @@ export function checkDesired(
   if (problems.length === 0) return;
   const shown = problems.slice(0, MAX_NAMED);
   if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);
-  const message = `${title(step)}: what it desires cannot exist:\n  ${shown.join("\n  ")}`;
-  throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.container.image });
+  const message = `${step.title}: what it desires cannot exist:\n  ${shown.join("\n  ")}`;
+  throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.image });
 }
 
 /** The differences in identity between the desired XR and the XR. */
@@ -55,11 +50,20 @@ export function compositeProblems(wanted: KubernetesObject, composite: Composite
 /** The reasons why a composed resource cannot be applied. */
 export function resourceProblems(resource: KubernetesObject, existing: KubernetesObject | undefined): string[] {
   const problems: string[] = [];
-  if (!resource.apiVersion) problems.push("has no apiVersion");
-  if (!resource.kind) problems.push("has no kind");
+  for (const field of ["apiVersion", "kind"] as const) {
+    const value: unknown = resource[field];
+    if (!value) problems.push(`has no ${field}`);
+    else if (typeof value !== "string") problems.push(`its ${field} is not a string; quote it`);
+  }
   const metadata: unknown = resource.metadata ?? {};
   // A patch can set metadata to any value.
   if (!isObject(metadata)) return [...problems, "its metadata is not an object"];
+  for (const field of ["name", "generateName", "namespace"]) {
+    if (typeof (metadata[field] ?? "") !== "string") problems.push(`its metadata.${field} is not a string; quote it`);
+  }
+  for (const field of ["labels", "annotations"]) {
+    if (!isObject(metadata[field] ?? {})) problems.push(`its metadata.${field} is not an object`);
+  }
   const owners = metadata["ownerReferences"] ?? [];
   if (!Array.isArray(owners) || !owners.every((owner) => isObject(owner))) {
     problems.push("its metadata.ownerReferences is not a list of objects");

@@ -1,8 +1,22 @@
-import type { Composition, CompositionFunction } from "@xfn/composition";
+import type { Composition, CompositionFunction, PackageStep } from "@xfn/composition";
+import type { FunctionCaller, RequirementsSource } from "@xfn/function-grpc";
 import type { ExplicitConnectionDetail, JsonObject, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
-import type { StepRecord } from "../outcome/step-record.ts";
+import type { StepDescription, StepRecord } from "../outcome/step-record.ts";
 import type { StepResult } from "../outcome/step-result.ts";
+import type { ResponseCache } from "./response-cache.ts";
+
+/** Connects to function packages, which are gRPC servers. The caller of the run ends the connections. */
+export interface FunctionConnector {
+  /**
+   * Connects to the function of a step, and starts its server if nothing else does. All steps of a run connect at the
+   * same time.
+   */
+  connect(step: PackageStep): Promise<FunctionCaller>;
+}
+
+/** A Secret. */
+export type SecretReference = PackageStep["credentials"][number]["secretRef"];
 
 /** The input of a run. */
 export interface PipelineInput {
@@ -10,6 +24,12 @@ export interface PipelineInput {
   composite: KubernetesObject;
   /** The XR's own observed connection details. */
   connectionDetails?: readonly ExplicitConnectionDetail[];
+  /**
+   * The fields of the XR's metadata, spec and status that earlier runs set. They stay desired as long as functions
+   * return them; those of the status must be set again. Without them, a function that sets a field again that the XR
+   * has already does not change it.
+   */
+  applied?: JsonObject;
   composition: Composition;
   /** The composed resources that exist, under the names of their entries. */
   observed?: readonly ObservedResource[];
@@ -20,12 +40,25 @@ export interface PipelineInput {
   environment?: JsonObject;
   /** Not used by a Composition without functions. */
   runner: FunctionRunner;
+  /** Connects to the function packages of `mode: Pipeline`. Other Compositions have none. */
+  functions?: FunctionConnector;
+  /** Finds what function packages require. Default: nothing exists. */
+  required?: RequirementsSource;
+  /** The data of a Secret that a step names as its credentials; undefined if it does not exist. */
+  credentials?: (secret: SecretReference) => Promise<ReadonlyMap<string, Uint8Array> | undefined>;
+  /**
+   * Responses of function packages, and outputs of steps with `cache`, that can be used again. Default: each run calls
+   * every function.
+   */
+  responses?: ResponseCache;
+  /** The context of the first step of `mode: Pipeline`. Default: empty. */
+  context?: JsonObject;
   /** Aborts the run: the current step is stopped, and no other step starts. */
   signal?: AbortSignal;
   /** Resolves the credentials for a step's image, for callers that can read its `imagePullSecrets`. */
   auth?: (step: CompositionFunction) => Promise<RegistryAuth | undefined>;
   /** Called before each step starts. */
-  onStep?: (step: CompositionFunction, index: number) => void;
+  onStep?: (step: StepDescription, index: number) => void;
   /** Called with the duration of each phase of a step, in milliseconds. */
   onPhase?: (step: string, phase: RunPhase, ms: number) => void;
   /** Called for each warning of the pipeline itself, at once. The results contain the warnings too. */

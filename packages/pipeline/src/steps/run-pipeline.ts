@@ -1,13 +1,16 @@
 import { type Composition, ConnectionDetails, isCompatible } from "@xfn/composition";
-import type { Desired, Observed, ObservedResource } from "@xfn/functionio";
+import type { Desired, JsonObject, Observed, ObservedResource } from "@xfn/functionio";
+import { identifyComplete } from "../compose/complete-identity.ts";
 import { type ComposedResource, compose } from "../compose/compose.ts";
 import { templateExtras } from "../compose/template-extras.ts";
-import { asComposite, type CompositeResource, describe } from "../observed/observed-entries.ts";
+import { asComposite, type CompositeResource, describe, identityOf } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
+import { StepRecorder } from "../outcome/record-step.ts";
+import type { StepCondition } from "../outcome/step-condition.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
-import { runFunctions } from "./run-functions.ts";
-import { runTemplates } from "./run-templates.ts";
+import { planOf } from "./plan.ts";
+import { type Run, START, type State, type Step } from "./step.ts";
 
 /** The outcome of a run. */
 export interface PipelineResult {
@@ -28,6 +31,16 @@ export interface PipelineResult {
   connectionDetails: ConnectionDetails;
   /** The results of all steps in order. The pipeline's warnings about a step follow the step's own results. */
   results: StepResult[];
+  /** The results of functions alone, without the pipeline's own warnings. */
+  functionResults: StepResult[];
+  /** The conditions that functions set on the XR, in order. Of two of one type, the later wins. */
+  conditions: StepCondition[];
+  /** Whether the XR is ready, where a function package decides. Absent: {@link unready} decides. */
+  ready?: boolean | undefined;
+  /** The context after the last step of `mode: Pipeline`. */
+  context?: JsonObject | undefined;
+  /** Milliseconds for which the outcome may be used again: the shortest time that a function package returned. */
+  ttlMs?: number | undefined;
   /** The result that ended the run. Later functions did not run, and nothing must be applied or deleted. */
   fatal?: StepResult;
   /**
@@ -50,6 +63,8 @@ export interface Evaluation {
  * Runs a Composition for one XR: its templates (patch and transform), then its functions, in order. Together they
  * accumulate one desired state (Crossplane design document "Composition Functions", Function API).
  *
+ * With `mode: Pipeline`, the steps of the pipeline are complete: the run deletes what no step desires.
+ *
  * Every function reads the same observed state. The first fatal result ends the run. Desired resources get their
  * identity at the end; see {@link ComposedResource}. Without functions the templates are complete: the run deletes
  * resources that no template names. With functions, `undesiredResources` decides. The input is not modified.
@@ -60,33 +75,88 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
   const { composition } = input;
   const composite = asComposite(input.composite);
   if (!isCompatible(composition, composite)) throw mismatch(composition, composite);
-  if (composition.spec.mode === "Pipeline") throw pipelineMode(composition);
+  const plan = planOf(composition);
   const observed = observedState(input, composite);
-  const results: StepResult[] = [];
-  const report = (result: StepResult, own: boolean): void => {
-    results.push(result);
-    if (own) input.onWarning?.(result);
-  };
-  const templates = runTemplates(input, composite, report);
-  const { desired, fatal } = await runFunctions(input, composite, observed, templates.desired, report);
+  const log = new ResultLog(input.onWarning);
+  const start: State = { ...START, ...(plan.isComplete && { context: input.context ?? {} }) };
+  const state = await runSteps(plan.steps, { input, composite, observed }, start, log);
+  const { conditions, context, ttlMs, fatal, passedOn, templates, hints } = state;
+  const { results, functionResults } = log;
+  const desired = plan.isComplete ? withStatusOnly(state.desired, composite) : state.desired;
+  const outcome = { composite, desired, results, functionResults, conditions: [...conditions], context };
   if (fatal !== undefined) {
     const nothing = { composed: [], deleted: [], unready: [], connectionDetails: new ConnectionDetails() };
-    return { composite, desired, results, fatal, ...nothing };
+    return { ...outcome, fatal, ...nothing };
   }
-  const { functions, undesiredResources } = composition.spec;
-  const extras = templateExtras(composition);
+  // The templates of a Composition with mode: Pipeline have no effect.
+  const extras = plan.isComplete ? undefined : templateExtras(composition);
   const evaluate = (resources: readonly ObservedResource[]): ReturnType<typeof compose> =>
     compose({
       composite,
       desired,
+      passedOn,
       observed: resources,
-      templates: extras,
+      ...(extras && { templates: extras }),
       failed: templates.failed,
-      deleteUndesired: functions.length === 0 || undesiredResources === "Delete",
+      deleteUndesired: plan.deletesUndesired,
+      ...(plan.isComplete && { identify: identifyComplete, ready: hints.ready }),
     });
-  const { warnings, ...composed } = evaluate(observed.resources ?? []);
-  for (const message of warnings) report({ severity: "Warning", message }, true);
-  return { composite, desired, results, ...composed, reevaluate: evaluate };
+  const { warnings, events, ...composed } = evaluate(observed.resources ?? []);
+  for (const event of events) log.add({ severity: "Warning", ...event }, false);
+  for (const message of warnings) log.add({ severity: "Warning", message }, true);
+  return { ...outcome, ...composed, ready: hints.compositeReady, ttlMs, reevaluate: evaluate };
+}
+
+/** The results of a run, in order. */
+class ResultLog {
+  readonly results: StepResult[] = [];
+  readonly functionResults: StepResult[] = [];
+  readonly #onWarning: PipelineInput["onWarning"];
+
+  constructor(onWarning: PipelineInput["onWarning"]) {
+    this.#onWarning = onWarning;
+  }
+
+  /** @param own whether the pipeline says it */
+  add(result: StepResult, own: boolean): void {
+    this.results.push(result);
+    if (own) this.#onWarning?.(result);
+    else this.functionResults.push(result);
+  }
+}
+
+async function runSteps(steps: readonly Step[], run: Run, start: State, log: ResultLog): Promise<State> {
+  const { onRecord, onStep } = run.input;
+  const prepared = await Promise.all(steps.map(async (step) => await step.prepare(run)));
+  let state = start;
+  for (const [index, one] of prepared.entries()) {
+    const description = steps[index]?.description;
+    if (description === undefined) break;
+    onStep?.(description, index);
+    const recorder = onRecord && new StepRecorder(onRecord, { ...description, before: state.desired });
+    const results: StepResult[] = [];
+    const say = (result: StepResult, own: boolean): void => {
+      results.push(result);
+      log.add(result, own);
+    };
+    try {
+      state = await one.run(state, { say, recorder });
+      recorder?.done(state.desired, results);
+    } catch (error) {
+      recorder?.failed(error, results);
+      throw error;
+    }
+    if (state.fatal !== undefined) break;
+  }
+  return state;
+}
+
+/** Of the XR, a complete statement can set the status and connection details. */
+function withStatusOnly({ composite: wanted, ...rest }: Desired, composite: CompositeResource): Desired {
+  if (wanted === undefined) return rest;
+  const status = wanted.resource?.["status"];
+  const resource = { ...identityOf(composite), ...(status !== undefined && { status }) };
+  return { ...rest, composite: { ...wanted, resource } };
 }
 
 function observedState(input: PipelineInput, composite: CompositeResource): Observed {
@@ -99,14 +169,6 @@ function observedState(input: PipelineInput, composite: CompositeResource): Obse
 
 function titleOf({ metadata }: Composition): string {
   return metadata.name === undefined ? "the Composition" : `the Composition ${metadata.name}`;
-}
-
-function pipelineMode(composition: Composition): PipelineError {
-  return new PipelineError(
-    "Unsupported",
-    `${titleOf(composition)} has mode: Pipeline, which is not supported yet; write its steps as spec.functions and its ` +
-      "templates as spec.resources",
-  );
 }
 
 // Users render claims by mistake: they look like their composite resources, but for kind and namespace.

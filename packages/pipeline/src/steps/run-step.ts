@@ -1,7 +1,16 @@
 import type { CompositionFunction } from "@xfn/composition";
-import { type FunctionIO, FunctionIOError, type Issue, parseFunctionIO } from "@xfn/functionio";
-import type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
+import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn/functionio";
+import {
+  DEFAULT_OUTPUT_BYTES,
+  type FunctionRunner,
+  type RegistryAuth,
+  type RunOptions,
+  type RunPhase,
+} from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { readFailure } from "../output/read-failure.ts";
+import { readOutput } from "../output/read-output.ts";
+import type { CachedOutput } from "./cached-output.ts";
 
 /** The parameters of a step other than its input. */
 export interface StepContext {
@@ -9,12 +18,14 @@ export interface StepContext {
   signal?: AbortSignal | undefined;
   auth?: ((step: CompositionFunction) => Promise<RegistryAuth | undefined>) | undefined;
   onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
+  /** The output of an earlier run, which is used again. Absent: the function runs. */
+  cached?: CachedOutput | undefined;
   /** Called with the number of bytes that the function wrote, before they are parsed. */
   onOutput?: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Runs one function and reads what it returned.
+ * Runs one function, unless its output is cached, and reads what it returned.
  *
  * @throws {PipelineError} that names the step and its image
  */
@@ -25,42 +36,50 @@ export async function runStep(step: CompositionFunction, input: Uint8Array, cont
   let stderr: string | undefined;
   const options: RunOptions = {
     ...runOptions(step),
-    ...(signal && { signal }),
-    ...(onPhase && { onPhase: (phase: RunPhase, ms: number) => onPhase(step.name, phase, ms) }),
+    signal,
+    onPhase: onPhase && ((phase: RunPhase, ms: number) => onPhase(step.name, phase, ms)),
     onStderr: (tail) => {
       stderr = tail;
     },
   };
+  const run = async (): Promise<Uint8Array> => {
+    const auth = await context.auth?.(step);
+    return await context.runner.run(image, input, { ...options, auth });
+  };
   let output: Uint8Array;
   try {
-    const auth = await context.auth?.(step);
-    output = await context.runner.run(image, input, auth === undefined ? options : { ...options, auth });
+    output = await (context.cached === undefined ? run() : context.cached.get(run));
   } catch (cause) {
     throw signal?.aborted ? aborted(step, cause) : runFailed(step, cause, stderr);
   }
   context.onOutput?.(output.length);
-  return readOutput(step, output, stderr);
+  return await read(step, output, stderr, context);
 }
 
 /** A step's settings as run options. Settings that the author left out get the runner's defaults. */
 function runOptions(step: CompositionFunction): RunOptions {
   const { timeoutMs, network, imagePullPolicy, resources } = step.container;
   const { memoryBytes, cpus } = resources.limits;
-  return {
-    step: step.name,
-    network,
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(memoryBytes !== undefined && { memoryBytes }),
-    ...(cpus !== undefined && { cpus }),
-    ...(imagePullPolicy !== undefined && { pullPolicy: imagePullPolicy }),
-  };
+  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy };
 }
 
-function readOutput(step: CompositionFunction, output: Uint8Array, stderr: string | undefined): FunctionIO {
+async function read(
+  step: CompositionFunction,
+  output: Uint8Array,
+  stderr: string | undefined,
+  { runner, signal }: StepContext,
+): Promise<FunctionIO> {
+  const limits = outputLimits(runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES);
   try {
-    return parseFunctionIO(output, { source: `step "${step.name}"` });
+    return await readOutput(output, { source: `step "${step.name}"`, limits, signal });
   } catch (cause) {
-    if (!(cause instanceof FunctionIOError)) throw cause;
+    if (signal?.aborted) throw aborted(step, cause);
+    if (!(cause instanceof FunctionIOError)) {
+      const failure = readFailure(cause);
+      if (failure === undefined) throw cause;
+      const { code, problem, retryable } = failure;
+      throw new PipelineError(code, `${title(step)}: ${problem}`, { ...details(step, cause, stderr), retryable });
+    }
     const [code, problem] = outputProblem(cause);
     // Loggers print the messages of causes too.
     const shown = QUOTING.has(cause.code) ? undefined : cause;
@@ -77,6 +96,9 @@ function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, proble
       ];
     case "MultipleDocuments":
       return ["MultipleDocuments", "it wrote more than one document to stdout; a function must write one FunctionIO"];
+    case "TooLarge":
+    case "TooManyValues":
+      return ["InvalidOutput", `what it wrote to stdout ${error.issues[0]?.message ?? "is too large"}`];
     default: {
       const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code))).join("\n  ");
       return [

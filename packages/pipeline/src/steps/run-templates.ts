@@ -1,5 +1,4 @@
 import {
-  type CompiledTemplates,
   type Composition,
   compileTemplates,
   LABEL_COMPOSITE,
@@ -12,23 +11,18 @@ import type { Desired, DesiredResource, KubernetesObject } from "@xfn/functionio
 import { nameUnnamed } from "../compose/identity.ts";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
-import { StepRecorder } from "../outcome/record-step.ts";
-import type { StepResult } from "../outcome/step-result.ts";
 import { compositeProblems, resourceProblems } from "./check-desired.ts";
-import type { PipelineInput } from "./pipeline-input.ts";
+import { memoized } from "./memoized.ts";
+import type { Run, State, Step, StepReport, TemplatesRun } from "./step.ts";
 
 /** The name of patch-and-transform as a whole in a trace. */
-export const TEMPLATES_STEP = "templates";
+const TEMPLATES_STEP = "templates";
 
-/** The outcome of patch-and-transform. */
-export interface TemplatesRun {
-  /** Desired state for the first function. */
-  desired: Desired;
-  /** The names of the entries whose templates failed. */
-  failed: ReadonlySet<string>;
+/** Patch-and-transform as a step: all templates of a Composition. */
+export function templatesStep(composition: Composition): Step {
+  const description = { name: TEMPLATES_STEP, kind: "templates" } as const;
+  return { description, prepare: (run) => ({ run: (state, report) => runTemplates(composition, run, state, report) }) };
 }
-
-const NOTHING: ReadonlySet<string> = new Set();
 
 /**
  * Renders a Composition's templates into desired state: an overlay on observed state, entry by entry.
@@ -36,55 +30,40 @@ const NOTHING: ReadonlySet<string> = new Set();
  * A template that fails leaves its entry out, with a warning: a function can repair it. A patch to the XR that fails
  * ends the run, because every later template can depend on the field.
  *
- * @param report called for each template that failed
  * @throws {PipelineError} `TemplatesFailed`
  */
-export function runTemplates(
-  input: PipelineInput,
-  composite: CompositeResource,
-  report: (result: StepResult, own: boolean) => void,
-): TemplatesRun {
-  const { composition, environment, onRecord } = input;
-  if (!hasTemplates(composition)) return { desired: {}, failed: NOTHING };
-  const before: Desired = {};
-  const recorder = onRecord && new StepRecorder(onRecord, { name: TEMPLATES_STEP, kind: "templates", before });
-  const writes: TemplateWrite[] | undefined = recorder && [];
-  const results: StepResult[] = [];
+function runTemplates(
+  composition: Composition,
+  { input, composite }: Run,
+  state: State,
+  { say, recorder }: StepReport,
+): State {
+  const { environment } = input;
   try {
     const observed = new Map((input.observed ?? []).map(({ name, resource }) => [name, resource]));
     const rendered = compiled(composition).render({
       composite: labelled(composite),
       observed,
       ...(environment && { environment }),
-      ...(writes && { onWrite: (write: TemplateWrite) => writes.push(write) }),
+      ...(recorder && { onWrite: (write: TemplateWrite) => recorder.wrote(write) }),
     });
     const field = composition.spec.resourcesField ?? "resources";
-    const run = collect(rendered, composite, observed, field, (name, problem) => {
+    const { desired, ...templates } = collect(rendered, composite, observed, field, (name, problem) => {
       const message = `composed resource ${JSON.stringify(name)}: cannot be rendered: ${problem}`;
-      results.push({ severity: "Warning", message });
+      say({ severity: "Warning", message }, true);
     });
-    for (const result of results) report(result, true);
-    recorder?.done(run.desired, results, writes);
-    return run;
+    return { ...state, desired, templates };
   } catch (cause) {
-    const error = cause instanceof TemplateError ? templatesFailed(cause.message, cause) : cause;
-    recorder?.failed(error, results, writes);
-    throw error;
+    throw cause instanceof TemplateError ? templatesFailed(cause.message, cause) : cause;
   }
 }
 
-function hasTemplates({ spec }: Composition): boolean {
+/** Whether a Composition has templates, or patches between the XR and its environment. */
+export function hasTemplates({ spec }: Composition): boolean {
   return spec.resources.length > 0 || (spec.environment?.patches ?? []).length > 0;
 }
 
-// Compiling once lets all XRs of a Composition share the compiled templates.
-const CACHE: WeakMap<Composition, CompiledTemplates> = new WeakMap();
-
-function compiled(composition: Composition): CompiledTemplates {
-  let templates = CACHE.get(composition);
-  if (templates === undefined) CACHE.set(composition, (templates = compileTemplates(composition.spec)));
-  return templates;
-}
+const compiled = memoized(({ spec }: Composition) => compileTemplates(spec));
 
 /** Sets the composite label of an XR that is the root of its tree, as a controller does before composing. */
 export function labelled(composite: CompositeResource): CompositeResource {
@@ -99,7 +78,7 @@ function collect(
   observed: ReadonlyMap<string, KubernetesObject>,
   field: string,
   fail: (name: string, problem: string) => void,
-): TemplatesRun {
+): TemplatesRun & { desired: Desired } {
   const wanted = rendered.desiredComposite;
   const problems = wanted === undefined ? [] : compositeProblems(wanted, composite);
   if (problems.length > 0) throw templatesFailed(problems.join("\n  "));
@@ -117,7 +96,8 @@ function collect(
     if (existing === undefined) nameUnnamed(result, name, composite);
     resources.push({ name, resource: result });
   }
-  return { desired: { ...(wanted && { composite: { resource: wanted } }), resources }, failed };
+  if (wanted === undefined) return { desired: { resources }, failed };
+  return { desired: { composite: { resource: wanted }, resources }, composite: rendered.composite, failed };
 }
 
 /** The resource that a template rendered, or the reason why it cannot be used. */

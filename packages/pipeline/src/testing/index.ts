@@ -7,4 +7,5 @@ export { render } from "./render.ts";
 export type { Rendering } from "./rendering.ts";
 export { beside, type Source } from "./source.ts";
 export type { TestFunction } from "./test-functions.ts";
+export type { TestPackage } from "./test-packages.ts";
 export { TestingError, type TestingErrorCode } from "./testing-error.ts";

@@ -1,5 +1,5 @@
 import { closest } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/functionio";
+import { type KubernetesObject, someOf } from "@xfn/functionio";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { Rendering } from "./rendering.ts";
 
@@ -63,9 +63,7 @@ export function ended({ step, message }: StepResult): string {
 
 /** Joins names. */
 export function listed(names: readonly string[]): string {
-  if (names.length === 0) return "none";
-  const more = names.length - MAX_LISTED;
-  return `${names.slice(0, MAX_LISTED).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+  return names.length === 0 ? "none" : someOf(names, MAX_LISTED);
 }
 
 /** Suggests similar names. */

@@ -8,8 +8,10 @@ import {
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "@xfn/runner-contract";
+import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
 import { runnerFor, type TestFunction } from "./test-functions.ts";
+import { connectorFor, type TestPackage } from "./test-packages.ts";
 import { TestingError } from "./testing-error.ts";
 
 /** The input of a test. See {@link Source} for the forms of documents. */
@@ -20,7 +22,7 @@ export interface TestInput {
   composition: Source;
   /**
    * The XR's CompositeResourceDefinition. Its defaults are applied, as in an API server. The Composition's connection
-   * details are checked against its keys; problems become findings.
+   * details are compared with its keys after the run; problems become findings.
    */
   definition?: Source;
   /** The functions that replace the steps' containers, by step name or by image. */
@@ -34,6 +36,12 @@ export interface TestInput {
   observed?: Readonly<Record<string, object>> | string | URL | readonly Source[];
   /** The EnvironmentConfigs that the Composition selects from. */
   environmentConfigs?: string | URL | readonly Source[];
+  /** The functions that replace the packages of `mode: Pipeline`, by step name or by the name of the Function. */
+  packages?: Readonly<Record<string, TestPackage>>;
+  /** Finds what packages require. Default: nothing exists. */
+  required?: PipelineInput["required"];
+  /** The context of the first step of `mode: Pipeline`. */
+  context?: JsonObject;
   /** Aborts the run. */
   signal?: AbortSignal;
 }
@@ -46,6 +54,10 @@ export interface Prepared {
   environmentConfigs: JsonValue[];
   runner: FunctionRunner;
   findings: Finding[];
+  /** Findings about the definition's connection keys, after a run in which functions exposed these. */
+  keyFindings: (exposed: readonly string[]) => readonly Finding[];
+  /** What packages need. Empty for other Compositions. */
+  pipeline: Pick<PipelineInput, "functions" | "required" | "context">;
   signal: AbortSignal | undefined;
 }
 
@@ -57,17 +69,34 @@ export function prepare(input: TestInput): Prepared {
   const composite = definition === undefined ? given : applyDefaults(definition, given);
   const document = readKind(input.composition, "Composition", "composition");
   const composition = parseComposition(document, { onWarning: (finding) => findings.push(finding) });
-  if (definition !== undefined)
-    findings.push(...checkConnectionKeys(composition, connectionKeys(definition), document));
+  const keys = definition === undefined ? [] : connectionKeys(definition);
+  const keyFindings = (exposed: readonly string[]): readonly Finding[] =>
+    checkConnectionKeys(composition, keys, document, exposed);
   const runner = runnerFor({
     composition,
     functions: input.functions ?? {},
     runner: input.runner,
     folder: folderOf(input.composition),
   });
+  const { packages = {}, required, context } = input;
+  const pipeline = {
+    functions: connectorFor(composition, packages),
+    ...(required && { required }),
+    ...(context && { context }),
+  };
   const observed = readObserved(input.observed ?? [], composite);
   const environmentConfigs = readSource(input.environmentConfigs ?? [], "environmentConfigs").map(({ value }) => value);
-  return { composite, composition, observed, environmentConfigs, runner, findings, signal: input.signal };
+  return {
+    composite,
+    composition,
+    observed,
+    environmentConfigs,
+    runner,
+    findings,
+    keyFindings,
+    pipeline,
+    signal: input.signal,
+  };
 }
 
 function readDefinition(source: Source): JsonObject {

@@ -1,7 +1,8 @@
 import type { JsonValue, KubernetesObject } from "@xfn/functionio";
 import { templateExtras } from "../compose/template-extras.ts";
 import type { StepRecord } from "../outcome/step-record.ts";
-import { type RenderResult, render as renderResult } from "../render/render.ts";
+import { render as renderResult } from "../render/render.ts";
+import type { RenderResult } from "../render/render-types.ts";
 import { buildTrace, type Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
@@ -37,7 +38,7 @@ export async function renderRound(
   prepared: Prepared,
   round: Round,
 ): Promise<{ result: RenderResult; facts: Omit<RenderingFacts, "rounds"> }> {
-  const { composition, runner, signal, findings, environmentConfigs } = prepared;
+  const { composition, runner, signal, keyFindings, environmentConfigs } = prepared;
   const records: StepRecord[] = [];
   const result = await renderResult({
     composite: round.composite,
@@ -45,6 +46,7 @@ export async function renderRound(
     observed: round.observed,
     environmentConfigs,
     runner,
+    ...prepared.pipeline,
     ...(signal && { signal }),
     onRecord: (record) => records.push(record),
   });
@@ -60,5 +62,8 @@ export async function renderRound(
   });
   const trace = (): Trace =>
     buildTrace({ records, composite: round.composite as KubernetesObject, composition, observed: round.observed });
+  // After a fatal result, functions that would have exposed a key did not run.
+  const about = result.fatal === undefined ? keyFindings(result.exposedByFunctions) : [];
+  const findings = [...prepared.findings, ...about];
   return { result, facts: { reasons: new Map(reasons), findings, trace } };
 }

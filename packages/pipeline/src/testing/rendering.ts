@@ -3,7 +3,7 @@ import type { KubernetesObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import type { StepResult } from "../outcome/step-result.ts";
 import { printRender } from "../render/print-render.ts";
-import type { RenderResult } from "../render/render.ts";
+import type { RenderResult } from "../render/render-types.ts";
 import type { Trace } from "../trace/index.ts";
 import { entryName } from "./entry-name.ts";
 
@@ -38,6 +38,8 @@ export class Rendering implements RenderResult {
   readonly results: StepResult[];
   /** The connection details that the XR would publish. Values are never printed. */
   readonly connectionDetails: ConnectionDetails;
+  /** The names of the connection details that functions expose, with a value or not yet, sorted. */
+  readonly exposedByFunctions: string[];
   /** The result that ended the run, if there is one: nothing would be applied. */
   declare readonly fatal?: StepResult;
   /**
@@ -58,6 +60,7 @@ export class Rendering implements RenderResult {
     this.deleted = result.deleted;
     this.unready = result.unready;
     this.results = result.results;
+    this.exposedByFunctions = result.exposedByFunctions;
     this.connectionDetails = result.connectionDetails;
     if (result.fatal !== undefined) this.fatal = result.fatal;
     this.findings = facts.findings;

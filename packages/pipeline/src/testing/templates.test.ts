@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { compose } from "@xfn/functionio/sdk";
 import { expect, test } from "vitest";
 import { originOf } from "../trace/index.ts";
-import { converge, render } from "./index.ts";
+import { converge, type Rendering, render } from "./index.ts";
 
 // Compositions with templates, definitions and environments, as users test them.
 
@@ -166,6 +166,23 @@ test("the environment is selected from the EnvironmentConfigs of a test", async 
 test("connection details without a source, or missing in the definition, are findings", async () => {
   const { findings } = await render({ composite: XR, composition: composition(BUCKET), definition: DEFINITION });
   expect(findings.map(({ message }) => message).join()).toContain("url");
+});
+
+test("a connection detail of a function is not missing in the definition", async () => {
+  const functions = "  functions: [{ name: f, type: Container, container: { image: f } }]";
+  const exposing = (name: string): Promise<Rendering> =>
+    render({
+      composite: XR,
+      composition: composition(BUCKET, functions),
+      definition: DEFINITION,
+      functions: { f: compose(({ desired }) => desired.composite.connectionDetail(name, "value")) },
+    });
+  expect((await exposing("url")).findings).toEqual([]);
+  const { findings } = await exposing("link");
+  expect(findings.map(({ code, path }) => `${code} ${path}`).toSorted()).toEqual([
+    "Ignored spec.functions",
+    "Required spec.resources",
+  ]);
 });
 
 test("a definition of another kind is an error", async () => {

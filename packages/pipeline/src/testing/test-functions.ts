@@ -1,8 +1,9 @@
-import { type Composition, type CompositionFunction, closest } from "@xfn/composition";
+import { type Composition, type CompositionFunction, isPackageStep } from "@xfn/composition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
+import { didYouMean } from "./messages.ts";
 import { TestingError } from "./testing-error.ts";
 
 /**
@@ -30,7 +31,8 @@ export interface TestFunctions {
 export function runnerFor(given: TestFunctions): FunctionRunner {
   const { composition, runner, folder } = given;
   const functions = new Map(Object.entries(given.functions));
-  const steps = composition.spec.functions;
+  const { functions: overlay, pipeline = [] } = composition.spec;
+  const steps = [...overlay, ...pipeline.flatMap((step) => (isPackageStep(step) ? [] : [step]))];
   for (const [key, value] of functions) checkFunction(key, value, steps);
   const missing = steps.filter(({ name, container }) => !functions.has(name) && !functions.has(container.image));
   if (runner === undefined && missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
@@ -66,11 +68,10 @@ function checkFunction(key: string, value: TestFunction, steps: readonly Composi
   }
   const known = steps.flatMap(({ name, container }) => [name, container.image]);
   if (known.includes(key)) return;
-  const meant = closest(key, known);
   throw new TestingError(
     "UnknownFunction",
-    `functions names ${JSON.stringify(key)}, which is neither a step of the Composition nor the image of one` +
-      `${meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`} Steps: ${list(steps.map(title))}`,
+    `functions names ${JSON.stringify(key)}, which is neither a step of the Composition nor the image of one: ` +
+      `${list(steps.map(title))}${didYouMean(key, known)}`,
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Composition, FieldPath } from "@xfn/composition";
 import { formatFieldPath } from "@xfn/composition";
 import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import type { StepRecord } from "../outcome/step-record.ts";
+import type { PackageCalls, StepRecord } from "../outcome/step-record.ts";
+import { planOf } from "../steps/plan.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
 import { entryNames, type MaskedEntry, type MaskedState, maskDesired, maskValues } from "./desired-state.ts";
 import { maskPlaces } from "./secret-places.ts";
@@ -10,6 +11,7 @@ import { TemplateOrigins } from "./template-origins.ts";
 import {
   TRACE_VERSION,
   type Trace,
+  type TraceCalls,
   type TraceChange,
   type TraceEntry,
   type TraceEntryChange,
@@ -29,6 +31,8 @@ export interface TraceInput {
   composition: Composition;
   /** The observed objects of the run. They are not part of the trace, but their secrets are hidden in it. */
   observed?: readonly JsonValue[];
+  /** Names of fields, connection details and keys of Secrets whose values are not secret. Default: none. */
+  publicNames?: readonly string[];
 }
 
 /** The origin of each field of an entry, by part, and the origin of the entry's state. */
@@ -49,8 +53,9 @@ export function buildTrace(input: TraceInput): Trace {
   const { records, composite, composition } = input;
   const secrets = new SecretValues(objectNames(input));
   const onHidden = (text: string, base64: boolean): void => secrets.add(text, base64);
-  for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, onHidden);
-  const states = records.map(({ after }) => maskDesired(after, onHidden));
+  const masking = { onHidden, publicNames: new Set(input.publicNames) };
+  for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, masking);
+  const states = records.map(({ after }) => maskDesired(after, masking));
   // Only now all secrets are known: an early step can copy a value that a later step puts into a Secret.
   for (const state of states) maskValues(state, secrets);
 
@@ -212,6 +217,7 @@ function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: Sec
       message: secrets.scrub(message),
       ...(reason !== undefined && { reason: secrets.scrub(reason) }),
     })),
+    ...(record.calls && { calls: traceCalls(record.calls) }),
     ...(error && { error: { code: error.code, message: secrets.scrub(error.message) } }),
   };
 }
@@ -221,23 +227,29 @@ function statusOf({ error, results }: StepRecord): TraceStatus {
   return results.some(({ severity }) => severity === "Fatal") ? "Fatal" : "Succeeded";
 }
 
-function notRun(records: readonly StepRecord[], { spec }: Composition): TraceStep[] {
+function notRun(records: readonly StepRecord[], composition: Composition): TraceStep[] {
   const ran = records.filter(({ kind }) => kind === "function").length;
-  return spec.functions.slice(ran).map(({ name, container }) => ({
-    name,
-    kind: "function",
-    image: container.image,
-    status: "NotRun",
-    inputBytes: 0,
-    outputBytes: 0,
-    ms: 0,
-    phases: {},
-    added: 0,
-    changed: 0,
-    removed: 0,
-    entries: [],
-    results: [],
-  }));
+  return planOf(composition)
+    .steps.filter(({ description }) => description.kind === "function")
+    .slice(ran)
+    .map(({ description }) => ({
+      ...description,
+      status: "NotRun",
+      inputBytes: 0,
+      outputBytes: 0,
+      ms: 0,
+      phases: {},
+      added: 0,
+      changed: 0,
+      removed: 0,
+      entries: [],
+      results: [],
+    }));
+}
+
+/** The values of a context can be secrets. */
+function traceCalls({ context, ...calls }: PackageCalls): TraceCalls {
+  return { ...calls, ...(context && { contextKeys: Object.keys(context).toSorted() }) };
 }
 
 function basesOf({ spec }: Composition): Map<string, string> {

@@ -1,6 +1,6 @@
 import type { Desired, JsonObject } from "@xfn/functionio";
 import type { Masked } from "./masked.ts";
-import { maskField, maskPlaces, type OnHidden } from "./secret-places.ts";
+import { type MaskOptions, maskField, maskPlaces } from "./secret-places.ts";
 import type { SecretValues } from "./secret-values.ts";
 
 /** An entry of desired state with its secrets hidden, by part: `resource`, `connectionDetails`, and so on. */
@@ -17,20 +17,20 @@ export interface MaskedEntry {
 export type MaskedState = Map<string | null, MaskedEntry>;
 
 /** Hides everything that is a secret by its position. */
-export function maskDesired(desired: Desired, onHidden: OnHidden): MaskedState {
+export function maskDesired(desired: Desired, options: MaskOptions): MaskedState {
   const state: MaskedState = new Map();
-  if (desired.composite !== undefined) state.set(null, maskEntry(null, desired.composite, onHidden));
-  for (const entry of desired.resources ?? []) state.set(entry.name, maskEntry(entry.name, entry, onHidden));
+  if (desired.composite !== undefined) state.set(null, maskEntry(null, desired.composite, options));
+  for (const entry of desired.resources ?? []) state.set(entry.name, maskEntry(entry.name, entry, options));
   return state;
 }
 
-function maskEntry(name: string | null, entry: JsonObject, onHidden: OnHidden): MaskedEntry {
+function maskEntry(name: string | null, entry: JsonObject, options: MaskOptions): MaskedEntry {
   const parts = new Map<string, Masked>();
   const resource = entry["resource"];
   for (const key of Object.keys(entry)) {
     const value = entry[key];
     if (value === undefined || (key === "name" && name !== null) || (key === "resource" && value === null)) continue;
-    parts.set(key, key === "resource" ? maskPlaces(value, onHidden) : maskField(key, value, onHidden));
+    parts.set(key, key === "resource" ? maskPlaces(value, options) : maskField(key, value, options));
   }
   const masked = parts.get("resource");
   return {

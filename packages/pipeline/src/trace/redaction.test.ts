@@ -14,8 +14,11 @@ kind: Composition
 spec: {compositeTypeRef: {apiVersion: example.org/v1, kind: XStore}, functions: []}
 `);
 
-function traced(states: Desired[], rest: { message?: string; observed?: JsonValue[] } = {}): Trace {
-  const { message, observed = [] } = rest;
+function traced(
+  states: Desired[],
+  rest: { message?: string; observed?: JsonValue[]; publicNames?: string[] } = {},
+): Trace {
+  const { message, observed = [], publicNames = [] } = rest;
   if (document === undefined) throw new Error("no document");
   return buildTrace({
     records: states.map((after, index) => ({
@@ -33,6 +36,7 @@ function traced(states: Desired[], rest: { message?: string; observed?: JsonValu
     composite: { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "store" } },
     composition: parseComposition(document),
     observed,
+    publicNames,
   });
 }
 
@@ -163,4 +167,31 @@ test("none of many secrets with a common start is shown", () => {
   const copies = secrets.map((secret) => `copy of ${secret}`);
   const trace = traced([desires({ kind: "Secret", stringData, copies })], { message: secrets.join(" ") });
   expect(secrets.filter((secret) => text(trace).includes(secret))).toEqual([]);
+});
+
+describe("a public name shows its values everywhere", () => {
+  const VALUE = "db.example.org:5432";
+  const places: Record<string, Desired> = {
+    "a connection detail": desires(
+      { spec: { host: VALUE } },
+      { connectionDetails: [{ name: "public", value: VALUE }] },
+    ),
+    "a key of a Secret": desires({ kind: "Secret", stringData: { public: VALUE } }),
+    "a variable": desires({ env: [{ name: "PUBLIC_TOKEN", value: VALUE }] }),
+    "a field": desires({ spec: { publicToken: VALUE } }),
+  };
+  test.each(Object.entries(places))("%s", (_, state) => {
+    expect(text(traced([state]))).not.toContain(VALUE);
+    const publicNames = ["public", "PUBLIC_TOKEN", "publicToken"];
+    const trace = traced([state], { publicNames, message: VALUE });
+    expect(text(trace)).toContain(VALUE);
+    expect(text(trace)).not.toContain('"hidden"');
+  });
+
+  test("but not the values of other names", () => {
+    const trace = traced([desires({ kind: "Secret", stringData: { public: VALUE, other: SECRET } })], {
+      publicNames: ["public"],
+    });
+    expect(text(trace)).not.toContain(SECRET);
+  });
 });

@@ -7,7 +7,7 @@ import { maskPlaces } from "./secret-places.ts";
  * name. For callers that print values of resources.
  */
 export function secretFields(object: JsonValue): (at: JsonPath) => boolean {
-  const root = maskPlaces(object, () => {});
+  const root = maskPlaces(object, { onHidden: () => {} });
   return (at) => {
     let value: Masked | undefined = root;
     for (const part of at) {

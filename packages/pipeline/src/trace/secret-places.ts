@@ -6,6 +6,13 @@ import { float64Of, Hidden, type Masked, unmasked } from "./masked.ts";
 /** Called for each hidden text. `base64`: it is the `data` of a Secret, so the secret is the decoded value. */
 export type OnHidden = (text: string, base64: boolean) => void;
 
+/** What to do with secrets, and exceptions from the rules. */
+export interface MaskOptions {
+  readonly onHidden: OnHidden;
+  /** Names of fields, connection details and keys of Secrets whose values are not secret. */
+  readonly publicNames?: ReadonlySet<string>;
+}
+
 /** `Secret` itself, and custom kinds whose name ends in it. */
 const SECRET_KIND = /Secret$/;
 const SECRET_LIST_KIND = /SecretList$/;
@@ -24,13 +31,13 @@ const SECRET_NAME =
 const SECRET_WORD = /(^|[._-])secret$/i;
 
 /** Hides every value at a secret position. */
-export function maskPlaces(value: JsonValue, onHidden: OnHidden): Masked {
-  return new Masking(onHidden).value(value);
+export function maskPlaces(value: JsonValue, options: MaskOptions): Masked {
+  return new Masking(options).value(value);
 }
 
 /** Like {@link maskPlaces}, for a field with a name, for example `connectionDetails`. */
-export function maskField(name: string, value: JsonValue, onHidden: OnHidden): Masked {
-  return new Masking(onHidden).field(name, value);
+export function maskField(name: string, value: JsonValue, options: MaskOptions): Masked {
+  return new Masking(options).field(name, value);
 }
 
 function isSecretName(name: string): boolean {
@@ -39,9 +46,11 @@ function isSecretName(name: string): boolean {
 
 class Masking {
   readonly #onHidden: OnHidden;
+  readonly #publicNames: ReadonlySet<string>;
 
-  constructor(onHidden: OnHidden) {
+  constructor({ onHidden, publicNames = new Set() }: MaskOptions) {
     this.#onHidden = onHidden;
+    this.#publicNames = publicNames;
   }
 
   value(value: JsonValue): Masked {
@@ -54,7 +63,7 @@ class Masking {
     if (name === LAST_APPLIED) return new Hidden(unmasked(value));
     if (name === "stringData") return this.#hideFields(value, false);
     if (name === "connectionDetails" && Array.isArray(value)) return value.map((detail) => this.#detail(detail));
-    return isSecretName(name) ? this.#hideScalars(value) : this.value(value);
+    return this.#isSecretName(name) ? this.#hideScalars(value) : this.value(value);
   }
 
   #object(object: JsonObject, inSecretList: boolean): Masked {
@@ -63,7 +72,7 @@ class Masking {
     const kind = textOf(object, "kind") ?? "";
     const isSecret = inSecretList || SECRET_KIND.test(kind);
     // An environment variable: `{name: DB_PASSWORD, value: ...}`.
-    const hidesValue = isSecretName(textOf(object, "name") ?? textOf(object, "key") ?? "");
+    const hidesValue = this.#isSecretName(textOf(object, "name") ?? textOf(object, "key") ?? "");
     const masked = new Map<string, Masked>();
     for (const key of Object.keys(object)) {
       const value = object[key] as JsonValue;
@@ -75,6 +84,10 @@ class Masking {
     return masked;
   }
 
+  #isSecretName(name: string): boolean {
+    return isSecretName(name) && !this.#publicNames.has(name);
+  }
+
   #secrets(value: JsonValue): Masked {
     if (!Array.isArray(value)) return this.value(value);
     return value.map((item) => (isObject(item) ? this.#object(item, true) : this.value(item)));
@@ -82,6 +95,7 @@ class Masking {
 
   #detail(detail: JsonValue): Masked {
     if (!isObject(detail)) return this.#hide(detail, false);
+    if (this.#publicNames.has(textOf(detail, "name") ?? "")) return this.value(detail);
     return new Map(
       Object.entries(detail).map(([key, value]) => [
         key,
@@ -93,7 +107,11 @@ class Masking {
   /** The keys of a Secret are not secret, and they show whether a value was set. */
   #hideFields(value: JsonValue, base64: boolean): Masked {
     if (!isObject(value)) return this.#hide(value, base64);
-    return new Map(Object.entries(value).map(([key, field]) => [key, this.#hide(field, base64)]));
+    const masked = ([key, field]: [string, JsonValue]): [string, Masked] => [
+      key,
+      this.#publicNames.has(key) ? this.value(field) : this.#hide(field, base64),
+    ];
+    return new Map(Object.entries(value).map(masked));
   }
 
   /**

@@ -55,8 +55,22 @@ export interface TraceStep {
   /** The changes of each entry that the step changed: the XR first, then composed resources by name. */
   entries: TraceEntryChange[];
   results: TraceResult[];
+  /** The calls of a function package. */
+  calls?: TraceCalls;
   /** Why the step failed, for status `Failed`. */
   error?: { code: string; message: string };
+}
+
+/** The calls of a function package in one step. */
+export interface TraceCalls {
+  /** More than one if the function required something. */
+  count: number;
+  /** The names of what the function required at last. */
+  requirements: string[];
+  /** The keys of the context that the function returned. */
+  contextKeys?: string[];
+  /** Milliseconds for which the response may be used again. */
+  ttlMs?: number;
 }
 
 /** A result of a step. */

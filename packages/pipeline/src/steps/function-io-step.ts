@@ -1,0 +1,163 @@
+import type { CompositionFunction } from "@xfn/composition";
+import {
+  API_VERSION,
+  accumulate,
+  type Desired,
+  type FunctionIO,
+  firstDifference,
+  KIND,
+  type Result,
+  severityOf,
+} from "@xfn/functionio";
+import type { StepDescription } from "../outcome/step-record.ts";
+import type { StepResult } from "../outcome/step-result.ts";
+import { cachedOutput } from "./cached-output.ts";
+import { checkDesired, compositeProblems } from "./check-desired.ts";
+import { CompositeState } from "./composite-state.ts";
+import { type CompositeView, plainView } from "./composite-view.ts";
+import { memoized } from "./memoized.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
+import { runStep, title } from "./run-step.ts";
+import type { Run, State, Step, StepReport } from "./step.ts";
+import { stepInputs } from "./step-input.ts";
+
+/** How FunctionIO steps take part in a Composition. */
+export interface Sharing {
+  /** The XR in desired state for the next function. */
+  view(run: Run, state: State): CompositeView;
+  /** Desired state after a step, from what the function returned. */
+  take(returned: Desired | undefined, before: Desired): Desired;
+}
+
+/** `functions[]`: desired state is an overlay on observed state. Functions get all of the XR. */
+export const OVERLAY: Sharing = {
+  view(run, state) {
+    let view = VIEWS.get(run);
+    if (view === undefined) VIEWS.set(run, (view = compositeState(run, state)));
+    return view;
+  },
+  take: (returned = {}) => returned,
+};
+
+/** One view for all functions of a run: it knows what each function changed. */
+const VIEWS: WeakMap<Run, CompositeState> = new WeakMap();
+
+function compositeState({ input, composite }: Run, { desired, templates }: State): CompositeState {
+  return new CompositeState({
+    composite,
+    connectionDetails: input.connectionDetails ?? [],
+    patched: templates.composite,
+    desired: desired.composite?.resource,
+    applied: input.applied,
+  });
+}
+
+/**
+ * `mode: Pipeline`: desired state is complete, and function packages share it. An entry that a FunctionIO step leaves
+ * out stays desired: only `resource: null` drops it.
+ */
+export const COMPLETE: Sharing = {
+  view: (_, { desired }) => plainView(desired.composite),
+  take(returned = {}, before) {
+    const { resources = [] } = returned;
+    const names = new Set(resources.map(({ name }) => name));
+    const kept = (before.resources ?? []).filter(({ name }) => !names.has(name));
+    return kept.length === 0 ? returned : { ...returned, resources: [...resources, ...kept] };
+  },
+};
+
+/** A step that runs a FunctionIO container. */
+export function functionIOStep(step: CompositionFunction, sharing: Sharing): Step {
+  const description: StepDescription = { name: step.name, kind: "function", image: step.container.image };
+  return {
+    description,
+    prepare: (run) => ({ run: (state, report) => runFunction(step, sharing, run, state, report) }),
+  };
+}
+
+async function runFunction(
+  step: CompositionFunction,
+  sharing: Sharing,
+  run: Run,
+  state: State,
+  { say, recorder }: StepReport,
+): Promise<State> {
+  const { input, composite, observed } = run;
+  const { desired, earlier, context } = state;
+  const xr = sharing.view(run, state);
+  const results = [...earlier];
+  const isComplete = sharing === COMPLETE;
+  // A package that returned no context left an empty one.
+  const given = isComplete ? (context ?? {}) : undefined;
+  const bytes = encoderOf(run)({ config: step.config, context: given, desired, composite: xr.given, results });
+  recorder?.given(bytes.length);
+  const cached = cachedOutput(step, bytes, input.responses);
+  const returned = await runStep(step, bytes, {
+    runner: input.runner,
+    signal: input.signal,
+    auth: input.auth,
+    cached,
+    onPhase: phaseListener(input, recorder),
+    onOutput: recorder && ((length) => recorder.returned(length)),
+  });
+  const before: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed, desired, results };
+  const taken = changedBy(sharing.take(returned.desired, desired), desired, xr);
+  const after = accumulate(before, { ...returned, desired: taken }, step.name);
+  for (const result of after.added) say(stepResult(step.name, result), false);
+  for (const { message } of after.warnings) say({ severity: "Warning", message, step: step.name }, true);
+  if (after.fatal !== undefined)
+    return { ...state, desired: after.desired, passedOn: [], fatal: stepResult(step.name, after.fatal) };
+  const wanted = after.desired.composite?.resource;
+  const problems = wanted === undefined ? [] : compositeProblems(wanted, composite);
+  const { name, container } = step;
+  checkDesired({ name, image: container.image, title: title(step) }, after.desired, observed, problems);
+  cached?.keep();
+  return {
+    ...state,
+    desired: after.desired,
+    passedOn: xr.passedOn,
+    earlier: after.results,
+    ...(isComplete && { context: returned.context ?? context, hints: hintsAfter(state, after.desired) }),
+  };
+}
+
+/** Checks that a function gives an entry decide from now on. Entries that became deletions have no hints. */
+function hintsAfter({ hints, desired }: State, after: Desired): State["hints"] {
+  const before = new Map(desired.resources?.map((entry) => [entry.name, entry]));
+  const ready = new Map(hints.ready);
+  for (const { name, resource, readinessChecks = [] } of after.resources ?? []) {
+    const isNewCheck =
+      readinessChecks.length > 0 && firstDifference(readinessChecks, before.get(name)?.readinessChecks) !== undefined;
+    if (resource === null || isNewCheck) ready.delete(name);
+  }
+  return { ...hints, ready };
+}
+
+/** Observed state is the same for all steps of a run, and encoded once. */
+const encoderOf = memoized(({ observed }: Run) => stepInputs(observed));
+
+/** Desired state as a function returned it. Of the XR, only what the functions changed. */
+function changedBy(returned: Desired, before: Desired, xr: CompositeView): Desired {
+  const { composite: given, ...rest } = returned;
+  const composite = xr.take(given, before.composite);
+  return composite === undefined ? rest : { ...rest, composite };
+}
+
+function phaseListener(input: PipelineInput, recorder: StepReport["recorder"]): PipelineInput["onPhase"] {
+  const { onPhase } = input;
+  if (recorder === undefined) return onPhase;
+  return (step, phase, ms) => {
+    recorder.phase(phase, ms);
+    onPhase?.(step, phase, ms);
+  };
+}
+
+function stepResult(step: string, result: Result): StepResult {
+  const { reason } = result;
+  return {
+    severity: severityOf(result),
+    message: result.message,
+    step,
+    ...(typeof reason === "string" && { reason }),
+  };
+}

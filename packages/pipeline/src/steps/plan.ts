@@ -1,0 +1,37 @@
+import { type Composition, isPackageStep } from "@xfn/composition";
+import { COMPLETE, functionIOStep, OVERLAY } from "./function-io-step.ts";
+import { memoized } from "./memoized.ts";
+import { packageStep } from "./package-step.ts";
+import { hasTemplates, templatesStep } from "./run-templates.ts";
+import type { Step } from "./step.ts";
+
+/** A Composition as one list of steps. */
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** Whether existing composed resources that nothing desires are deleted. */
+  readonly deletesUndesired: boolean;
+  /**
+   * Whether desired state is a complete statement, as Crossplane's functions make it: readiness, names and owners
+   * follow its rules too.
+   */
+  readonly isComplete: boolean;
+}
+
+/** The plan of a Composition: its templates, then its functions, or the steps of `mode: Pipeline`. */
+export const planOf: (composition: Composition) => Plan = memoized(lower);
+
+function lower(composition: Composition): Plan {
+  const { mode, pipeline = [], functions, undesiredResources } = composition.spec;
+  if (mode === "Pipeline") {
+    const steps = pipeline.map((step) => (isPackageStep(step) ? packageStep(step) : functionIOStep(step, COMPLETE)));
+    return { steps, deletesUndesired: true, isComplete: true };
+  }
+  return {
+    steps: [
+      ...(hasTemplates(composition) ? [templatesStep(composition)] : []),
+      ...functions.map((step) => functionIOStep(step, OVERLAY)),
+    ],
+    deletesUndesired: functions.length === 0 || undesiredResources === "Delete",
+    isComplete: false,
+  };
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { bucket, changes, xr } from "../../test/fixtures.ts";
+import { inProcessRunner } from "../in-process.ts";
+import { render, type TestPackage } from "./index.ts";
+
+const composition = (...steps: object[]): object => ({
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "Composition",
+  metadata: { name: "stores" },
+  spec: {
+    compositeTypeRef: { apiVersion: "example.org/v1alpha1", kind: "XStore" },
+    mode: "Pipeline",
+    pipeline: steps,
+  },
+});
+
+const TEMPLATES = { step: "templates", functionRef: { name: "function-templates" } };
+const adds: TestPackage = () => ({
+  desired: { resources: new Map([["a", { resource: bucket(), ready: true }]]) },
+  context: { "example.org/secret": "hunter2" },
+  ttlMs: 60_000,
+});
+
+test("renders packages as handlers, beside FunctionIO functions", async () => {
+  const ours = { step: "ours", container: { image: "ours" } };
+  const rendering = await render({
+    composite: xr(),
+    composition: composition(TEMPLATES, ours),
+    packages: { "function-templates": adds },
+    runner: inProcessRunner({ ours: changes((io) => void (io.results = [{ severity: "Normal", message: "seen" }])) }),
+  });
+  expect(rendering.resources.map(({ kind }) => kind)).toEqual(["Bucket"]);
+  expect(rendering.unready).toEqual([]);
+  expect(rendering.results).toMatchObject([{ message: "seen", step: "ours" }]);
+});
+
+test("the trace has the calls of packages, without values of the context, and steps that did not run", async () => {
+  const fatal: TestPackage = () => ({ results: [{ severity: "Fatal", message: "no", target: "Composite" }] });
+  const steps = ["fatal", "after"].map((step) => ({ step, functionRef: { name: step } }));
+  const { trace } = await render({
+    composite: xr(),
+    composition: composition(TEMPLATES, ...steps),
+    packages: { templates: adds, fatal, after: adds },
+  });
+  expect(trace.steps).toMatchObject([
+    {
+      name: "templates",
+      image: "function-templates",
+      calls: { count: 1, requirements: [], contextKeys: ["example.org/secret"], ttlMs: 60_000 },
+    },
+    { name: "fatal", status: "Fatal" },
+    { name: "after", image: "after", status: "NotRun" },
+  ]);
+  expect(JSON.stringify(trace)).not.toContain("hunter2");
+});
+
+test.each([
+  ["no handler for a step", {}, "MissingFunction"],
+  ["a handler for no step", { templates: adds, template: adds }, "UnknownFunction"],
+])("%s is an error before anything runs", async (_, packages, code) => {
+  await expect(render({ composite: xr(), composition: composition(TEMPLATES), packages })).rejects.toMatchObject({
+    code,
+  });
+});
