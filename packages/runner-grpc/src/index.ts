@@ -1,10 +1,10 @@
 // @xfn/runner-grpc: the runner contract over gRPC, client and server. It does not interpret the bytes of a call.
 
 export type { RegistryAuth, RunnerPhase, RunOptions } from "@xfn/runner-contract";
-export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+export { DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 export type { RunnerClientOptions } from "./client/channel.ts";
 export { checkHealth, type HealthState } from "./client/check-health.ts";
-export type { RunnerClient } from "./client/client.ts";
+export type { FunctionCallOptions, RunnerClient } from "./client/client.ts";
 export { createRunnerClient } from "./client/client.ts";
 export type { CertificateFiles } from "./setup/certificate-files.ts";
 export type { Endpoint } from "./setup/endpoint.ts";
@@ -26,5 +26,7 @@ export type { RunnerServer } from "./server/create-server.ts";
 export { createRunnerServer } from "./server/create-server.ts";
 export type { Authentication } from "./server/listener-policy.ts";
 export type { RunnerServerOptions } from "./server/options.ts";
-export type { Caller, CallOutcome, ServedRunOptions } from "./server/run-call.ts";
+export type { Caller, CallOutcome, ForwardCall, ServedRunOptions } from "./server/run-call.ts";
+export { PACKAGE_KEY } from "./wire/function-service.ts";
 export { SERVICE_NAME } from "./wire/service-definition.ts";
+export { errorOfStatus } from "./wire/status-codes.ts";

@@ -8,6 +8,7 @@ import {
   type RunnerClientOptions,
   type RunnerServer,
   type RunnerServerOptions,
+  SERVICE_NAME,
 } from "../src/index.ts";
 
 /** A token as an operator would make it. */
@@ -15,6 +16,8 @@ export const TOKEN = "c2VjcmV0LXRva2VuLW9mLXRlc3Rz";
 
 /** A server, its clients and its files for the time of a test. */
 export class Serving implements AsyncDisposable {
+  /** The name of the contract's service. */
+  readonly service: string = SERVICE_NAME;
   readonly folder: string = mkdtempSync(join(tmpdir(), "xfn-grpc-"));
   readonly #clients: RunnerClient[] = [];
   readonly #servers: RunnerServer[] = [];

@@ -1,22 +1,26 @@
-import { accessSync, constants, lstatSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { distrust } from "./trusted-folder.ts";
 
 /**
  * The directory of images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private directory in
- * the temporary directory (a uid without a passwd entry has no home).
+ * the temporary directory (a uid without a passwd entry has no home). An existing one that another user can change is
+ * not used.
  *
+ * @throws Error if XDG_CACHE_HOME, or the temporary directory, has such a directory
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */
 export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   const xdg = env["XDG_CACHE_HOME"];
   // The specification ignores relative paths, which would depend on the working directory.
-  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, "xfn");
+  if (xdg !== undefined && isAbsolute(xdg)) return ownFolder(join(xdg, "xfn"));
   const home = homeOf(env);
   if (home !== undefined) {
-    // HOME may be another user's (`setpriv --reuid`, a container's arbitrary uid).
+    // HOME may be another user's (`sudo`, `setpriv --reuid`, a container's arbitrary uid).
     const dir = join(home, ".cache");
-    if (canCreate(dir) && canCreate(join(dir, "xfn"))) return join(dir, "xfn");
+    const usable = distrust(home) === undefined && canCreate(dir) && canCreate(join(dir, "xfn"));
+    if (usable && distrust(join(dir, "xfn")) === undefined) return join(dir, "xfn");
   }
   return privateTemporaryFolder();
 }
@@ -24,13 +28,32 @@ export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
 /** The directory of compiled code below {@link cacheDir}; undefined if it cannot be made. */
 export function compiledCodeDir(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const dir = cacheDir(env);
-  return canCreate(dirname(dir)) && canCreate(dir) ? join(dir, "compiled") : undefined;
+  const compiled = join(dir, "compiled");
+  const usable = canCreate(dirname(dir)) && canCreate(dir) && canCreate(compiled);
+  // Node would run what another user puts there.
+  return usable && distrust(compiled) === undefined ? compiled : undefined;
+}
+
+function ownFolder(dir: string): string {
+  // Made before the check: another user who can change its parent could make it between the check and its first use.
+  if (!canMake(dir)) return dir;
+  const reason = distrust(dir);
+  if (reason === undefined) return dir;
+  throw new Error(`${dir} is not safe as a cache: ${reason}; set XDG_CACHE_HOME to a directory of your own`);
+}
+
+/** Makes a folder and its parents. False if that is not possible: the first use of the folder reports why. */
+function canMake(dir: string): boolean {
+  if (existsSync(dir)) return true;
+  const parent = dirname(dir);
+  return parent !== dir && canMake(parent) && canCreate(dir);
 }
 
 function canCreate(dir: string): boolean {
   try {
     // Not `recursive`: with it Node never returns if the kernel answers ENOENT to every mkdir, as in /proc.
-    mkdirSync(dir);
+    // Not writable for others, whatever the umask: such a folder would be refused.
+    mkdirSync(dir, { mode: 0o755 });
     return true;
   } catch {
     return isWritableFolder(dir);
@@ -61,16 +84,17 @@ function homeOf(env: NodeJS.ProcessEnv): string | undefined {
 function privateTemporaryFolder(): string {
   const uid = process.getuid?.() ?? 0;
   const dir = join(tmpdir(), `xfn-${uid}`);
+  let cause: unknown;
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
-    const stat = lstatSync(dir, { throwIfNoEntry: false });
-    if (stat === undefined) throw error;
-    if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0) {
-      throw new Error(`${dir} is not a private directory of this user: set XDG_CACHE_HOME to a private directory`, {
-        cause: error,
-      });
-    }
+    if (!existsSync(dir)) throw error;
+    cause = error;
   }
+  const stat = lstatSync(dir);
+  if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0 || distrust(dir) !== undefined)
+    throw new Error(`${dir} is not a private directory of this user: set XDG_CACHE_HOME to a private directory`, {
+      cause,
+    });
   return dir;
 }

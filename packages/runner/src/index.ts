@@ -1,10 +1,17 @@
 // @xfn/runner: runs each call of a function in one fresh rootless crun container.
 
-export type { RunnerErrorCode, RunnerErrorDetails, RunnerPhase, RunOptions } from "@xfn/runner-contract";
+export type {
+  RunnerErrorCode,
+  RunnerErrorDetails,
+  RunnerPhase,
+  RunOptions,
+  ServedFunction,
+  ServeOptions,
+} from "@xfn/runner-contract";
 export { DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES, RunnerError } from "@xfn/runner-contract";
 export { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
-export type { Runner, RunnerOptions } from "./runner.ts";
 export { createRunner } from "./runner.ts";
+export type { Runner, RunnerOptions } from "./runner-options.ts";
 export { MAX_OPEN_FILES, READ_ONLY_TMP_BYTES, STDERR_TAIL_BYTES, WRITABLE_BYTES } from "./sandbox/limits.ts";
 export { WARM_POOL_LABEL } from "./sandbox/sandbox-spec.ts";
 export type { DiscardReason, WarmPoolLimits, WarmPoolPolicy } from "./warm-pool/limits.ts";

@@ -1,8 +1,18 @@
-import type { ImageOptions, Store } from "@xfn/oci-rootfs";
-import { type FunctionRunner, type ResourceLimits, RunnerError, type RunOptions } from "@xfn/runner-contract";
-import { limitCall } from "./cgroup/call-limits.ts";
-import { MAX_PROCESSES } from "./cgroup/process-rlimit.ts";
+import type { Image } from "@xfn/oci-rootfs";
+import {
+  DEFAULT_OUTPUT_BYTES,
+  MAX_PAYLOAD_BYTES,
+  type ResourceLimits,
+  RunnerError,
+  type RunOptions,
+  type ServedFunction,
+  type ServeOptions,
+} from "@xfn/runner-contract";
+import { limitCall, needsCgroup } from "./cgroup/call-limits.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
+import { SandboxedFunctions } from "./function-host/function-host.ts";
+import { ServersBound } from "./function-host/servers-bound.ts";
+import type { Runner, RunnerOptions } from "./runner-options.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
 import type { OciRuntime } from "./sandbox/crun.ts";
 import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
@@ -10,69 +20,18 @@ import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
 import { sandboxOwner } from "./sandbox/sandbox-owner.ts";
-import { type RunnableImage, type SandboxSpec, SandboxSpecs } from "./sandbox/sandbox-spec.ts";
+import {
+  type RunnableImage,
+  type SandboxSpec,
+  SandboxSpecs,
+  type ServerProcess,
+  type SpecOptions,
+} from "./sandbox/sandbox-spec.ts";
 import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
-import type { WarmPoolLimits, WarmPoolPolicy } from "./warm-pool/limits.ts";
-import type { RunnerEvent } from "./warm-pool/runner-event.ts";
+import { StartDeadline } from "./sandbox/start-deadline.ts";
+import { DEFAULT_WARM_POOL_LIMITS, withDefaultLimits } from "./warm-pool/limits.ts";
+import { WaitingBound } from "./warm-pool/waiting-bound.ts";
 import { WarmPool } from "./warm-pool/warm-pool.ts";
-
-/** Options of {@link createRunner}; only `store` is required. */
-export interface RunnerOptions {
-  /**
-   * The image store. Open it with `owner: sandboxOwner()`, and for this runner only: the runner releases images that
-   * it no longer uses.
-   */
-  store: Store;
-  /** Name or absolute path of the OCI runtime; default `crun`. */
-  ociRuntime?: string;
-  /** `auto` (default): an overlay on the image's layers, or a copy of them if the host refuses overlays. */
-  rootfs?: "auto" | "overlay" | "copy";
-  /**
-   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, if functions write
-   * nowhere else. Default false.
-   */
-  readOnlyRoot?: boolean;
-  /**
-   * Starts functions before they are called; each still serves one call. Default `off`, for programs that make few
-   * calls. Use `adaptive` in servers.
-   */
-  warmPool?: WarmPoolPolicy;
-  /** Bounds of the warm pool, over all images. */
-  warmPoolLimits?: WarmPoolLimits;
-  /** Runs calls without a limit that cannot be enforced, with a warning, instead of failing them. */
-  allowUnlimited?: boolean;
-  /** Passed to `Store.image` for every call. */
-  images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal">;
-  /**
-   * Releases an image for pruning after so many milliseconds without a call or a waiting sandbox. Default ten
-   * minutes, which is also the minimum with `readOnlyRoot`, whose mounts stay for five.
-   */
-  imageIdleMs?: number;
-  /** Called once for each warning that ends no call. `about` is set if `xfn doctor` reports the same. */
-  onWarning?: (message: string, about?: "host") => void;
-  /** Called for each event, for metrics. */
-  onEvent?: (event: RunnerEvent) => void;
-}
-
-/**
- * Runs functions, each call in one fresh container. `run` rejects with a `RunnerError`. When it settles, every
- * process of the container is gone; its files and mounts follow at once.
- */
-export interface Runner extends FunctionRunner {
-  /** Starts the sandbox host ahead of the first call. */
-  prepare(): void;
-  /**
-   * Runs a small built-in program in a container, without an image, to test whether functions can run here.
-   *
-   * @param limits also tests that the host can enforce these
-   * @throws RunnerError with the reason
-   */
-  check(limits?: ResourceLimits): Promise<void>;
-  /** Calls that have a sandbox or are about to, and pre-started sandboxes. */
-  counts(): { running: number; waiting: number };
-  /** Ends running calls with `Closed`, and the sandbox host. */
-  close(): Promise<void>;
-}
 
 /** Makes a runner. It starts no process before the first call or `prepare`. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -80,6 +39,7 @@ export function createRunner(options: RunnerOptions): Runner {
 }
 
 class CrunRunner implements Runner {
+  readonly maxOutputBytes: number;
   readonly #options: RunnerOptions;
   readonly #owner = sandboxOwner();
   readonly #specs = new SandboxSpecs();
@@ -87,6 +47,9 @@ class CrunRunner implements Runner {
   readonly #calls = new Set<Promise<unknown>>();
   readonly #warmPool: WarmPool;
   readonly #images: ImageLeases;
+  readonly #functions: SandboxedFunctions;
+  readonly #waiting: WaitingBound;
+  readonly #servers: ServersBound;
   #host: SandboxHost | undefined;
   #path: string | undefined;
   #runtime: Promise<OciRuntime> | undefined;
@@ -94,17 +57,46 @@ class CrunRunner implements Runner {
   #count = 0;
 
   constructor(options: RunnerOptions) {
+    this.maxOutputBytes = Math.min(options.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES);
     this.#options = options;
+    this.#waiting = new WaitingBound({
+      memoryBytes: options.warmPoolLimits?.memoryBytes,
+      allowUnlimited: options.allowUnlimited === true,
+      onWarning: (message) => this.#warn(message, "host"),
+    });
+    this.#servers = new ServersBound({
+      memoryBytes: options.serversMemoryBytes,
+      onWarning: (message) => this.#warn(message, "host"),
+    });
     this.#warmPool = new WarmPool({
       policy: options.warmPool ?? "off",
       limits: options.warmPoolLimits ?? {},
       prepare: async (spec) => await this.#make(spec),
+      waitingGroup: () => this.#waiting.group(),
       host: () => this.#host,
+      reserved: () => this.#functions.idle,
       onEvent: (event) => options.onEvent?.(event),
     });
     const { store, imageIdleMs = IMAGE_IDLE_MS, readOnlyRoot = false } = options;
     const idleMs = readOnlyRoot ? Math.max(imageIdleMs, IMAGE_IDLE_MS) : imageIdleMs;
     this.#images = new ImageLeases(store, (digest) => this.#warmPool.forget(digest), idleMs);
+    const { serverIdleMs: idle = DEFAULT_WARM_POOL_LIMITS.idleMs, maxServers: total = Infinity } = options;
+    this.#functions = new SandboxedFunctions({
+      limits: { ...withDefaultLimits(options.warmPoolLimits), idleMs: idle, total },
+      lookUp: async (reference, wanted) => await this.#lookUp(reference, wanted),
+      acquire: (digest) => this.#images.acquire(digest),
+      release: (digest) => this.#images.release(digest),
+      spec: async (image, wanted, server) => await this.#spec(image, wanted, server),
+      prepare: async (spec) => await this.#prepare(spec, (limits) => this.#servers.limitsOf(limits)),
+      group: () => this.#servers.group(),
+      onEvent: (event) => options.onEvent?.(event),
+      measure: async (ids) => (await this.#host?.measure(ids)) ?? [],
+      host: () => {
+        this.#refuseIfEnded(undefined);
+        this.prepare();
+        return this.#liveHost();
+      },
+    });
   }
 
   prepare(): void {
@@ -116,17 +108,19 @@ class CrunRunner implements Runner {
     const call = this.#run(image, input, options).catch((error: unknown) => {
       throw describeFailure(error, image, options);
     });
-    const settled = call.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#calls.add(settled);
-    void settled.then(() => this.#calls.delete(settled));
-    return call;
+    return this.#track(call);
+  }
+
+  serve(image: string, options: ServeOptions = {}): Promise<ServedFunction> {
+    return this.#track(this.#functions.serve(image, options));
   }
 
   counts(): { running: number; waiting: number } {
     return { running: this.#warmPool.running, waiting: this.#warmPool.waiting };
+  }
+
+  servers(): { count: number; idle: number } {
+    return { count: this.#functions.count, idle: this.#functions.idle.count };
   }
 
   async check(limits: ResourceLimits = {}): Promise<void> {
@@ -152,9 +146,12 @@ class CrunRunner implements Runner {
   async close(): Promise<void> {
     this.#closed = true;
     this.#warmPool.close();
+    this.#functions.close();
     this.#images.close();
     await this.#host?.close();
     await Promise.all(this.#calls);
+    this.#waiting.close();
+    this.#servers.close();
   }
 
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
@@ -162,42 +159,44 @@ class CrunRunner implements Runner {
     this.prepare();
     const host = this.#liveHost();
     host.acquire();
+    const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
-      const image = await this.#images.lookUp(() =>
-        this.#options.store.image(reference, {
-          ...this.#options.images,
-          ...(options.pullPolicy === undefined ? {} : { pullPolicy: options.pullPolicy }),
-          ...(options.auth === undefined ? {} : { auth: options.auth }),
-          ...(options.signal === undefined ? {} : { signal: options.signal }),
-        }),
-      );
+      const lookUp = this.#lookUp(reference, { ...options, signal: deadline.signal });
+      const image = await deadline.within("pull", lookUp, ({ digest }) => this.#images.release(digest));
       try {
         options.onPhase?.("pull", performance.now() - began);
-        return await this.#call(await this.#spec(image, options), input, options);
+        const spec = await deadline.within("start", this.#spec(image, options));
+        return await this.#call(spec, input, options, deadline);
       } finally {
         this.#images.release(image.digest);
       }
     } finally {
+      deadline.met();
       host.release();
     }
   }
 
-  async #spec(image: RunnableImage, options: RunOptions): Promise<SandboxSpec> {
-    const { rootfs = "auto", readOnlyRoot = false } = this.#options;
-    return await this.#specs.of(image, options, {
-      owner: this.#owner,
-      rootfs,
-      readOnlyRoot,
-      runtime: await this.#identified(),
-    });
+  /** Looks up an image, and acquires a lease on it. */
+  async #lookUp(reference: string, options: Pick<RunOptions, "pullPolicy" | "auth" | "signal">): Promise<Image> {
+    const { pullPolicy, auth, signal } = options;
+    const { store, images } = this.#options;
+    return await this.#images.lookUp(() => store.image(reference, { ...images, pullPolicy, auth, signal }));
   }
 
-  async #call(spec: SandboxSpec, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
+  async #spec(image: RunnableImage, options: SpecOptions, server?: ServerProcess): Promise<SandboxSpec> {
+    const { rootfs = "auto", readOnlyRoot = false } = this.#options;
+    const runtime = await this.#identified();
+    return await this.#specs.of(image, options, { owner: this.#owner, rootfs, readOnlyRoot, runtime }, server);
+  }
+
+  async #call(spec: SandboxSpec, input: Uint8Array, options: RunOptions, deadline: StartDeadline): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
+    const call = { ...options, maxOutputBytes: this.maxOutputBytes };
     const began = performance.now();
     const start = (sandbox: Sandbox): void => {
       try {
+        deadline.check();
         this.#refuseIfEnded(options.signal);
       } catch (error) {
         sandbox.discard();
@@ -205,16 +204,20 @@ class CrunRunner implements Runner {
       }
       sandbox.start({ inputBytes: input.length });
     };
-    const { sandbox, release } = await this.#warmPool.acquire(spec, start);
+    const { sandbox, release } = await deadline.within("start", this.#warmPool.acquire(spec, start), (late) => {
+      late.sandbox.discard();
+      late.release();
+    });
+    deadline.met();
     try {
       options.onPhase?.("start", performance.now() - began);
       const running = performance.now();
-      let outcome = await sandbox.use(input, options);
+      let outcome = await sandbox.use(input, call);
       if (outcome.output === undefined && outcome.inputUndelivered) {
         // The result of a call must not depend on pre-starting, so a sandbox that ended before its input is replaced.
         const another = await this.#make(spec);
         start(another);
-        outcome = await another.use(input, options);
+        outcome = await another.use(input, call);
       }
       if (outcome.stderr !== "") options.onStderr?.(outcome.stderr);
       options.onPhase?.("run", performance.now() - running);
@@ -235,12 +238,18 @@ class CrunRunner implements Runner {
     }
   }
 
-  async #prepare(spec: SandboxSpec): Promise<Sandbox> {
+  async #prepare(
+    spec: SandboxSpec,
+    limitsOf: (limits: ResourceLimits) => ResourceLimits = (limits) => limits,
+  ): Promise<Sandbox> {
+    // Otherwise a call that outlives `close` would start another sandbox host.
+    this.#refuseIfEnded(undefined);
     const host = this.#liveHost();
     // Before that its processes cannot be distinguished from others in this process's cgroup.
     await host.ready();
-    const cgroup = needsCgroup(spec.limits)
-      ? limitCall(spec.limits, {
+    const limits = limitsOf(spec.limits);
+    const cgroup = needsCgroup(limits)
+      ? limitCall(limits, {
           allowUnlimited: this.#options.allowUnlimited === true,
           onWarning: (message) => this.#warn(message),
         })
@@ -253,9 +262,10 @@ class CrunRunner implements Runner {
 
   /** The sandbox host; starts a new one if the last has ended. */
   #liveHost(): SandboxHost {
-    this.#path ??= findRuntime(this.#options.ociRuntime);
+    this.#runtimePath();
     if (this.#host?.gone === true) {
       this.#warmPool.clear();
+      this.#functions.clear();
       this.#host = undefined;
     } else if (this.#host === undefined) {
       // Removes the groups of runners that were killed before they could.
@@ -267,8 +277,13 @@ class CrunRunner implements Runner {
     return this.#host;
   }
 
+  /** @throws RunnerError `RuntimeMissing` */
+  #runtimePath(): string {
+    return (this.#path ??= findRuntime(this.#options.ociRuntime));
+  }
+
   async #identified(): Promise<OciRuntime> {
-    this.#runtime ??= identifyRuntime(this.#path as string);
+    this.#runtime ??= identifyRuntime(this.#runtimePath());
     try {
       const runtime = await this.#runtime;
       const warning = runtimeWarning(runtime);
@@ -279,6 +294,17 @@ class CrunRunner implements Runner {
       this.#runtime = undefined;
       throw error;
     }
+  }
+
+  /** Lets {@link close} wait for a call. */
+  #track<T>(call: Promise<T>): Promise<T> {
+    const settled = call.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#calls.add(settled);
+    void settled.then(() => this.#calls.delete(settled));
+    return call;
   }
 
   #refuseIfEnded(signal: AbortSignal | undefined): void {
@@ -292,13 +318,4 @@ class CrunRunner implements Runner {
     if (about === undefined) this.#options.onWarning?.(message);
     else this.#options.onWarning?.(message, about);
   }
-}
-
-// Making, joining and removing a cgroup adds a third to a small function's call. For root RLIMIT_NPROC bounds
-// processes without a cgroup, but only a cgroup records that the bound was hit: worth its cost if the bound is low.
-// For an ordinary user RLIMIT_NPROC bounds the processes of all functions together, so a limit of one call needs a
-// cgroup.
-function needsCgroup({ memoryBytes, cpus, pids }: ResourceLimits): boolean {
-  if (memoryBytes !== undefined || cpus !== undefined) return true;
-  return pids !== undefined && (pids < MAX_PROCESSES || process.geteuid?.() !== 0);
 }

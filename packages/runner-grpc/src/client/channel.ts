@@ -1,26 +1,31 @@
 import { type ChannelCredentials, Client, type ClientOptions, credentials, experimental } from "@grpc/grpc-js";
+import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-files.ts";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
-import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
+import { MAX_ENVELOPE_BYTES, MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 
 /** How to reach a runner. */
 export interface RunnerClientOptions {
   /** Any spelling that `parseEndpoint` reads. */
   endpoint: string;
   /** A file whose first line is sent as bearer token. It is read for each call. */
-  tokenFile?: string;
+  tokenFile?: string | undefined;
   /** TLS: the CA of the runner's certificate and, for mTLS, the client's certificate. Only for TCP. */
-  tls?: CertificateFiles & {
-    /** The name in the runner's certificate, if it differs from the endpoint's host. */
-    serverName?: string;
-  };
+  tls?:
+    | (CertificateFiles & {
+        /** The name in the runner's certificate, if it differs from the endpoint's host. */
+        serverName?: string | undefined;
+      })
+    | undefined;
   /** Sends the token without TLS over TCP to another machine. For networks that encrypt by themselves. */
-  insecurePlaintext?: boolean;
+  insecurePlaintext?: boolean | undefined;
   /** Added to a call's timeout for its deadline, in milliseconds, to cover the queue and the pull. Default 60,000. */
-  marginMs?: number;
+  marginMs?: number | undefined;
+  /** The largest output, in bytes, at most {@link MAX_PAYLOAD_BYTES}. A larger one is not received. Default 16 MiB. */
+  maxOutputBytes?: number | undefined;
   /** How often certificate files are read again, in milliseconds. Default 10,000. */
-  refreshMs?: number;
+  refreshMs?: number | undefined;
 }
 
 // A runner that restarts is back within a second or two; grpc-js would wait for up to two minutes.
@@ -61,10 +66,16 @@ function channelCredentials(endpoint: Endpoint, options: RunnerClientOptions): C
   return experimental.createCertificateProviderChannelCredentials(watcher, identity);
 }
 
-function channelOptions(endpoint: Endpoint, { tls }: RunnerClientOptions): ClientOptions {
+/** The largest output of the client's calls, in bytes. */
+export function maxOutputOf({ maxOutputBytes = DEFAULT_OUTPUT_BYTES }: RunnerClientOptions): number {
+  return Math.min(maxOutputBytes, MAX_PAYLOAD_BYTES);
+}
+
+function channelOptions(endpoint: Endpoint, options: RunnerClientOptions): ClientOptions {
+  const { tls } = options;
   return {
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
-    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_receive_message_length": maxOutputOf(options) + MAX_ENVELOPE_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_BACKOFF_MS,
     // Retries are the caller's decision, and their buffers would hold each input twice.

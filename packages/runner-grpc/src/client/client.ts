@@ -1,49 +1,69 @@
-import { type Client, type ClientUnaryCall, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
 import { readReport, STEP_KEY } from "../wire/call-trailers.ts";
-import { DEADLINE_SLACK_MS, DEFAULT_MARGIN_MS, MAX_STEP_BYTES, MAX_TIMEOUT_MS } from "../wire/limits.ts";
+import { PACKAGE_KEY } from "../wire/function-service.ts";
+import type { MessagePieces } from "../wire/large-message.ts";
+import {
+  DEADLINE_SLACK_MS,
+  DEFAULT_MARGIN_MS,
+  MAX_ENVELOPE_BYTES,
+  MAX_STEP_BYTES,
+  MAX_TIMEOUT_MS,
+} from "../wire/limits.ts";
+import { PULL_KEY, pullHeaderOf } from "../wire/pull-config.ts";
 import { encodeRequest } from "../wire/request.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
-import { openChannel, type RunnerClientOptions } from "./channel.ts";
+import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";
+import { maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
+import { connectTo } from "./connect.ts";
 import { errorOfCall } from "./error-of-call.ts";
+import { PlainPath } from "./plain-path.ts";
 
 /** A connection to a runner, made on demand and again after it is lost. `run` rejects with a `RunnerGrpcError`. */
 export interface RunnerClient extends FunctionRunner {
   /** Connects. @throws RunnerGrpcError `Unavailable` if that takes longer */
   ready(timeoutMs: number): Promise<void>;
+  /**
+   * Calls a method of a function package, which the runner serves as a gRPC server. The messages pass unread.
+   *
+   * @param path `/package.Service/Method`
+   */
+  callFunction(image: string, path: string, message: Uint8Array, options?: FunctionCallOptions): Promise<Uint8Array>;
   /** Ends running calls (`Closed`), then the connection. */
   close(): void;
 }
+
+/** Options of {@link RunnerClient.callFunction}. */
+export type FunctionCallOptions = Pick<
+  RunOptions,
+  "timeoutMs" | "step" | "pullPolicy" | "auth" | "signal" | "onPhase" | "onStderr"
+>;
 
 /** Makes a client of a runner. It connects on the first call. @throws RunnerSetupError */
 export function createRunnerClient(options: RunnerClientOptions): RunnerClient {
   return new GrpcRunnerClient(options);
 }
 
-/** The end of a gRPC call: `failure` is null if there is a response. */
-interface Answer {
-  readonly failure: ServiceError | null;
-  readonly response: Uint8Array;
-  readonly trailers: Metadata | undefined;
-}
-
 /** Makes an error that names the image and step of a call. */
 type Fail = (code: string, message: string, cause?: unknown) => RunnerGrpcError;
 
 class GrpcRunnerClient implements RunnerClient {
+  readonly maxOutputBytes: number;
   readonly #endpoint: Endpoint;
   readonly #token: TokenFile | undefined;
   readonly #marginMs: number;
   readonly #channel: Client;
-  readonly #calls = new Set<ClientUnaryCall>();
+  readonly #plain: PlainPath;
+  readonly #calls = new Set<RunningCall>();
   #closed = false;
 
   constructor(options: RunnerClientOptions) {
+    this.maxOutputBytes = maxOutputOf(options);
     this.#endpoint = parseEndpoint(options.endpoint);
     this.#token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
     this.#marginMs = options.marginMs ?? DEFAULT_MARGIN_MS;
@@ -51,23 +71,55 @@ class GrpcRunnerClient implements RunnerClient {
       throw new RunnerSetupError("InvalidOption", `marginMs must be between 0 and ${MAX_TIMEOUT_MS}`);
     }
     this.#channel = openChannel(this.#endpoint, options);
+    this.#plain = new PlainPath(
+      (onread) => connectTo(this.#endpoint, options, onread),
+      this.maxOutputBytes + MAX_ENVELOPE_BYTES,
+    );
   }
 
   async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
+    const request = encodeRequest(image, input, options);
+    const response = await this.#call(image, RUN_FUNCTION.path, request, new Metadata(), options);
+    return outputOf(response, failureOf(image, options));
+  }
+
+  async callFunction(
+    image: string,
+    path: string,
+    message: Uint8Array,
+    options: FunctionCallOptions = {},
+  ): Promise<Uint8Array> {
+    const metadata = new Metadata();
+    try {
+      metadata.set(PACKAGE_KEY, image);
+    } catch (cause) {
+      throw failureOf(image, options)("InvalidRequest", `${JSON.stringify(image)} is not the name of a package`, cause);
+    }
+    const pull = pullHeaderOf(options);
+    if (pull !== undefined) metadata.set(PULL_KEY, pull);
+    return await this.#call(image, path, [message], metadata, options);
+  }
+
+  /** @returns the response's message */
+  async #call(
+    image: string,
+    path: string,
+    message: MessagePieces,
+    metadata: Metadata,
+    options: RunOptions,
+  ): Promise<Uint8Array> {
     const { step, signal } = options;
-    const fail: Fail = (code, message, cause) =>
-      new RunnerGrpcError(code, message, { image, ...(step === undefined ? {} : { step }), cause });
+    const fail = failureOf(image, options);
     if (this.#closed) throw fail("Closed", `the client of the runner at ${this.#endpoint.text} is closed`);
     if (signal?.aborted === true) throw fail("Aborted", `the call of ${image} was aborted`, signal.reason);
-    const request = encodeRequest(image, input, options);
-    const metadata = requestMetadata(step, this.#token, fail);
+    addRequestMetadata(metadata, step, this.#token, fail);
     const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS) + this.#marginMs;
-    const { failure, response, trailers } = await this.#send(request, metadata, deadline, signal);
+    const { failure, response, trailers } = await this.#send({ path, message, metadata, deadline, signal });
     const error = failure === null ? undefined : this.#errorOf(failure, image, deadline, options, fail);
     if (error?.stderr !== undefined) options.onStderr?.(error.stderr);
     if (trailers !== undefined) readReport(trailers, options);
     if (error !== undefined) throw error;
-    return outputOf(response, fail);
+    return response;
   }
 
   ready(timeoutMs: number): Promise<void> {
@@ -86,37 +138,49 @@ class GrpcRunnerClient implements RunnerClient {
     this.#channel.close();
   }
 
-  async #send(
-    request: Uint8Array,
-    metadata: Metadata,
-    deadline: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Answer> {
+  async #send(call: OutgoingCall): Promise<Answer> {
+    const plain = this.#plain.start(call);
+    if (plain !== undefined) {
+      const answer = await this.#while(plain, call, plain.answer);
+      if (answer !== undefined) return answer;
+      this.#plain.unsupported();
+    }
+    return await this.#sendByGrpc(call);
+  }
+
+  async #sendByGrpc(call: OutgoingCall): Promise<Answer> {
+    const { path, message, metadata, deadline } = call;
     const { promise, resolve } = Promise.withResolvers<Omit<Answer, "trailers">>();
-    const { path, requestSerialize, responseDeserialize } = RUN_FUNCTION;
-    const call = this.#channel.makeUnaryRequest(
+    const { requestSerialize, responseDeserialize } = RUN_FUNCTION;
+    const sent = this.#channel.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
-      request,
+      Buffer.concat(message),
       metadata,
       { deadline },
-      (failure, response = new Uint8Array()) => {
-        this.#calls.delete(call);
-        signal?.removeEventListener("abort", abort);
-        resolve({ failure, response });
-      },
+      (failure, response = new Uint8Array()) => resolve({ failure, response }),
     );
-    const abort = (): void => call.cancel();
-    this.#calls.add(call);
     // Emitted in the same turn as the callback, so before the promise continues.
     let trailers: Metadata | undefined;
-    call.on("status", (status) => {
+    sent.on("status", (status) => {
       trailers = status.metadata;
     });
-    signal?.addEventListener("abort", abort, { once: true });
-    const answer = await promise;
+    const answer = await this.#while(sent, call, promise);
     return { ...answer, trailers };
+  }
+
+  /** Waits for the end of a call. Meanwhile its signal, and the end of this client, cancel it. */
+  async #while<T>(running: RunningCall, { signal }: OutgoingCall, end: Promise<T>): Promise<T> {
+    const abort = (): void => running.cancel();
+    this.#calls.add(running);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await end;
+    } finally {
+      this.#calls.delete(running);
+      signal?.removeEventListener("abort", abort);
+    }
   }
 
   #errorOf(
@@ -142,17 +206,24 @@ function outputOf(response: Uint8Array, fail: Fail): Uint8Array {
   }
 }
 
-function requestMetadata(step: string | undefined, token: TokenFile | undefined, fail: Fail): Metadata {
-  const metadata = new Metadata();
+function failureOf(image: string, { step }: Pick<RunOptions, "step">): Fail {
+  return (code, message, cause) => new RunnerGrpcError(code, message, { image, step, cause });
+}
+
+function addRequestMetadata(
+  metadata: Metadata,
+  step: string | undefined,
+  token: TokenFile | undefined,
+  fail: Fail,
+): void {
   if (step !== undefined && step !== "") {
     metadata.set(STEP_KEY, Buffer.from(step, "utf8").subarray(0, MAX_STEP_BYTES));
   }
-  if (token === undefined) return metadata;
+  if (token === undefined) return;
   try {
     metadata.set("authorization", `Bearer ${token.current()}`);
   } catch (cause) {
     // The file was readable at the start, so it may be about to be replaced.
     throw fail("Unavailable", cause instanceof Error ? cause.message : "the token file is not usable", cause);
   }
-  return metadata;
 }

@@ -20,6 +20,26 @@ test("calls wait for a run to end, in order", async () => {
   expect(admission.counts).toEqual({ running: 0, waiting: 0 });
 });
 
+test("a queue that was empty keeps its order, also without calls that were aborted", async () => {
+  const admission = new Admission(1, 8);
+  const order: number[] = [];
+  const enter = async (number: number, signal = never): Promise<void> => {
+    const done = await admission.admit().slot(signal);
+    order.push(number);
+    done();
+  };
+  for (const round of [0, 10]) {
+    const free = await admission.admit().slot(never);
+    const aborter = new AbortController();
+    const waiting = [enter(round + 1), enter(round + 2, aborter.signal), enter(round + 3)];
+    aborter.abort();
+    free();
+    await Promise.allSettled(waiting);
+  }
+  expect(order).toEqual([1, 3, 11, 13]);
+  expect(admission.counts).toEqual({ running: 0, waiting: 0 });
+});
+
 test("a call that leaves admits another; leaving or ending twice counts once", async () => {
   const admission = new Admission(1, 1);
   const [first, second] = [admission.admit(), admission.admit()];
@@ -54,6 +74,39 @@ test("a call that is aborted while it waits leaves the queue with the signal's r
   free();
   expect(admission.counts).toEqual({ running: 0, waiting: 0 });
   await expect(admission.admit().slot(AbortSignal.abort())).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("no run starts while callers have too many bytes of answers to receive", async () => {
+  const admission = new Admission(2, 8, undefined, 10);
+  const answered = async (bytes: number): Promise<() => void> => {
+    const ticket = admission.admit();
+    const free = await ticket.slot(never);
+    ticket.answer(bytes);
+    free();
+    return () => ticket.leave();
+  };
+  const receive = [await answered(5), await answered(6)];
+  const aborter = new AbortController();
+  const aborted = admission.admit().slot(aborter.signal);
+  const waiting = [admission.admit().slot(never), admission.admit().slot(never), admission.admit().slot(never)];
+  expect(admission.counts).toEqual({ running: 0, waiting: 4 });
+  aborter.abort(new Error("enough"));
+  await expect(aborted).rejects.toThrow("enough");
+  receive[0]?.();
+  receive[0]?.();
+  await Promise.all(waiting.slice(0, 2));
+  expect(admission.counts).toEqual({ running: 2, waiting: 1 });
+});
+
+test("an answer to a caller that has gone is not counted", async () => {
+  const admission = new Admission(1, 1, undefined, 10);
+  const gone = admission.admit();
+  const free = await gone.slot(never);
+  gone.leave();
+  gone.answer(100);
+  free();
+  await admission.admit().slot(never);
+  expect(admission.counts).toEqual({ running: 1, waiting: 0 });
 });
 
 test("the retry hint is bounded", () => {

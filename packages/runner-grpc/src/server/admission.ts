@@ -9,6 +9,8 @@ export interface Ticket {
    * @throws the signal's reason
    */
   slot(signal: AbortSignal): Promise<() => void>;
+  /** Counts an answer until the call leaves. Call it before the slot is released. @param bytes its size */
+  answer(bytes: number): void;
   /** Ends the admission. An acquired slot stays acquired: an aborted run lasts until its container is gone. */
   leave(): void;
 }
@@ -27,21 +29,32 @@ const MAX_HINT_MS = 30_000;
 // Weight of the latest run in the moving average.
 const WEIGHT = 0.2;
 
-/** Bounds concurrent runs and waiting calls. */
+/** Bounds concurrent runs, waiting calls, and the answers that callers have not received yet. */
 export class Admission {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
+  readonly #maxUnreceivedBytes: number;
   readonly #waiting = new Set<() => void>();
+  // One iterator for all steps: a new one would skip each entry that was deleted before the first.
+  #oldest = this.#waiting.values();
   readonly #onLeave: () => void;
   #admitted = 0;
   #running = 0;
+  #unreceivedBytes = 0;
   #averageMs = FIRST_GUESS_MS;
   #closed: RunnerGrpcError | undefined;
 
-  constructor(maxConcurrent: number, maxQueued: number, onLeave: () => void = () => undefined) {
+  /** @param maxUnreceivedBytes no run starts while the answers of earlier ones take more */
+  constructor(
+    maxConcurrent: number,
+    maxQueued: number,
+    onLeave: () => void = () => undefined,
+    maxUnreceivedBytes: number = Number.POSITIVE_INFINITY,
+  ) {
     this.#maxConcurrent = maxConcurrent;
     this.#maxQueued = maxQueued;
     this.#onLeave = onLeave;
+    this.#maxUnreceivedBytes = maxUnreceivedBytes;
   }
 
   /** Whether no call is admitted, not even one whose message is still arriving. */
@@ -64,12 +77,21 @@ export class Admission {
     if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) throw this.#full();
     this.#admitted++;
     let left = false;
+    let unreceived = 0;
     return {
       slot: (signal) => this.#slot(signal),
+      answer: (bytes) => {
+        // The answer to a caller that has gone is dropped.
+        if (left) return;
+        unreceived += bytes;
+        this.#unreceivedBytes += bytes;
+      },
       leave: () => {
         if (left) return;
         left = true;
         this.#admitted--;
+        this.#unreceivedBytes -= unreceived;
+        this.#startWaiting();
         this.#onLeave();
       },
     };
@@ -77,7 +99,7 @@ export class Admission {
 
   async #slot(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#running >= this.#maxConcurrent) {
+    if (!this.#isFree()) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const abort = (): void => {
         this.#waiting.delete(resolve);
@@ -97,18 +119,29 @@ export class Admission {
       if (ended) return;
       ended = true;
       this.#averageMs += WEIGHT * (performance.now() - started - this.#averageMs);
-      this.#next();
+      this.#running--;
+      this.#startWaiting();
     };
   }
 
-  #next(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running--;
+  #isFree(): boolean {
+    return this.#running < this.#maxConcurrent && this.#unreceivedBytes <= this.#maxUnreceivedBytes;
+  }
+
+  #startWaiting(): void {
+    while (this.#waiting.size > 0 && this.#isFree()) this.#startOldest();
+  }
+
+  #startOldest(): void {
+    const next = this.#oldest.next();
+    if (next.done === true) {
+      // A finished iterator returns no later entries.
+      this.#oldest = this.#waiting.values();
       return;
     }
-    this.#waiting.delete(next);
-    next();
+    this.#running++;
+    this.#waiting.delete(next.value);
+    next.value();
   }
 
   #full(): RunnerGrpcError {

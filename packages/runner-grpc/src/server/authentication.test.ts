@@ -189,9 +189,7 @@ describe("mTLS", () => {
     serving.file("server.key", next.key);
     serving.file("server-ca.pem", otherAuthority.cert);
     const nextTls = files(serving, "next", testCertificate("client", otherAuthority), otherAuthority);
-    await expect
-      .poll(() => serving.client(address, { tls: nextTls }).run("x", INPUT).catch(String), { timeout: 10_000 })
-      .toEqual(INPUT);
+    await expect.poll(() => serving.client(address, { tls: nextTls }).run("x", INPUT).catch(String)).toEqual(INPUT);
     await expect(serving.client(address, { tls: clientTls }).run("x", INPUT)).rejects.toMatchObject({
       status: "UNAVAILABLE",
     });

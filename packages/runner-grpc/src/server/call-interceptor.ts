@@ -8,10 +8,10 @@ import {
   ServerListenerBuilder,
 } from "@grpc/grpc-js";
 import type { TokenFile } from "../setup/token-file.ts";
-import { DEADLINE_SLACK_MS } from "../wire/limits.ts";
+import { RUN_PATHS } from "../wire/function-service.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
-import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Admission, Ticket } from "./admission.ts";
+import { ANSWERED, authenticate, gone, messageMissing, refusalOf } from "./authenticate.ts";
 import { failureOf } from "./failure.ts";
 import { encodingOf, streamOf } from "./grpc-js-internals.ts";
 
@@ -28,9 +28,6 @@ export interface CallInterceptorOptions {
 
 // Kubernetes probes cannot send a token, and the answer reveals only whether a server listens.
 const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check"]);
-
-/** Abort reason of an answered call. */
-const ANSWERED = "the call is over";
 
 // https://github.com/grpc/grpc/blob/master/doc/compression.md
 const UNCOMPRESSED = new Metadata();
@@ -75,7 +72,7 @@ class InterceptedCall {
     admitted: AdmittedCalls,
   ) {
     this.#path = path;
-    this.#isRun = path === RUN_FUNCTION.path;
+    this.#isRun = RUN_PATHS.has(path);
     this.#call = call;
     this.#options = options;
     this.#admitted = admitted;
@@ -132,7 +129,7 @@ class InterceptedCall {
       }
       return true;
     } catch (thrown) {
-      const error = asError(thrown);
+      const error = refusalOf(thrown);
       const failure = failureOf(error);
       if (error.code === "Unimplemented") failure.metadata.merge(UNCOMPRESSED);
       this.#call.sendStatus(failure);
@@ -150,7 +147,7 @@ class InterceptedCall {
     clearTimeout(this.#timer);
     if (this.#ticket === undefined) return;
     // Making an error is expensive, and no run of an answered call would see it.
-    this.#aborter.abort(this.#answering ? ANSWERED : gone(this.#call));
+    this.#aborter.abort(this.#answering ? ANSWERED : gone(Number(this.#call.getDeadline())));
     this.#ticket.leave();
   }
 }
@@ -166,23 +163,10 @@ function refuseCompression(encoding: string | undefined): void {
   );
 }
 
-function authenticate(metadata: Metadata, token: TokenFile): void {
-  const [header, ...others] = metadata.get("authorization");
-  const given = typeof header === "string" ? /^Bearer +(\S+)$/i.exec(header)?.[1] : undefined;
-  if (given === undefined || others.length > 0) {
-    throw new RunnerGrpcError(
-      "Unauthenticated",
-      'this runner requires a token: send the header "authorization: Bearer TOKEN"',
-    );
-  }
-  if (!token.accepts(given)) throw new RunnerGrpcError("Unauthenticated", "the token is not valid for this runner");
-}
-
 // A caller that sends no message must not occupy its admission.
 function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS.Timeout {
   return setTimeout(() => {
-    const message = `the request did not arrive within ${ms} ms of its headers`;
-    call.sendStatus(failureOf(new RunnerGrpcError("Timeout", message, { phase: "start" })));
+    call.sendStatus(failureOf(messageMissing(ms)));
   }, ms);
 }
 
@@ -191,16 +175,4 @@ function endAfter(stream: ServerHttp2Stream | undefined, ms: number): void {
   if (stream === undefined || stream.closed) return;
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ms);
   stream.once("close", () => clearTimeout(timer));
-}
-
-function gone(call: ServerInterceptingCallInterface): RunnerGrpcError {
-  return Number(call.getDeadline()) - DEADLINE_SLACK_MS <= Date.now()
-    ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })
-    : new RunnerGrpcError("Aborted", "the caller cancelled the call, or its connection was lost");
-}
-
-function asError(thrown: unknown): RunnerGrpcError {
-  if (thrown instanceof RunnerGrpcError) return thrown;
-  // The token file is unreadable: reject all callers, but do not reveal its path.
-  return new RunnerGrpcError("Unavailable", "this runner cannot check tokens at the moment", { cause: thrown });
 }

@@ -1,17 +1,10 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { constants, createServer as createServerHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import { protocolProxy } from "../../test/protocol-proxy.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
-import {
-  createRunnerClient,
-  MAX_PAYLOAD_BYTES,
-  type RunnerGrpcError,
-  type RunnerServerOptions,
-  type RunOptions,
-  type ServedRunOptions,
-} from "../index.ts";
+import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES, type RunOptions, type ServedRunOptions } from "../index.ts";
 
 const INPUT = Buffer.from("input");
 
@@ -71,11 +64,18 @@ test("passes the caller's socket and authentication to a run", async () => {
   ]);
 });
 
-test("returns 20 MB unchanged", async () => {
+// A server with and without plain calls.
+const PROTOCOLS = [
+  ["a plain call", "pass"],
+  ["gRPC", "close"],
+] as const;
+
+test.each(PROTOCOLS)("returns 20 MB unchanged by %s", async (_, policy) => {
   await using serving = new Serving();
-  const { address } = await serving.server();
+  await serving.server();
+  const { endpoint } = await protocolProxy(serving, policy);
   const input = Buffer.alloc(20_000_000, "0123456789abcdefg");
-  const output = await serving.client(address).run("x", input);
+  const output = await serving.client(endpoint, { maxOutputBytes: input.length }).run("x", input);
   expect(Buffer.compare(input, output)).toBe(0);
 });
 
@@ -87,7 +87,9 @@ test.each(["a path socket", "TCP"])(
     await using serving = new Serving();
     const tcp = { addresses: ["127.0.0.1:0"], insecureNoAuth: true };
     const { address } = await serving.server({ maxConcurrent: 8, ...(transport === "TCP" ? tcp : {}) });
-    const client = serving.client(address);
+    const port = transport === "TCP" ? Number(address.split(":").at(-1)) : undefined;
+    const { endpoint } = await protocolProxy(serving, "close", port);
+    const client = serving.client(endpoint);
     const input = new Uint8Array(4_000_000);
     for (let round = 0; round < 5; round++) {
       const outputs = await Promise.all(Array.from({ length: 8 }, () => client.run("x", input)));
@@ -96,10 +98,12 @@ test.each(["a path socket", "TCP"])(
   },
 );
 
-test("passes input and output of the largest size at once", async () => {
+test.each(PROTOCOLS)("passes input and output of the largest size at once by %s", async (_, policy) => {
   await using serving = new Serving();
-  const { address } = await serving.server();
-  const output = await serving.client(address).run("x", new Uint8Array(MAX_PAYLOAD_BYTES));
+  await serving.server();
+  const { endpoint } = await protocolProxy(serving, policy);
+  const client = serving.client(endpoint, { maxOutputBytes: MAX_PAYLOAD_BYTES });
+  const output = await client.run("x", new Uint8Array(MAX_PAYLOAD_BYTES));
   expect(output.length).toBe(MAX_PAYLOAD_BYTES);
 });
 
@@ -112,6 +116,17 @@ test("an output of one byte more is an error, never a truncated success", async 
     status: "RESOURCE_EXHAUSTED",
     phase: "output",
   });
+});
+
+test("a client receives no output over its own limit, 16 MiB by default", async () => {
+  await using serving = new Serving();
+  const { address } = await serving.server();
+  const client = serving.client(address);
+  expect(client.maxOutputBytes).toBe(DEFAULT_OUTPUT_BYTES);
+  expect((await client.run("x", new Uint8Array(DEFAULT_OUTPUT_BYTES))).length).toBe(DEFAULT_OUTPUT_BYTES);
+  // The envelope of a message may be larger than the output's own bound.
+  const more = client.run("x", new Uint8Array(DEFAULT_OUTPUT_BYTES + 1024 * 1024));
+  await expect(more).rejects.toMatchObject({ code: "OutputTooLarge", phase: "output" });
 });
 
 test("reports phases and the end of stderr before the output", async () => {
@@ -171,145 +186,6 @@ test("a callback that throws fails its call, and nothing else", async () => {
   };
   await expect(client.run("x", INPUT, { onPhase })).rejects.toThrow("of the caller");
   expect(await client.run("x", INPUT)).toEqual(INPUT);
-});
-
-describe("errors of a run", () => {
-  async function failure(thrown: unknown, options?: RunOptions): Promise<RunnerGrpcError> {
-    await using serving = new Serving();
-    const { address } = await serving.server({ run: () => Promise.reject(thrown as Error) });
-    return await serving
-      .client(address)
-      .run("registry.example.org/x:1", INPUT, options)
-      .then(
-        () => expect.unreachable(),
-        (error: RunnerGrpcError) => error,
-      );
-  }
-
-  test("keep their code, phase, step, stderr, exit code and whether a retry helps", async () => {
-    const details = { code: "NonZeroExit", phase: "run", stderr: "boom\n", exitCode: 3, retryable: false };
-    const error = await failure(Object.assign(new Error("x ended with 3"), details), { step: "compose" });
-    expect(error).toMatchObject({
-      name: "RunnerGrpcError",
-      message: "x ended with 3",
-      status: "UNKNOWN",
-      image: "registry.example.org/x:1",
-      step: "compose",
-      ...details,
-    });
-  });
-
-  test.each([
-    [{ code: "PullFailed", retryable: true }, "UNAVAILABLE"],
-    [{ code: "PullFailed", retryable: false }, "FAILED_PRECONDITION"],
-    [{ code: "LimitUnavailable", retryable: false }, "FAILED_PRECONDITION"],
-    [{ code: "Timeout", retryable: true }, "DEADLINE_EXCEEDED"],
-    [{ code: "OutOfMemory", retryable: true }, "RESOURCE_EXHAUSTED"],
-    [{ code: "TooManyProcesses" }, "RESOURCE_EXHAUSTED"],
-    [{ code: "DiskFull" }, "RESOURCE_EXHAUSTED"],
-    [{ code: "Killed", retryable: true }, "ABORTED"],
-    [{ code: "PermissionDenied", retryable: false }, "PERMISSION_DENIED"],
-  ])("%j has the status %s", async (details, status) => {
-    const error = await failure(Object.assign(new Error("m"), details));
-    expect(error).toMatchObject({ retryable: false, ...details, message: "m", status });
-  });
-
-  test.each([
-    ["an error without a code", new Error("password=hunter2")],
-    ["a code of Node", Object.assign(new Error("password=hunter2"), { code: "ENOENT" })],
-    ["no error at all", "password=hunter2"],
-  ])("reveal nothing of unexpected errors: %s", async (_, thrown) => {
-    const error = await failure(thrown);
-    expect(error).toMatchObject({ code: "Internal", status: "INTERNAL", retryable: false });
-    expect(`${error.message}${JSON.stringify(error)}`).not.toContain("hunter2");
-  });
-
-  test("arrive even with texts that gRPC cannot send", async () => {
-    const error = await failure(Object.assign(new Error("\ud800 100%\n\0 ü"), { code: "Killed", stderr: "\udfff" }));
-    expect(error).toMatchObject({ code: "Killed", message: "\ufffd 100%\n\0 ü", stderr: "\ufffd" });
-  });
-});
-
-describe("an aborted call", () => {
-  test("ends the run", async () => {
-    await using serving = new Serving();
-    const { run, started, ended } = endless();
-    const { address, server } = await serving.server({ run });
-    const aborter = new AbortController();
-    const call = serving.client(address).run("x", INPUT, { signal: aborter.signal });
-    await started;
-    aborter.abort(new Error("enough"));
-    await expect(call).rejects.toMatchObject({ code: "Aborted", retryable: false, cause: aborter.signal.reason });
-    expect(await ended).toMatchObject({ code: "Aborted" });
-    await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
-  });
-
-  test("that waits leaves the queue, and never runs", async () => {
-    await using serving = new Serving();
-    const first = endless();
-    let runs = 0;
-    const run: RunnerServerOptions["run"] = (...call) => (++runs === 1 ? first.run(...call) : Promise.resolve(INPUT));
-    const { address, server } = await serving.server({ run, maxConcurrent: 1 });
-    const client = serving.client(address);
-    const [one, two] = [new AbortController(), new AbortController()];
-    const running = client.run("x", INPUT, { signal: one.signal });
-    await first.started;
-    const waiting = client.run("x", INPUT, { signal: two.signal });
-    await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
-    two.abort();
-    await expect(waiting).rejects.toMatchObject({ code: "Aborted" });
-    await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 0 });
-    one.abort();
-    await expect(running).rejects.toMatchObject({ code: "Aborted" });
-    await client.run("x", INPUT);
-    expect(runs).toBe(2);
-  });
-
-  test("that was aborted before is not sent", async () => {
-    const client = createRunnerClient({ endpoint: abstractName() });
-    await expect(client.run("x", INPUT, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "Aborted" });
-    client.close();
-  });
-});
-
-// As grpc-go does at a deadline, where its clock is the first to see it.
-test("a server's reset at the deadline is a timeout, not a cancellation", async () => {
-  await using serving = new Serving();
-  const server = createServerHttp2().listen(serving.path("other.sock"));
-  server.on("stream", (stream) => stream.on("error", () => undefined).close(constants.NGHTTP2_CANCEL));
-  const endpoint = `unix:${serving.path("other.sock")}`;
-  const late = serving.client(endpoint, { marginMs: 50 }).run("x", INPUT, { timeoutMs: 149 });
-  await expect(late).rejects.toMatchObject({ code: "Timeout", status: "DEADLINE_EXCEEDED", phase: "timeout" });
-  const early = serving.client(endpoint).run("x", INPUT);
-  await expect(early).rejects.toMatchObject({ code: "Aborted", status: "CANCELLED" });
-  server.close();
-});
-
-test("a deadline ends the run, and both sides report it", async () => {
-  await using serving = new Serving();
-  const { run, ended } = endless();
-  const { address } = await serving.server({ run });
-  const call = serving.client(address, { marginMs: 50 }).run("x", INPUT, { timeoutMs: 50 });
-  await expect(call).rejects.toMatchObject({
-    code: "Timeout",
-    status: "DEADLINE_EXCEEDED",
-    phase: "timeout",
-    retryable: true,
-  });
-  expect(await ended).toMatchObject({ code: "Timeout" });
-});
-
-test("a lost connection ends the run", async () => {
-  await using serving = new Serving();
-  const { run, started, ended } = endless();
-  const { address } = await serving.server({ run });
-  const client = serving.client(address);
-  const call = client.run("x", INPUT);
-  await started;
-  client.close();
-  await expect(call).rejects.toMatchObject({ code: "Closed", retryable: true });
-  expect(await ended).toMatchObject({ code: "Aborted" });
-  await expect(client.run("x", INPUT)).rejects.toMatchObject({ code: "Closed" });
 });
 
 test("a client reconnects to a server that starts later, or again", async () => {
@@ -407,17 +283,18 @@ describe("a server that stops", () => {
   });
 });
 
-test("rejects a call over the queue at once, with a retry hint", async () => {
+test.each(PROTOCOLS)("rejects a call of %s over the queue at once, with a retry hint", async (_, policy) => {
   await using serving = new Serving();
   const { run, started } = endless();
   const refused: string[] = [];
-  const { address, server } = await serving.server({
+  const { server } = await serving.server({
     run,
     maxConcurrent: 1,
     maxQueued: 1,
     onRefused: ({ code }) => refused.push(code),
   });
-  const client = serving.client(address);
+  const { endpoint } = await protocolProxy(serving, policy);
+  const client = serving.client(endpoint);
   const calls = [client.run("x", INPUT)];
   await started;
   calls.push(client.run("x", INPUT));

@@ -1,12 +1,22 @@
-import { Server } from "@grpc/grpc-js";
+import { type handleUnaryCall, Server } from "@grpc/grpc-js";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
+import { FUNCTION_METHODS, RUN_PATHS } from "../wire/function-service.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
-import { RUNNER_SERVICE } from "../wire/service-definition.ts";
+import { RUN_FUNCTION, RUNNER_SERVICE } from "../wire/service-definition.ts";
 import { Admission, type AdmissionCounts } from "./admission.ts";
-import { type AdmittedCalls, callInterceptor } from "./call-interceptor.ts";
+import { type AdmittedCalls, type CallInterceptorOptions, callInterceptor } from "./call-interceptor.ts";
 import { failureOf } from "./failure.ts";
 import { type Listener, Listeners } from "./listeners.ts";
-import { checkNumbers, DEFAULT_MESSAGE_TIMEOUT_MS, type RunnerServerOptions, serverOptions } from "./options.ts";
+import { MessageMemory } from "./message-memory.ts";
+import {
+  checkNumbers,
+  DEFAULT_MESSAGE_TIMEOUT_MS,
+  defaultUnreceivedBytes,
+  idleTimeoutOf,
+  type RunnerServerOptions,
+  serverOptions,
+} from "./options.ts";
+import { PlainCalls } from "./plain-calls.ts";
 import { type CallContext, serveCall } from "./run-call.ts";
 import { type Health, loadHealth, loadReflection } from "./services.ts";
 
@@ -43,7 +53,7 @@ export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   return new GrpcRunnerServer(options);
 }
 
-type RunFunction = (call: Parameters<typeof serveCall>[0], answer: Parameters<typeof serveCall>[3]) => void;
+type RunFunction = handleUnaryCall<Uint8Array, Uint8Array>;
 
 class GrpcRunnerServer implements RunnerServer {
   readonly #options: RunnerServerOptions;
@@ -51,8 +61,10 @@ class GrpcRunnerServer implements RunnerServer {
   readonly #listeners: Listeners;
   readonly #admission: Admission;
   readonly #active = new Set<AbortController>();
+  readonly #memory = new MessageMemory();
   readonly #graceEnded = Promise.withResolvers<void>();
   readonly #servers: Server[] = [];
+  readonly #plainCalls: PlainCalls[] = [];
   #health: Health | undefined;
   #onIdle: (() => void) | undefined;
 
@@ -61,7 +73,8 @@ class GrpcRunnerServer implements RunnerServer {
     this.#options = options;
     this.#token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
     this.#listeners = new Listeners(options);
-    this.#admission = new Admission(options.maxConcurrent, options.maxQueued, () => this.#checkIdle());
+    const { maxConcurrent, maxQueued, maxUnreceivedBytes = defaultUnreceivedBytes() } = options;
+    this.#admission = new Admission(maxConcurrent, maxQueued, () => this.#checkIdle(), maxUnreceivedBytes);
   }
 
   async start(): Promise<string[]> {
@@ -71,11 +84,15 @@ class GrpcRunnerServer implements RunnerServer {
     const bound: string[] = [];
     try {
       for (const listener of this.#listeners.all) {
-        const server = this.#serverFor(listener);
+        const context = this.#contextOf(listener);
+        const checks = this.#checksOf(listener);
+        const server = this.#serverFor(context, checks);
         this.#health?.addTo(server);
         reflectionService?.addTo(server);
         this.#servers.push(server);
-        bound.push(await this.#listeners.bind(server, listener));
+        const plainCalls = this.#plainCallsFor(context, checks);
+        this.#plainCalls.push(plainCalls);
+        bound.push(await this.#listeners.bind(server, listener, (http2) => plainCalls.listen(http2)));
       }
       return bound;
     } catch (error) {
@@ -96,6 +113,7 @@ class GrpcRunnerServer implements RunnerServer {
     this.#health?.set(false);
     const stopping = "this runner is stopping; use another one, or try again";
     this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000 }));
+    for (const plainCalls of this.#plainCalls) plainCalls.closeSilent();
     // Sends GOAWAY on every connection and stops listening. It may never settle, because a stream that watches the
     // health keeps its connection open: the end of all calls is observed through #idle.
     const closed = Promise.all(this.#servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));
@@ -111,32 +129,50 @@ class GrpcRunnerServer implements RunnerServer {
     this.#graceEnded.resolve();
   }
 
-  #serverFor(listener: Listener): Server {
+  #checksOf({ authentication }: Listener): CallInterceptorOptions {
+    return {
+      admission: this.#admission,
+      token: authentication === "token" ? this.#token : undefined,
+      messageTimeoutMs: this.#options.messageTimeoutMs ?? DEFAULT_MESSAGE_TIMEOUT_MS,
+      onRefused: (error) => this.#options.onRefused?.(error),
+    };
+  }
+
+  #serverFor(context: CallContext, checks: CallInterceptorOptions): Server {
     const admitted: AdmittedCalls = new WeakMap();
-    const context = this.#contextOf(listener);
-    const interceptor = callInterceptor(
-      {
-        admission: this.#admission,
-        token: listener.authentication === "token" ? this.#token : undefined,
-        messageTimeoutMs: this.#options.messageTimeoutMs ?? DEFAULT_MESSAGE_TIMEOUT_MS,
-        onRefused: (error) => this.#options.onRefused?.(error),
-      },
-      admitted,
-    );
+    const interceptor = callInterceptor(checks, admitted);
     const server = new Server({ ...serverOptions(this.#options), interceptors: [interceptor] });
-    const runFunction: RunFunction = (call, answer) => {
+    const runFunction: RunFunction = (call, callback) => {
       const found = admitted.get(call.metadata);
       // The interceptor admits every call; a call that it missed must not run.
-      if (found === undefined) return answer(failureOf(new RunnerGrpcError("Internal", "the call was not admitted")));
-      void serveCall(call, found, context, answer).finally(() => this.#checkIdle());
+      if (found === undefined) return callback(failureOf(new RunnerGrpcError("Internal", "the call was not admitted")));
+      const { metadata, request: message } = call;
+      const received = { path: call.getPath(), metadata, message, deadline: Number(call.getDeadline()) };
+      void serveCall(received, found, context, (answer) => {
+        if ("code" in answer) callback(answer);
+        else callback(null, Buffer.concat(answer.message), answer.trailers);
+      }).finally(() => this.#checkIdle());
     };
     server.addService(RUNNER_SERVICE, { runFunction });
+    if (context.forward === undefined) return server;
+    for (const method of FUNCTION_METHODS) server.addService({ runFunction: method }, { runFunction });
     return server;
+  }
+
+  #plainCallsFor(context: CallContext, checks: CallInterceptorOptions): PlainCalls {
+    return new PlainCalls({
+      ...checks,
+      silenceMs: idleTimeoutOf(this.#options),
+      paths: context.forward === undefined ? new Set([RUN_FUNCTION.path]) : RUN_PATHS,
+      memory: this.#memory,
+      serve: (call, admitted, answer) => serveCall(call, admitted, context, answer).finally(() => this.#checkIdle()),
+    });
   }
 
   #contextOf({ endpoint, authentication }: Listener): CallContext {
     return {
       run: this.#options.run,
+      forward: this.#options.forward,
       caller: { socket: endpoint.kind, authentication, address: endpoint.text },
       // A function in the runner's network reaches an open listener, whichever listener its call came through.
       networkAllowed: this.#listeners.all.every((listener) => listener.authentication !== "none"),
@@ -159,6 +195,7 @@ class GrpcRunnerServer implements RunnerServer {
 
   async #close(): Promise<void> {
     for (const server of this.#servers.splice(0)) server.forceShutdown();
+    for (const plainCalls of this.#plainCalls.splice(0)) plainCalls.close();
     await this.#listeners.removeFiles();
   }
 }

@@ -1,3 +1,4 @@
+import type { Http2Server } from "node:http2";
 import { experimental, type Server, ServerCredentials } from "@grpc/grpc-js";
 import { CertificateWatcher } from "../setup/certificate-files.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
@@ -15,6 +16,8 @@ export interface Listener {
   readonly endpoint: Endpoint;
   readonly authentication: Authentication;
 }
+
+type OnListener = (listener: Http2Server) => void;
 
 /** The addresses of a server. @throws RunnerSetupError */
 export class Listeners {
@@ -43,13 +46,19 @@ export class Listeners {
     }
   }
 
-  /** Listens with a server. @returns the address, with the chosen port if it was 0. @throws RunnerSetupError */
-  async bind(server: Server, { endpoint }: Listener): Promise<string> {
+  /**
+   * Listens with a server.
+   *
+   * @param onListener called for each listener, before it accepts a connection
+   * @returns the address, with the chosen port if it was 0
+   * @throws RunnerSetupError
+   */
+  async bind(server: Server, { endpoint }: Listener, onListener: OnListener): Promise<string> {
     if (endpoint.kind === "path") {
-      this.#files.push(await listenOnPath(endpoint.path, (target) => this.#bind(server, endpoint, target)));
+      this.#files.push(await listenOnPath(endpoint.path, (target) => this.#bind(server, endpoint, target, onListener)));
       return endpoint.text;
     }
-    const port = await this.#bind(server, endpoint, endpoint.target);
+    const port = await this.#bind(server, endpoint, endpoint.target, onListener);
     const isChosen = endpoint.kind === "tcp" && endpoint.port === 0;
     return isChosen ? endpoint.text.replace(/\d+$/, String(port)) : endpoint.text;
   }
@@ -59,11 +68,14 @@ export class Listeners {
     await Promise.all(this.#files.splice(0).map((file) => file.remove()));
   }
 
-  #bind(server: Server, endpoint: Endpoint, target: string): Promise<number> {
+  #bind(server: Server, endpoint: Endpoint, target: string, onListener: OnListener): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     server.bindAsync(target, this.#credentials(endpoint), (cause, port) => {
       if (cause === null) {
-        for (const listener of listenersOf(server)) listener.maxConnections = MAX_CONNECTIONS;
+        for (const listener of listenersOf(server)) {
+          listener.maxConnections = MAX_CONNECTIONS;
+          onListener(listener);
+        }
         return resolve(port);
       }
       const code = cause.message.includes("EADDRINUSE") ? "AddressInUse" : "ListenFailed";

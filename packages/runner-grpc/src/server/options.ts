@@ -1,20 +1,30 @@
+import { totalmem } from "node:os";
 import type { ServerOptions } from "@grpc/grpc-js";
+import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import type { CertificateFiles } from "../setup/certificate-files.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 import type { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
-import type { CallOutcome, ServedRunOptions } from "./run-call.ts";
+import type { CallOutcome, ForwardCall, ServedRunOptions } from "./run-call.ts";
 
 /** What to serve, where, and to which callers. */
 export interface RunnerServerOptions {
-  /** Runs one function to its end. Errors with a `code` of the contract keep it on their way to the caller. */
+  /**
+   * Runs one function to its end. Errors with a `code` of the contract keep it on their way to the caller. The memory
+   * of `input` is used again after the answer has left.
+   */
   run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
+  /**
+   * Passes a request of Crossplane's `FunctionRunnerService` on to the server of a function, and returns its response.
+   * Without it that service is not served.
+   */
+  forward?: ForwardCall;
   /** Where to listen: any spelling that `parseEndpoint` reads. */
   addresses: readonly string[];
   /** Tokens of callers on abstract and TCP sockets, one a line. Read again for each call. */
-  tokenFile?: string;
+  tokenFile?: string | undefined;
   /** TLS on TCP sockets. With `caFile` it is mTLS: callers need a certificate of that CA, and no token. */
-  tls?: CertificateFiles & { certFile: string; keyFile: string };
+  tls?: (CertificateFiles & { certFile: string; keyFile: string }) | undefined;
   /** Accepts every caller on abstract and TCP sockets. No function then gets the runner's network. */
   insecureNoAuth?: boolean;
   /** Accepts tokens without TLS over TCP from other machines. For networks that encrypt by themselves. */
@@ -23,6 +33,11 @@ export interface RunnerServerOptions {
   maxConcurrent: number;
   /** Maximum of calls that wait for a run to end. Further calls fail with `QueueFull` at once. */
   maxQueued: number;
+  /**
+   * No run starts while callers have more bytes of answers to receive. Default: an eighth of the memory, at least the
+   * answer of one function, 16 MiB.
+   */
+  maxUnreceivedBytes?: number;
   /** How long a caller may take to send its message, and to receive its answer, in milliseconds. Default 60,000. */
   messageTimeoutMs?: number;
   /**
@@ -47,6 +62,15 @@ export interface RunnerServerOptions {
 /** Default of `messageTimeoutMs`. */
 export const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 
+/** The rest is for running calls, which hold copies of their answers, and for functions. */
+const UNRECEIVED_SHARE = 1 / 8;
+
+/** Default of `maxUnreceivedBytes`. */
+export function defaultUnreceivedBytes(): number {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.max(DEFAULT_OUTPUT_BYTES, Math.floor(memory * UNRECEIVED_SHARE));
+}
+
 const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 
 // Streams of one connection beyond the admissible ones. Their calls are rejected with a retry hint instead of waiting
@@ -54,13 +78,19 @@ const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 const SPARE_STREAMS = 128;
 
 /** The options of the underlying gRPC server. */
-export function serverOptions({ maxConcurrent, maxQueued, idleTimeoutMs }: RunnerServerOptions): ServerOptions {
+export function serverOptions(options: RunnerServerOptions): ServerOptions {
+  const { maxConcurrent, maxQueued } = options;
   return {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
-    "grpc.max_connection_idle_ms": idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+    "grpc.max_connection_idle_ms": idleTimeoutOf(options),
   };
+}
+
+/** How long a connection may have no call, in milliseconds. */
+export function idleTimeoutOf({ idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS }: RunnerServerOptions): number {
+  return idleTimeoutMs;
 }
 
 /** Checks the options that are numbers. @throws RunnerSetupError */
@@ -69,12 +99,16 @@ export function checkNumbers({
   maxQueued,
   messageTimeoutMs = 1,
   idleTimeoutMs = 1,
+  maxUnreceivedBytes = 0,
 }: RunnerServerOptions): void {
   if (!Number.isSafeInteger(maxConcurrent) || maxConcurrent < 1) {
     throw new RunnerSetupError("InvalidOption", "maxConcurrent must be an integer of at least 1");
   }
   if (!Number.isSafeInteger(maxQueued) || maxQueued < 0) {
     throw new RunnerSetupError("InvalidOption", "maxQueued must be an integer of at least 0");
+  }
+  if (!(maxUnreceivedBytes >= 0)) {
+    throw new RunnerSetupError("InvalidOption", "maxUnreceivedBytes must be at least 0");
   }
   if (!(messageTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "messageTimeoutMs must be greater than 0");
   if (!(idleTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "idleTimeoutMs must be greater than 0");

@@ -1,13 +1,17 @@
-import { Metadata, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import { Metadata } from "@grpc/grpc-js";
 import type { RunOptions, RunPhase } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { type CallReport, STEP_KEY, writeReport } from "../wire/call-trailers.ts";
+import { PACKAGE_KEY } from "../wire/function-service.ts";
+import type { MessagePieces } from "../wire/large-message.ts";
 import { MAX_STEP_BYTES } from "../wire/limits.ts";
-import { decodeRequest, encodeResponse, type RequestedRun } from "../wire/request.ts";
+import { PULL_KEY, readPullHeader } from "../wire/pull-config.ts";
+import { checkImage, decodeRequest, encodeResponse, type RequestedRun } from "../wire/request.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Admitted } from "./call-interceptor.ts";
-import { errorOfRun, failureOf } from "./failure.ts";
+import { errorOfRun, type Failure, failureOf } from "./failure.ts";
 import type { Authentication } from "./listener-policy.ts";
 
 /** The caller: its kind of socket and its authentication. */
@@ -32,6 +36,8 @@ export interface CallOutcome {
   /** Empty if the request could not be decoded. */
   readonly image: string;
   readonly step: string | undefined;
+  /** The gRPC method, `/package.Service/Method`. */
+  readonly path: string;
   readonly caller: Caller;
   /** Undefined if the call succeeded. */
   readonly error: RunnerGrpcError | undefined;
@@ -51,9 +57,18 @@ export interface CallOutcome {
   readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
 }
 
+/** Passes a request on to a gRPC method of a function, and returns its response. */
+export type ForwardCall = (
+  image: string,
+  path: string,
+  request: Uint8Array,
+  options: ServedRunOptions,
+) => Promise<Uint8Array>;
+
 /** What all calls of a listener share. */
 export interface CallContext {
   readonly run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
+  readonly forward: ForwardCall | undefined;
   readonly caller: Caller;
   /** Whether functions may have the runner's network. False if such a function could call the runner. */
   readonly networkAllowed: boolean;
@@ -72,12 +87,25 @@ interface CallRecord {
   outputBytes: number;
 }
 
+/** A call whose message has arrived. */
+export interface ReceivedCall {
+  /** The gRPC method, `/package.Service/Method`. */
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly message: Uint8Array;
+  /** Milliseconds since the epoch; `Infinity` without one. */
+  readonly deadline: number;
+}
+
+/** Sends the end of a call: a failure, or a message. */
+export type SendAnswer = (answer: Failure | { message: MessagePieces; trailers: Metadata }) => void;
+
 /** Serves one call. */
 export async function serveCall(
-  call: ServerUnaryCall<Uint8Array, Uint8Array>,
+  call: ReceivedCall,
   admitted: Admitted,
   context: CallContext,
-  answer: sendUnaryData<Uint8Array>,
+  answer: SendAnswer,
 ): Promise<void> {
   const started = performance.now();
   const { signal } = admitted.aborter;
@@ -88,7 +116,7 @@ export async function serveCall(
     const output = await runCall(call, admitted, context, record);
     const trailers = new Metadata();
     writeReport(record.report, trailers);
-    answer(null, encodeResponse(output), trailers);
+    answer({ message: isForwarded(call) ? [output] : encodeResponse(output), trailers });
   } catch (thrown) {
     const cause: unknown = signal.aborted ? signal.reason : thrown;
     error = errorOfRun(cause, record.request?.image ?? "", record.step, record.report.stderr);
@@ -101,6 +129,7 @@ export async function serveCall(
     context.onCall?.({
       image: record.request?.image ?? "",
       step: record.step,
+      path: call.path,
       caller: context.caller,
       error,
       queuedMs: record.queuedMs,
@@ -115,13 +144,13 @@ export async function serveCall(
 }
 
 async function runCall(
-  call: ServerUnaryCall<Uint8Array, Uint8Array>,
+  call: ReceivedCall,
   { ticket, aborter: { signal } }: Admitted,
   context: CallContext,
   record: CallRecord,
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
-  const request = decodeRequest(call.request);
+  const request = isForwarded(call) ? forwardedRequest(call) : decodeRequest(call.message);
   record.request = request;
   record.step = stepOf(call.metadata);
   checkNetwork(request, context);
@@ -133,7 +162,12 @@ async function runCall(
     // The caller may have gone before the slot was free. A signal that is aborted already emits no event.
     signal.throwIfAborted();
     record.options = servedOptions(request, record, signal, context.caller);
-    output = await context.run(request.image, request.input, record.options);
+    const { forward } = context;
+    output =
+      forward !== undefined && isForwarded(call)
+        ? await forward(request.image, call.path, request.input, record.options)
+        : await context.run(request.image, request.input, record.options);
+    ticket.answer(output.length);
   } finally {
     release();
   }
@@ -144,6 +178,25 @@ async function runCall(
   return output;
 }
 
+/** Whether it is a call of Crossplane's service, which is passed on. */
+function isForwarded(call: ReceivedCall): boolean {
+  return call.path !== RUN_FUNCTION.path;
+}
+
+function forwardedRequest(call: ReceivedCall): RequestedRun {
+  const [image] = call.metadata.get(PACKAGE_KEY);
+  if (typeof image !== "string")
+    throw new RunnerGrpcError("InvalidRequest", `the request names no function: send its package in ${PACKAGE_KEY}`);
+  checkImage(image);
+  const timeoutMs = Math.ceil(call.deadline - Date.now());
+  const pull = readPullHeader(call.metadata.get(PULL_KEY)[0]);
+  return {
+    image,
+    input: call.message,
+    options: { ...pull, ...(Number.isFinite(timeoutMs) && { timeoutMs: Math.max(timeoutMs, 1) }) },
+  };
+}
+
 function servedOptions(
   { options }: RequestedRun,
   { step, report }: CallRecord,
@@ -152,7 +205,7 @@ function servedOptions(
 ): ServedRunOptions {
   return {
     ...options,
-    ...(step === undefined ? {} : { step }),
+    step,
     signal,
     onPhase: (phase, ms) => report.phases.set(phase, ms),
     onStderr: (tail) => {
@@ -192,6 +245,5 @@ function checkNetwork({ image, options }: RequestedRun, { networkAllowed }: Call
 function checkOutput(output: Uint8Array, image: string, step: string | undefined): void {
   if (output.length <= MAX_PAYLOAD_BYTES) return;
   const message = `${image}: the output has ${output.length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
-  const details = { phase: "output" as const, image, ...(step === undefined ? {} : { step }) };
-  throw new RunnerGrpcError("OutputTooLarge", message, details);
+  throw new RunnerGrpcError("OutputTooLarge", message, { phase: "output", image, step });
 }

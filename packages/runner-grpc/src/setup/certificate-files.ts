@@ -13,11 +13,11 @@ const DEFAULT_REFRESH_MS = 10_000;
 /** PEM files. They are read again every few seconds, and new connections use the new content. */
 export interface CertificateFiles {
   /** Certificates of the authorities that must have issued the other side's certificate. */
-  caFile?: string;
+  caFile?: string | undefined;
   /** This side's certificate, followed by intermediate ones. */
-  certFile?: string;
+  certFile?: string | undefined;
   /** This side's private key. */
-  keyFile?: string;
+  keyFile?: string | undefined;
 }
 
 type CaListener = experimental.CaCertificateUpdateListener;
@@ -116,13 +116,15 @@ export class CertificateWatcher implements experimental.CertificateProvider {
   }
 }
 
-interface Pems {
+/** The content of certificate files. */
+export interface Pems {
   readonly ca: Buffer | undefined;
   readonly cert: Buffer | undefined;
   readonly key: Buffer | undefined;
 }
 
-function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems {
+/** Reads certificate files that belong together. @throws RunnerSetupError `CertificateUnusable` */
+export function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems {
   try {
     const [ca, cert, key] = [caFile, certFile, keyFile].map((file) =>
       file === undefined ? undefined : readBoundedFile(file, MAX_PEM_BYTES),

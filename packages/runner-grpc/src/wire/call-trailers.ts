@@ -8,6 +8,7 @@ export const STEP_KEY = "xfn-step-bin";
 
 const PHASES_KEY = "xfn-phases";
 const STDERR_KEY = "xfn-stderr-bin";
+
 const PHASES: readonly RunPhase[] = ["pull", "start", "run"];
 
 /** What a call reports besides its output. */

@@ -28,6 +28,9 @@ export const MAX_STEP_BYTES = 256;
 /** The longest field of a registry's credentials: a third-party JWT with many claims has some 10 KiB. */
 export const MAX_CREDENTIAL_LENGTH: number = 64 * 1024;
 
+/** The credentials of a package's registry, which are a header: Node accepts 64 KiB of headers, in base64. */
+export const MAX_PULL_HEADER_BYTES: number = 32 * 1024;
+
 // All trailers must stay below 8 KiB, the metadata limit of gRPC's C core (Python, C++, Ruby). Binary ones grow by a
 // third in base64, and percent-encoding may triple a status text.
 

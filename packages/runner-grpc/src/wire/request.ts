@@ -1,17 +1,16 @@
-import type { RegistryAuth, RunOptions } from "@xfn/runner-contract";
+import type { RunOptions } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { formatBytes, formatCores, parseBytes, parseMillicores } from "@xfn/units";
 import {
-  type ImagePullAuth,
-  ImagePullPolicy,
   NetworkPolicy,
   type ResourceLimits,
   type RunFunctionConfig,
   RunFunctionRequest,
 } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import type { Duration } from "../generated/google/protobuf/duration.ts";
-import { encodeLarge } from "./large-message.ts";
-import { MAX_CREDENTIAL_LENGTH, MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
+import { encodeLarge, type MessagePieces } from "./large-message.ts";
+import { MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
+import { pullConfigOf, readPullConfig } from "./pull-config.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /** A decoded request. */
@@ -26,10 +25,10 @@ export interface RequestedRun {
  *
  * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
  */
-export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): Buffer {
+export function encodeRequest(image: string, input: Uint8Array, options: RunOptions): MessagePieces {
   checkImage(image);
   checkInput(input.length, image, options.step);
-  const { timeoutMs, network, memoryBytes, cpus, pids, pullPolicy, auth } = options;
+  const { timeoutMs, network, memoryBytes, cpus, pids } = options;
   if (pids !== undefined) throw invalid("pids cannot be sent to a runner: set --max-pids of xfn-runner instead");
   const config: RunFunctionConfig = {};
   if (timeoutMs !== undefined) config.timeout = duration(timeoutMs);
@@ -43,13 +42,13 @@ export function encodeRequest(image: string, input: Uint8Array, options: RunOpti
     const cpu = cpus === undefined ? "" : formatCores(positive("cpus", cpus));
     config.resources = { limits: { memory, cpu } };
   }
-  const settings: RunFunctionRequest = { image: "", input: NOTHING, runFunctionConfig: config };
-  if (pullPolicy !== undefined || auth !== undefined) {
-    settings.imagePullConfig = {
-      pullPolicy: pullPolicy === undefined ? ImagePullPolicy.IMAGE_PULL_POLICY_UNSPECIFIED : PULL_POLICIES[pullPolicy],
-      auth: auth === undefined ? undefined : { ...NO_AUTH, ...auth },
-    };
-  }
+  const imagePullConfig = pullConfigOf(options);
+  const settings: RunFunctionRequest = {
+    image: "",
+    input: NOTHING,
+    runFunctionConfig: config,
+    ...(imagePullConfig && { imagePullConfig }),
+  };
   const before = RunFunctionRequest.encode({ image, input: NOTHING }).finish();
   return encodeLarge(before, INPUT_FIELD, input, RunFunctionRequest.encode(settings).finish());
 }
@@ -59,7 +58,7 @@ const OUTPUT_FIELD = 1;
 const NOTHING: Uint8Array = new Uint8Array();
 
 /** Encodes the output of a function. */
-export function encodeResponse(output: Uint8Array): Buffer {
+export function encodeResponse(output: Uint8Array): MessagePieces {
   return encodeLarge(NOTHING, OUTPUT_FIELD, output, NOTHING);
 }
 
@@ -72,26 +71,7 @@ export function decodeRequest(bytes: Uint8Array): RequestedRun {
   const request = decode(bytes);
   checkImage(request.image);
   checkInput(request.input.length, request.image);
-  const options: RunOptions = {};
-  const pull = request.imagePullConfig;
-  switch (pull?.pullPolicy) {
-    case undefined:
-    case ImagePullPolicy.IMAGE_PULL_POLICY_UNSPECIFIED:
-      break;
-    case ImagePullPolicy.IMAGE_PULL_POLICY_IF_NOT_PRESENT:
-      options.pullPolicy = "IfNotPresent";
-      break;
-    case ImagePullPolicy.IMAGE_PULL_POLICY_ALWAYS:
-      options.pullPolicy = "Always";
-      break;
-    case ImagePullPolicy.IMAGE_PULL_POLICY_NEVER:
-      options.pullPolicy = "Never";
-      break;
-    default:
-      throw invalid(`image_pull_config.pull_policy has no value ${String(pull?.pullPolicy)}`);
-  }
-  const auth = pull?.auth === undefined ? undefined : authOf(pull.auth);
-  if (auth !== undefined) options.auth = auth;
+  const options: RunOptions = readPullConfig(request.imagePullConfig);
   const config = request.runFunctionConfig;
   if (config?.timeout !== undefined) options.timeoutMs = milliseconds(config.timeout);
   switch (config?.network?.policy) {
@@ -111,14 +91,6 @@ export function decodeRequest(bytes: Uint8Array): RequestedRun {
   return { image: request.image, input: request.input, options };
 }
 
-const PULL_POLICIES = {
-  IfNotPresent: ImagePullPolicy.IMAGE_PULL_POLICY_IF_NOT_PRESENT,
-  Always: ImagePullPolicy.IMAGE_PULL_POLICY_ALWAYS,
-  Never: ImagePullPolicy.IMAGE_PULL_POLICY_NEVER,
-} as const;
-
-const NO_AUTH: ImagePullAuth = { username: "", password: "", auth: "", identityToken: "", registryToken: "" };
-
 function decode(bytes: Uint8Array): RunFunctionRequest {
   try {
     return RunFunctionRequest.decode(bytes);
@@ -127,18 +99,6 @@ function decode(bytes: Uint8Array): RunFunctionRequest {
       cause,
     });
   }
-}
-
-function authOf(auth: ImagePullAuth): RegistryAuth | undefined {
-  const given: RegistryAuth = {};
-  for (const key of ["username", "password", "auth", "identityToken", "registryToken"] as const) {
-    if (auth[key] === "") continue;
-    if (auth[key].length > MAX_CREDENTIAL_LENGTH) {
-      throw invalid(`image_pull_config.auth: ${key} has more than ${MAX_CREDENTIAL_LENGTH} characters`);
-    }
-    given[key] = auth[key];
-  }
-  return Object.keys(given).length === 0 ? undefined : given;
 }
 
 function readLimits(limits: ResourceLimits, options: RunOptions): void {
@@ -174,7 +134,8 @@ function positive(name: string, value: number): number {
   return value;
 }
 
-function checkImage(image: string): void {
+/** Checks the name of an image that a caller sent. @throws RunnerGrpcError `InvalidRequest` */
+export function checkImage(image: string): void {
   if (image === "") throw invalid("image is empty: it must name an OCI image");
   if (image.length > MAX_IMAGE_LENGTH) throw invalid(`image has more than ${MAX_IMAGE_LENGTH} characters`);
   // The name appears in messages and logs, where a line break would forge a line. U+FFFD: the bytes were not UTF-8.
@@ -184,7 +145,7 @@ function checkImage(image: string): void {
 function checkInput(length: number, image: string, step?: string): void {
   if (length <= MAX_PAYLOAD_BYTES) return;
   const message = `the input of ${image} has ${length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
-  throw new RunnerGrpcError("InputTooLarge", message, { image, ...(step === undefined ? {} : { step }) });
+  throw new RunnerGrpcError("InputTooLarge", message, { image, step });
 }
 
 function invalid(what: string): RunnerGrpcError {

@@ -28,9 +28,11 @@ export type StatusName =
 /** What is known about a failed call besides its code and message. */
 export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
   /** The status of the call; default: by the code (see `statusOf`). */
-  status?: StatusName;
+  status?: StatusName | undefined;
   /** When to retry, in milliseconds. An earlier retry fails again. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
+  /** Whether the function chose the status and wrote the message, which is output of it. Default false. */
+  byFunction?: boolean | undefined;
 }
 
 // Tells callers that know only gRPC what to do: retry after UNAVAILABLE, fix something first after FAILED_PRECONDITION.
@@ -56,6 +58,8 @@ const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>>
   StartFailed: "INTERNAL",
   Timeout: "DEADLINE_EXCEEDED",
   Killed: "ABORTED",
+  ServerExited: "ABORTED",
+  TooManyServers: "RESOURCE_EXHAUSTED",
   OutOfMemory: "RESOURCE_EXHAUSTED",
   TooManyProcesses: "RESOURCE_EXHAUSTED",
   DiskFull: "RESOURCE_EXHAUSTED",
@@ -89,6 +93,8 @@ export class RunnerGrpcError extends Error {
   /** Whether a retry of the same call can help. */
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  /** Whether the function chose the status and wrote the message, which logs must not contain. */
+  readonly byFunction: boolean;
 
   constructor(code: string, message: string, details: RunnerGrpcErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -101,5 +107,6 @@ export class RunnerGrpcError extends Error {
     this.exitCode = details.exitCode;
     this.retryable = details.retryable ?? isRetryable(code);
     this.retryAfterMs = details.retryAfterMs;
+    this.byFunction = details.byFunction === true;
   }
 }

@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import type { StatusName } from "./runner-grpc-error.ts";
+import { RunnerGrpcError, type StatusName } from "./runner-grpc-error.ts";
 
 /** The number of a status on the wire. */
 export function statusNumber(name: StatusName): status {
@@ -48,4 +48,11 @@ export function codeOf(name: StatusName): { code: string; retryable: boolean } {
     case "DATA_LOSS":
       return { code: "Internal", retryable: false };
   }
+}
+
+/** The error of a function that ended its call with a status. */
+export function errorOfStatus(number: number, message: string, image: string, stderr = ""): RunnerGrpcError {
+  const name = statusName(number);
+  const details = { ...codeOf(name), status: name, image, phase: "run", byFunction: true, stderr } as const;
+  return new RunnerGrpcError(details.code, message, details);
 }

@@ -47,3 +47,13 @@ export function limitCall(
     );
   }
 }
+
+/**
+ * Whether a call with these limits needs cgroups. Making, joining and removing one adds a third to a small function's
+ * call. For root RLIMIT_NPROC bounds processes too, but only a cgroup records that the bound was hit, which a low
+ * bound is worth. For an ordinary user RLIMIT_NPROC bounds the processes of all functions together.
+ */
+export function needsCgroup({ memoryBytes, cpus, pids }: ResourceLimits): boolean {
+  if (memoryBytes !== undefined || cpus !== undefined) return true;
+  return pids !== undefined && (pids < MAX_PROCESSES || process.geteuid?.() !== 0);
+}

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, rmdirSync, writeFileSync } from "node:fs";
+import { codeOf, messageOf } from "../base/error-text.ts";
+import { readText } from "../base/read-text.ts";
 
 /** This host cannot enforce a limit. The message has the reason, and `remedy` the way out. */
 export class LimitUnavailableError extends Error {
@@ -36,20 +38,12 @@ export function writeWherePresent(path: string, text: string): void {
 
 /** The words of a file; none if it cannot be read. */
 export function words(path: string): string[] {
-  try {
-    return readFileSync(path, "utf8").trim().split(/\s+/).filter(Boolean);
-  } catch {
-    return [];
-  }
+  return readText(path).trim().split(/\s+/).filter(Boolean);
 }
 
 /** The value of one line of a `name value` file such as memory.events; 0 if it is absent. */
 export function counter(path: string, name: string): number {
-  try {
-    return Number(readFileSync(path, "utf8").match(new RegExp(`^${name} (\\d+)$`, "m"))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(readText(path))?.[1] ?? 0);
 }
 
 /** Removes a group. @returns false if it still has processes or groups (EBUSY) */
@@ -60,13 +54,4 @@ export function removeGroup(path: string): boolean {
   } catch (error) {
     return codeOf(error) === "ENOENT";
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** `EACCES` and the like. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : messageOf(error);
 }

@@ -11,6 +11,8 @@ export interface Limits {
    * cgroup counts them only where that costs little.
    */
   mustCount?: boolean;
+  /** Whether the kernel kills one process for lack of memory, and not the whole group, which many sandboxes share. */
+  killsOne?: boolean;
 }
 
 /** Which limits a call reached. */
@@ -31,6 +33,8 @@ export interface LimitCgroup {
   /** Whether these groups count processes, so that {@link hits} reports one too many. */
   countsProcesses: boolean;
   hits(): LimitHits;
+  /** How many processes the kernel has killed for lack of memory. */
+  memoryKills(): number;
   /** Sends SIGKILL to all processes at once, where the kernel can (version 2, Linux 5.14). */
   kill(): void;
   /** Removes the groups: now if their processes have ended, otherwise shortly after they end. */

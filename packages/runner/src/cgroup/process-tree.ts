@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { readText } from "../base/read-text.ts";
 
-/** A process and its descendants. */
+/** A process and its descendants; none if it has ended. */
 export function processTree(pid: number): number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
+      readText(`/proc/${pid}/task/${task}/children`).split(" ").filter(Boolean),
     );
     return [pid, ...children.flatMap((child) => processTree(Number(child)))];
   } catch {
-    // It has ended.
     return [];
   }
 }

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
+import { codeOf } from "../base/error-text.ts";
 import { CPU_PERIOD, cpuQuota } from "./cpu-quota.ts";
-import { codeOf, counter, LimitUnavailableError, unavailable, write, writeWherePresent } from "./files.ts";
+import { counter, LimitUnavailableError, unavailable, write, writeWherePresent } from "./files.ts";
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { removeGroups } from "./removal.ts";
 
@@ -44,11 +45,14 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
       }
     }
     if (made.length === 0) return undefined;
+    const memoryKills = (): number =>
+      memory === undefined ? 0 : counter(join(memory, "memory.oom_control"), "oom_kill");
     return {
       procs: made.map((directory) => relative(host.root, join(directory, "cgroup.procs"))),
       countsProcesses: pids !== undefined,
+      memoryKills,
       hits: () => ({
-        outOfMemory: memory !== undefined && counter(join(memory, "memory.oom_control"), "oom_kill") > 0,
+        outOfMemory: memoryKills() > 0,
         tooManyProcesses: pids !== undefined && counter(join(pids, "pids.events"), "max") > 0,
       }),
       // Version 1 has no group kill. The end of its first process kills the container's pid namespace.

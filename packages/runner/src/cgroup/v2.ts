@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { codeOf, messageOf } from "../base/error-text.ts";
 import { CPU_PERIOD, cpuQuota } from "./cpu-quota.ts";
-import { codeOf, counter, messageOf, removeGroup, unavailable, words, write, writeWherePresent } from "./files.ts";
+import { counter, removeGroup, unavailable, words, write, writeWherePresent } from "./files.ts";
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { killGroup, removeGroups } from "./removal.ts";
 
@@ -37,7 +38,7 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
       write(join(directory, "memory.max"), String(limits.memoryBytes));
       writeWherePresent(join(directory, "memory.swap.max"), "0");
       // A function with one killed process is broken, so kill all of it.
-      writeWherePresent(join(directory, "memory.oom.group"), "1");
+      if (limits.killsOne !== true) writeWherePresent(join(directory, "memory.oom.group"), "1");
     }
     if (limits.cpus !== undefined) write(join(directory, "cpu.max"), `${cpuQuota(limits.cpus)} ${CPU_PERIOD}`);
     countsProcesses = limits.pids !== undefined && limitProcesses(base, directory, limits.pids);
@@ -46,11 +47,13 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
     removeGroups([directory]);
     throw error;
   }
+  const memoryKills = (): number => counter(join(directory, "memory.events"), "oom_kill");
   return {
     procs: [relative(host.root, join(directory, "cgroup.procs"))],
     countsProcesses,
+    memoryKills,
     hits: () => ({
-      outOfMemory: counter(join(directory, "memory.events"), "oom_kill") > 0,
+      outOfMemory: memoryKills() > 0,
       tooManyProcesses: countsProcesses && counter(join(directory, "pids.events"), "max") > 0,
     }),
     kill: () => killGroup(directory),
@@ -87,9 +90,14 @@ function delegatedBase(controllers: string[], host: CgroupHost): string {
   return host.root;
 }
 
+/** This process's group. */
+export function ownGroupV2(host: Pick<CgroupHost, "root" | "self">): string {
+  return join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
+}
+
 /** This process's group, or its parent once this process has moved into the supervisor group. */
 export function ownBaseV2(host: Pick<CgroupHost, "root" | "self">): string {
-  const own = join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
+  const own = ownGroupV2(host);
   return own.endsWith(`/${SUPERVISOR}`) ? own.slice(0, -SUPERVISOR.length - 1) : own;
 }
 

@@ -1,9 +1,14 @@
+import { Socket } from "node:net";
+import { messageOf } from "../base/error-text.ts";
+import { connectContainer } from "./connect-container.ts";
 import { Container, type ContainerEnd } from "./container.ts";
 import type {
+  ConnectRequest,
   HostResponse,
   KillRequest,
   LoadRequest,
   MeasureRequest,
+  MoveRequest,
   PrepareRequest,
   StartRequest,
 } from "./protocol.ts";
@@ -26,7 +31,7 @@ const REMOVAL_DELAY_MS = 3;
 export class ContainerHost {
   readonly #scratch: string;
   readonly #cgroups: string;
-  readonly #send: (response: HostResponse) => void;
+  readonly #send: (response: HostResponse, socket?: Socket) => void;
   readonly #rootFilesystems: RootFilesystems;
   readonly #containers = new Map<string, Container>();
 
@@ -34,7 +39,7 @@ export class ContainerHost {
    * @param scratch a private tmpfs
    * @param cgroups where the host's cgroups are mounted
    */
-  constructor(scratch: string, cgroups: string, send: (response: HostResponse) => void) {
+  constructor(scratch: string, cgroups: string, send: (response: HostResponse, socket?: Socket) => void) {
     this.#scratch = scratch;
     this.#cgroups = cgroups;
     this.#send = send;
@@ -68,13 +73,21 @@ export class ContainerHost {
   start(request: StartRequest): void {
     const container = this.#containers.get(request.id);
     if (container === undefined) return;
-    const cgroupProcs = request.cgroupProcs.map((path) => `${this.#cgroups}/${path}`);
-    try {
-      container.start({ ...request, cgroupProcs });
-    } catch (error) {
+    container.start({ ...request, cgroupProcs: this.#pathsOf(request.cgroupProcs) }).catch((error: unknown) => {
+      // Its end may have been reported meanwhile.
+      if (this.#containers.get(container.id) !== container) return;
       this.#send({ type: "startFailed", id: container.id, message: messageOf(error) });
       this.#remove(container);
-    }
+    });
+  }
+
+  /** Moves the processes of a container to other cgroups. */
+  move({ id, cgroupProcs }: MoveRequest): void {
+    void this.#containers.get(id)?.move(this.#pathsOf(cgroupProcs));
+  }
+
+  #pathsOf(cgroupProcs: readonly string[]): string[] {
+    return cgroupProcs.map((path) => `${this.#cgroups}/${path}`);
   }
 
   kill({ id }: KillRequest): void {
@@ -98,6 +111,23 @@ export class ContainerHost {
       return [{ id, bytes: usage.bytes + this.#rootFilesystems.used(id), cpuMs: usage.cpuMs }];
     });
     this.#send({ type: "measured", usages });
+  }
+
+  /** Connects to a port of a container, and sends the socket. */
+  async connect({ id, number, port, isolated, timeoutMs }: ConnectRequest): Promise<void> {
+    const container = this.#containers.get(id);
+    const result = await connectContainer(
+      {
+        init: () => container?.init,
+        ended: () => container === undefined || this.#containers.get(id) !== container,
+        isolated,
+      },
+      port,
+      timeoutMs,
+    );
+    if (!("fd" in result)) return this.#send({ type: "connection", number, ...result });
+    // Not readable: this process would otherwise swallow what the server sends first.
+    this.#send({ type: "connection", number }, new Socket({ fd: result.fd, readable: false, writable: false }));
   }
 
   /** Reaps all children that have ended. Call it on SIGCHLD. */
@@ -146,8 +176,4 @@ export class ContainerHost {
     // Unmounting keeps a processor busy that the answer needs to reach its caller.
     setTimeout(remove, REMOVAL_DELAY_MS);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

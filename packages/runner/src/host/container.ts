@@ -1,4 +1,7 @@
 import { close, closeSync, fstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { quietly } from "../base/quietly.ts";
+import { processTree } from "../cgroup/process-tree.ts";
 import { exists, killQuietly, processesWithStdout } from "./processes.ts";
 import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
@@ -36,6 +39,9 @@ export interface ContainerEnd {
 
 /** The kernel takes long to destroy these. */
 const RETAINED_NAMESPACES = ["mnt", "net", "ipc"];
+
+/** Processes that start others faster than they are moved stay in their cgroup. */
+const MOVE_ROUNDS = 5;
 
 /** One container, as the sandbox host sees it. */
 export class Container {
@@ -85,6 +91,11 @@ export class Container {
     return this.#runtime ?? this.#init;
   }
 
+  /** The function's first process; undefined before the OCI runtime has made it. */
+  get init(): number | undefined {
+    return this.#findInit();
+  }
+
   /** Whether the function may have begun. */
   get mayHaveRun(): boolean {
     const started = this.#state === "running" || this.#state === "detached";
@@ -100,18 +111,36 @@ export class Container {
   }
 
   /** Starts the function: starts the runtime, or opens the barrier of the loaded one. */
-  start(request: StartRequest): void {
+  async start(request: StartRequest): Promise<void> {
     closeAll(this.#ends.runner);
     if (request.largePipes) for (const fd of this.#ends.container.slice(0, 2)) enlargePipe(fd);
     this.#state = "running";
     try {
       const runtime = this.#runtime ?? this.#startRuntime(request);
-      this.#barrier?.open(runtime, request.cgroupProcs);
+      closeAll(this.#ends.container);
+      if (request.detach) await this.#barrier?.openLater(runtime, request.cgroupProcs);
+      else this.#barrier?.open(runtime, request.cgroupProcs);
     } catch (error) {
       this.killRuntime();
       throw error;
     } finally {
       closeAll(this.#ends.container);
+    }
+  }
+
+  /** Moves all processes to other cgroups. */
+  async move(cgroupProcs: readonly string[]): Promise<void> {
+    const moved = new Set<number>();
+    // A moved process starts others in its new group, so that few rounds find all.
+    for (let round = 0; round < MOVE_ROUNDS; round++) {
+      const { root } = this;
+      const found = root === undefined ? [] : processTree(root).filter((pid) => !moved.has(pid));
+      if (found.length === 0) return;
+      for (const pid of found) {
+        moved.add(pid);
+        // A process may end meanwhile. One that cannot be moved stays bounded.
+        for (const file of cgroupProcs) await writeFile(file, String(pid)).catch(() => undefined);
+      }
     }
   }
 
@@ -247,12 +276,4 @@ function threePipes(): [Pipe, Pipe, Pipe] {
 function closeAll(fds: number[]): void {
   for (const fd of fds) if (fd !== -1) closeSync(fd);
   fds.fill(-1);
-}
-
-function quietly(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // Each caller says why this may fail.
-  }
 }

@@ -1,7 +1,10 @@
 // The sandbox host: a small process, the first one of a user (for ordinary users), mount and pid namespace. It makes
 // root filesystems there and starts crun. When it ends for any reason, kill -9 included, the kernel kills every
 // container and removes every mount.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { messageOf } from "../base/error-text.ts";
+import { readText } from "../base/read-text.ts";
 import { ContainerHost } from "./container-host.ts";
 import type { HostRequest, HostResponse, InitRequest, PrepareRequest } from "./protocol.ts";
 import { networkFiles } from "./protocol.ts";
@@ -38,8 +41,14 @@ async function handle(request: HostRequest): Promise<void> {
     case "kill":
       host?.kill(request);
       break;
+    case "move":
+      host?.move(request);
+      break;
     case "measure":
       host?.measure(request);
+      break;
+    case "connect":
+      await host?.connect(request);
       break;
   }
 }
@@ -50,8 +59,8 @@ function initialise({ scratch }: InitRequest): void {
     process.umask(0o022);
     mount("tmpfs", scratch, "tmpfs", MountFlag.nosuid | MountFlag.nodev, "mode=755,size=64m");
     const files = networkFiles(scratch);
-    writeFileSync(files.resolvConf, readIfPresent("/etc/resolv.conf"));
-    writeFileSync(files.hosts, readIfPresent("/etc/hosts"));
+    writeFileSync(files.resolvConf, readText("/etc/resolv.conf"));
+    writeFileSync(files.hosts, readText("/etc/hosts"));
     // Keeps the host's cgroups reachable for joining, once crun sees an empty /sys/fs/cgroup.
     const cgroups = `${scratch}/cgroup`;
     if (existsSync(CGROUPS)) {
@@ -62,7 +71,7 @@ function initialise({ scratch }: InitRequest): void {
     host = new ContainerHost(scratch, cgroups, send);
     send({ type: "ready" });
   } catch (error) {
-    send({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+    send({ type: "failed", message: messageOf(error) });
   }
 }
 
@@ -71,7 +80,7 @@ function initialise({ scratch }: InitRequest): void {
 function hideCgroups(): void {
   const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec;
   mount("tmpfs", CGROUPS, "tmpfs", flags, "mode=755,size=4k");
-  for (const line of readIfPresent("/proc/self/cgroup").split("\n")) {
+  for (const line of readText("/proc/self/cgroup").split("\n")) {
     const controllers = line.split(":")[1] ?? "";
     for (const controller of controllers.replace("name=", "").split(",").filter(Boolean))
       mkdirSync(`${CGROUPS}/${controller}`, { recursive: true });
@@ -90,15 +99,7 @@ async function prepare(request: PrepareRequest): Promise<void> {
   await host?.prepare(request, config);
 }
 
-function send(response: HostResponse): void {
+function send(response: HostResponse, socket?: Socket): void {
   // Without a connection the runner is gone, and `disconnect` ends this process.
-  if (process.connected) process.send?.(response);
-}
-
-function readIfPresent(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  if (process.connected) process.send?.(response, socket);
 }

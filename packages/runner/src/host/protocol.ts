@@ -29,7 +29,9 @@ export interface PrepareRequest {
   layers: string[];
   /** `auto` tries an overlay and falls back to a copy. */
   rootfs: "auto" | "overlay" | "copy";
-  /** Name of the shared read-only root filesystem; null for a private writable one. */
+  /** Whether the root filesystem is read-only, with a writable directory beside it. */
+  readOnly: boolean;
+  /** Name of the shared root filesystem, which must be read-only; null for a private one. */
   shared: string | null;
   /** Whether to mount {@link networkFiles}. */
   networkFiles: boolean;
@@ -65,7 +67,7 @@ export interface StartRequest {
   runtime: string;
   runtimeFamily: RuntimeFamily;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
-  cgroupProcs: string[];
+  cgroupProcs: readonly string[];
   /**
    * Whether the runtime must exit as soon as the function runs, so that no call waits for both to end. A loaded
    * runtime ignores this.
@@ -84,10 +86,31 @@ export interface KillRequest {
   id: string;
 }
 
+/** Moves the processes of a pre-started container out of the cgroup of waiting ones. */
+export interface MoveRequest {
+  type: "move";
+  id: string;
+  /** As in {@link StartRequest}. */
+  cgroupProcs: readonly string[];
+}
+
 /** Measures waiting containers. */
 export interface MeasureRequest {
   type: "measure";
   ids: string[];
+}
+
+/** Connects to a TCP port of a running container. A `connection` response follows. */
+export interface ConnectRequest {
+  type: "connect";
+  id: string;
+  /** Number of the request. */
+  number: number;
+  port: number;
+  /** Whether the container has a network namespace of its own. */
+  isolated: boolean;
+  /** Milliseconds until something must listen on the port. */
+  timeoutMs: number;
 }
 
 export type HostRequest =
@@ -97,7 +120,9 @@ export type HostRequest =
   | LoadRequest
   | StartRequest
   | KillRequest
-  | MeasureRequest;
+  | MoveRequest
+  | MeasureRequest
+  | ConnectRequest;
 
 /** Resource usage of one container. */
 export interface Usage {
@@ -122,6 +147,7 @@ export type HostResponse =
   | { type: "prepareFailed"; id: string; message: string }
   | { type: "startFailed"; id: string; message: string }
   | { type: "measured"; usages: Usage[] }
+  | ConnectResponse
   /**
    * `mayHaveRun`: whether the function may have begun; false if a loaded runtime ended before it made a container.
    * `code`: exit code of the function, or of its runtime; null if the runtime was killed.
@@ -139,6 +165,15 @@ export type HostResponse =
       diskFull: boolean;
     };
 
+/** The socket comes with the message, unless there is a `reason` why there is none. */
+export interface ConnectResponse {
+  type: "connection";
+  number: number;
+  reason?: "ended" | "notListening" | "failed";
+  /** Why it failed. */
+  message?: string;
+}
+
 /** How many configurations the sandbox host keeps. Beyond that they are sent again. */
 export const MAX_CONFIGS = 256;
 
@@ -146,7 +181,7 @@ export const MAX_CONFIGS = 256;
 export const MAX_CONFIG_TEXT: number = 8 * 1024 * 1024;
 
 /** The names of {@link sandboxPaths} that a config.json contains, relative to the bundle. */
-export const bundlePaths = { rootfs: "rootfs", tmp: "tmp" } as const;
+export const bundlePaths = { rootfs: "rootfs", tmp: "tmp", dev: "dev" } as const;
 
 /** Paths inside the scratch tmpfs; both sides derive them from the call's id. */
 export function sandboxPaths(
@@ -158,6 +193,7 @@ export function sandboxPaths(
   upper: string;
   work: string;
   tmp: string;
+  dev: string;
   bundle: string;
   pidFile: string;
   log: string;
@@ -169,6 +205,7 @@ export function sandboxPaths(
     upper: `${call}/upper`,
     work: `${call}/work`,
     tmp: `${call}/${bundlePaths.tmp}`,
+    dev: `${call}/${bundlePaths.dev}`,
     bundle: call,
     pidFile: `${call}/pid`,
     log: `${call}/log`,

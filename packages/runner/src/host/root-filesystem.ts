@@ -1,4 +1,6 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, rmdirSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
+import { quietly } from "../base/quietly.ts";
+import { Devices } from "./devices.ts";
 import { flattenOnThread } from "./flatten-thread.ts";
 import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
@@ -22,7 +24,6 @@ const OVERLAY_REFUSALS: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVA
 /** With less space left, a write of more than a few pages fails. */
 const FULL_BYTES = 64 * 1024;
 
-const scratchFlags = MountFlag.nosuid | MountFlag.nodev;
 const scratchSize = (bytes: number, files: number): string => `mode=755,size=${bytes},nr_inodes=${files}`;
 
 /** Mode of new directories under umask 022. */
@@ -33,6 +34,9 @@ export class RootFilesystems {
   readonly #scratch: string;
   readonly #links = new Map<string, string>();
   readonly #shared: SharedRoots;
+  readonly #devices: Devices;
+  /** Flags of the tmpfs of a call, which contains the call's devices. */
+  readonly #flags: number;
   /** Set when the kernel refused the first overlay: it will refuse the next one too. */
   #overlayRefused: string | undefined;
   /** Whether an overlay was made. A later refusal concerns the image, such as too many layers. */
@@ -43,6 +47,8 @@ export class RootFilesystems {
     this.#scratch = scratch;
     for (const name of ["calls", "shared", "l"]) mkdirSync(`${scratch}/${name}`);
     process.chdir(`${scratch}/l`);
+    this.#devices = new Devices(scratch);
+    this.#flags = MountFlag.nosuid | (this.#devices.own ? 0 : MountFlag.nodev);
     this.#shared = new SharedRoots(scratch, (request, directory) => this.#fill(request, directory));
   }
 
@@ -50,10 +56,16 @@ export class RootFilesystems {
   async prepare(request: PrepareRequest): Promise<PreparedRoot> {
     const paths = sandboxPaths(this.#scratch, request.id);
     mkdirSync(paths.call);
-    if (request.shared === null) return await this.#fill(request, paths.call);
+    const prepared = await this.#root(request, paths.call);
+    if (request.readOnly) makeDirectory(paths.tmp, request.owner, 0o1777);
+    this.#devices.make(paths.dev);
+    return prepared;
+  }
+
+  async #root(request: PrepareRequest, call: string): Promise<PreparedRoot> {
+    if (request.shared === null) return await this.#fill(request, call);
     const prepared = await this.#shared.use(request.shared, request);
-    mount("tmpfs", paths.call, "tmpfs", scratchFlags, scratchSize(request.writableBytes, MAX_FILES));
-    makeDirectory(paths.tmp, request.owner, 0o1777);
+    mount("tmpfs", call, "tmpfs", this.#flags, scratchSize(request.writableBytes, MAX_FILES));
     return prepared;
   }
 
@@ -90,7 +102,7 @@ export class RootFilesystems {
   async #fill(request: PrepareRequest, directory: string): Promise<PreparedRoot> {
     let mounted = false;
     const mountScratch = (bytes: number, files: number): void => {
-      mount("tmpfs", directory, "tmpfs", scratchFlags, scratchSize(bytes, files));
+      mount("tmpfs", directory, "tmpfs", this.#flags, scratchSize(bytes, files));
       mounted = true;
     };
     let notice = this.#overlayRefused;
@@ -110,11 +122,11 @@ export class RootFilesystems {
       const rootfs = `${directory}/rootfs`;
       makeDirectory(rootfs, request.owner, 0o755);
       await flattenOnThread(request.layers, rootfs);
-      if (request.shared !== null) makeMountPoints(rootfs, request);
+      if (request.readOnly) makeMountPoints(rootfs, request);
       const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
       const size = scratchSize((blocks - bfree) * bsize + request.writableBytes, files - ffree + MAX_FILES);
-      mount("tmpfs", directory, "tmpfs", scratchFlags | MountFlag.remount, size);
-      if (request.shared !== null) {
+      mount("tmpfs", directory, "tmpfs", this.#flags | MountFlag.remount, size);
+      if (request.readOnly) {
         mount(rootfs, rootfs, null, MountFlag.bind, null);
         makeReadOnly(rootfs);
       }
@@ -144,7 +156,7 @@ export class RootFilesystems {
       if (error instanceof SystemCallError && OVERLAY_REFUSALS.has(error.code)) return error;
       throw error;
     }
-    if (request.shared !== null) makeReadOnly(rootfs);
+    if (request.readOnly) makeReadOnly(rootfs);
     return undefined;
   }
 
@@ -166,10 +178,11 @@ function makeReadOnly(rootfs: string): void {
 
 /** Makes the mount points of crun that the image may lack. */
 function makeMountPoints(root: string, request: PrepareRequest): void {
-  const shared = request.shared !== null;
-  for (const name of shared ? ["proc", "dev", "tmp"] : ["proc", "dev"]) makeDirectory(`${root}/${name}`, request.owner);
+  const { readOnly } = request;
+  for (const name of readOnly ? ["proc", "dev", "tmp"] : ["proc", "dev"])
+    makeDirectory(`${root}/${name}`, request.owner);
   // In a writable root filesystem crun makes these itself.
-  if (!shared || !request.networkFiles) return;
+  if (!readOnly || !request.networkFiles) return;
   makeDirectory(`${root}/etc`, request.owner);
   // A link in the image may lead anywhere.
   if (!lstatSync(`${root}/etc`).isDirectory()) return;
@@ -191,13 +204,5 @@ function unlessExists(make: () => void): void {
     make();
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  }
-}
-
-function quietly(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // Each caller says why this may fail.
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readText } from "../base/read-text.ts";
 import { sandboxPaths } from "./protocol.ts";
 
 /** crun logs one line per error; the rest of a longer text does not help. */
@@ -34,13 +34,5 @@ function errorIn(line: string): string | undefined {
     return "level" in entry && entry.level !== "error" ? undefined : String(entry.msg);
   } catch {
     return line;
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
   }
 }

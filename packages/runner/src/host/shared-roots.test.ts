@@ -26,6 +26,7 @@ const call = (id: string): PrepareRequest => ({
   id,
   layers: [],
   rootfs: "auto",
+  readOnly: true,
   shared: "image",
   networkFiles: false,
   owner: null,

@@ -78,6 +78,5 @@ test("no descriptor stays open", async () => {
     barrier.close();
     rmSync(config());
   }
-  await sleep(50);
-  expect(open()).toBeLessThanOrEqual(before);
+  await expect.poll(open).toBeLessThanOrEqual(before);
 });

@@ -1,4 +1,5 @@
 import { closeSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
@@ -36,6 +37,16 @@ export class StartBarrier {
    */
   open(pid: number, procs: readonly string[]): void {
     for (const file of procs) writeFileSync(file, String(pid));
+    this.#release();
+  }
+
+  /** {@link open} for a function without a call: joining a cgroup may take milliseconds, in which calls must go on. */
+  async openLater(pid: number, procs: readonly string[]): Promise<void> {
+    for (const file of procs) await writeFile(file, String(pid));
+    this.#release();
+  }
+
+  #release(): void {
     // Serves runtimes that open the file only now, and runtimes that read it twice.
     renameSync(this.#retained, this.#path);
     this.#writer.end(this.#text);

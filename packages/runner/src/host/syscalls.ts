@@ -10,6 +10,7 @@ const mountFn = libc.func(
   "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
 );
 const umount2Fn = libc.func("int umount2(const char *target, int flags)");
+const mknodFn = libc.func("int mknod(const char *path, unsigned int mode, uint64_t device)");
 const pipe2Fn = libc.func("int pipe2(_Out_ int *fds, int flags)");
 const fcntlFn = libc.func("int fcntl(int fd, int command, int value)");
 const closeRangeFn = libc.func("int close_range(unsigned int first, unsigned int last, int flags)");
@@ -42,6 +43,7 @@ export const MountFlag = {
 } as const;
 
 const MNT_DETACH = 2;
+const S_IFCHR = 0o020000;
 const O_CLOEXEC = 0o2000000;
 const F_SETPIPE_SZ = 1031;
 const F_ADD_SEALS = 1033;
@@ -106,6 +108,11 @@ export function unmount(target: string): void {
  */
 export function unmountTree(target: string, done: () => void): void {
   umount2Fn.async(target, MNT_DETACH, () => done());
+}
+
+/** mknod(2) of a character device. */
+export function makeDevice(path: string, mode: number, major: number, minor: number): void {
+  check(mknodFn(path, S_IFCHR | mode, (major << 8) | minor) as number, `mknod ${path}`);
 }
 
 /** The two ends of a pipe. */

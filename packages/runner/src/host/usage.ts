@@ -1,30 +1,20 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readText } from "../base/read-text.ts";
+import { processTree } from "../cgroup/process-tree.ts";
 
 /** Memory and processor time of a process and its descendants. Too slow for every call, but cheap every few seconds. */
 export function usageOf(pid: number): { bytes: number; cpuMs: number } {
   let [bytes, cpuMs] = [0, 0];
-  for (const process of [pid, ...descendants(pid)]) {
+  for (const process of processTree(pid)) {
     bytes += memory(process);
     cpuMs += processorTime(process);
   }
   return { bytes, cpuMs };
 }
 
-function descendants(pid: number): number[] {
-  try {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      read(`/proc/${pid}/task/${task}/children`).split(" ").filter(Boolean).map(Number),
-    );
-    return children.flatMap((child) => [child, ...descendants(child)]);
-  } catch {
-    return [];
-  }
-}
-
 // Shared pages count once: all containers of an image share its programs.
 function memory(pid: number): number {
-  const proportional = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`));
-  const resident = proportional ?? /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`));
+  const proportional = /^Pss:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/smaps_rollup`));
+  const resident = proportional ?? /^VmRSS:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`));
   return Number(resident?.[1] ?? 0) * 1024;
 }
 
@@ -34,16 +24,7 @@ const TICK_MS = 10;
 function processorTime(pid: number): number {
   // The name in parentheses may contain anything, so fields 14 to 17 are counted from its end: its own time, and that
   // of the children that ended and that it waited for.
-  const [, fields] = /\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
+  const [, fields] = /\) (.*)$/s.exec(readText(`/proc/${pid}/stat`)) ?? [];
   const words = fields?.split(" ") ?? [];
   return words.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // It has ended.
-    return "";
-  }
 }

@@ -1,18 +1,52 @@
 import { bounded, type Log } from "@xfn/program";
 import type { CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
+import { LogSampler } from "./log-sampler.ts";
+import { loggedMessage } from "./logged-message.ts";
 import type { ImageUse } from "./observed-store.ts";
 
-/**
- * One line for a call that has ended. Nothing of its input, output, stderr or credentials is in it.
- */
-export function logCall(log: Log, outcome: CallOutcome, use: ImageUse | undefined): void {
+/** One line for each call, and for refused calls a sample: a flood of them must not fill the log. */
+export class CallLog {
+  readonly #log: Log;
+  readonly #sampler: LogSampler;
+
+  constructor(log: Log) {
+    this.#log = log;
+    this.#sampler = new LogSampler({
+      onOmitted: (code, omitted, periodMs) => log.warn({ code, omitted, periodMs }, "more calls refused"),
+    });
+  }
+
+  /** Logs a call that has ended. Nothing of its input, output, stderr or credentials is in the line. */
+  ended(outcome: CallOutcome, use: ImageUse | undefined): void {
+    const { error } = outcome;
+    if (error !== undefined && isRefusal(error) && !this.#sampler.admits(error.code)) return;
+    const line = lineOf(outcome, use);
+    // A call that failed by its own doing is no fault of the runner's.
+    if (error !== undefined && isOwnFault(error)) this.#log.warn(line, "call");
+    else this.#log.info(line, "call");
+  }
+
+  /** Logs a call that was turned away before its message was read. */
+  refused(error: RunnerGrpcError): void {
+    if (!this.#sampler.admits(error.code)) return;
+    this.#log.warn({ code: error.code, error: bounded(error.message) }, "call refused");
+  }
+
+  /** Logs the number of refused calls that have no line yet. */
+  close(): void {
+    this.#sampler.flush();
+  }
+}
+
+/** The fields of a call's line. The log leaves out undefined ones. */
+function lineOf(outcome: CallOutcome, use: ImageUse | undefined): Record<string, unknown> {
   const { image, step, caller, error, phases } = outcome;
-  const line = {
+  return {
     image,
-    ...(use?.digest === undefined ? {} : { digest: use.digest }),
-    ...(step === undefined ? {} : { step }),
+    digest: use?.digest,
+    step,
     code: error?.code ?? "OK",
-    ...(error === undefined ? {} : failure(error)),
+    ...(error && failure(error)),
     totalMs: rounded(outcome.totalMs),
     queueMs: rounded(outcome.queuedMs),
     ...Object.fromEntries([...phases].map(([phase, ms]) => [`${phase}Ms`, rounded(ms)])),
@@ -21,14 +55,17 @@ export function logCall(log: Log, outcome: CallOutcome, use: ImageUse | undefine
     ...(use === undefined || use.pulledBytes === 0 ? {} : { pulledBytes: use.pulledBytes }),
     address: caller.address,
   };
-  // A call that failed by its own doing is no fault of the runner's.
-  if (error !== undefined && OWN_FAULTS.has(error.code)) log.warn(line, "call");
-  else log.info(line, "call");
 }
 
-/** One line for a call that was turned away before its message was read. */
-export function logRefused(log: Log, error: RunnerGrpcError): void {
-  log.warn({ code: error.code, error: bounded(error.message) }, "call refused");
+/** Callers can cause these at no cost, because no function runs. */
+const REFUSALS: ReadonlySet<string> = new Set(["InvalidRequest", "InputTooLarge", "PermissionDenied", "QueueFull"]);
+
+function isRefusal({ code, byFunction }: RunnerGrpcError): boolean {
+  return REFUSALS.has(code) && !byFunction;
+}
+
+function isOwnFault({ code, byFunction }: RunnerGrpcError): boolean {
+  return OWN_FAULTS.has(code) && !byFunction;
 }
 
 const OWN_FAULTS: ReadonlySet<string> = new Set([
@@ -43,17 +80,19 @@ const OWN_FAULTS: ReadonlySet<string> = new Set([
 
 function failure(error: RunnerGrpcError): Record<string, unknown> {
   return {
-    ...(error.phase === undefined ? {} : { phase: error.phase }),
-    ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
+    phase: error.phase,
+    exitCode: error.exitCode,
     retryable: error.retryable,
-    error: bounded(withCause(error)),
+    error: withCause(error),
   };
 }
 
 // The caller's message of an Internal error refers to the log, so the log has the cause.
 function withCause(error: RunnerGrpcError): string {
   const { cause } = error;
-  return error.code === "Internal" && cause instanceof Error ? `${error.message} (${cause.message})` : error.message;
+  return error.code === "Internal" && cause instanceof Error
+    ? bounded(`${error.message} (${cause.message})`)
+    : loggedMessage(error);
 }
 
 function rounded(ms: number): number {

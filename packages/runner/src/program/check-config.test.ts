@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readSettings } from "@xfn/program";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkConfig } from "./check-config.ts";
-import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
+import { maxServersOf, SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
 let folder: string;
 let token: string;
@@ -15,9 +15,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+function config(): ServeConfig {
+  return readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} }).config;
+}
+
 function check(settings: Partial<ServeConfig>): string[] {
-  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} });
-  return checkConfig({ ...config, address: ["unix:/run/x.sock"], ...settings }).problems;
+  return checkConfig({ ...config(), address: ["unix:/run/x.sock"], ...settings }).problems;
 }
 
 test("a path socket needs no authentication", () => {
@@ -38,6 +41,12 @@ test("abstract and TCP sockets require authentication", () => {
 
 test("a runner without authentication shares its network with no function", () => {
   expect(check({ insecureNoAuth: true, allowNetwork: true })).toEqual([expect.stringContaining("--allow-network")]);
+});
+
+test("there may be as many servers of functions as calls", () => {
+  expect(check({ maxServers: 3, maxConcurrent: 4 })).toEqual([expect.stringContaining("--max-servers")]);
+  expect(check({ maxServers: 4, maxConcurrent: 4 })).toEqual([]);
+  expect(maxServersOf({ ...config(), maxConcurrent: 1_000 })).toBe(1_000);
 });
 
 test("reports all conflicts at once, each of them once", () => {
@@ -80,5 +89,25 @@ test("accepts hosts in the spelling of image names", () => {
     insecureRegistry: ["LocalHost:5000"],
   });
   expect(checked.policy.defaultRegistry).toBe("registry.example.org");
-  expect(checked.insecureRegistries).toEqual(["localhost:5000"]);
+  expect(checked.registries.insecureRegistries).toEqual(["localhost:5000"]);
+});
+
+test("reports wrong mirrors, token servers and certificate files", () => {
+  expect(check({ mirror: ["docker.io=mirror.example:5000/hub"], trustedRealm: ["auth.example"] })).toEqual([]);
+  expect(check({ mirror: ["docker.io"] })).toEqual([expect.stringContaining('--mirror: "docker.io"')]);
+  expect(check({ trustedRealm: ["https://auth.example/"] })).toEqual([expect.stringContaining("--trusted-realm")]);
+  // It has no certificate.
+  expect(check({ registryCa: [token, join(folder, "none")] })).toEqual([
+    expect.stringContaining(`--registry-ca: cannot read certificates (PEM) from ${token}`),
+    expect.stringContaining("ENOENT"),
+  ]);
+});
+
+test("accepts the flags of xfn for access to registries", () => {
+  const settings = { mirror: ["docker.io=a.example", "docker.io=b.example/hub"], "trusted-realm": ["auth.example"] };
+  const { config } = readSettings<ServeConfig>(SERVE_SETTINGS, settings, { program: "xfn-runner", environment: {} });
+  expect(checkConfig(config).checked.registries).toMatchObject({
+    mirrors: { "docker.io": ["a.example", "b.example/hub"] },
+    trustedRealms: ["auth.example"],
+  });
 });

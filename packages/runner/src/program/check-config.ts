@@ -1,5 +1,6 @@
-import { ImageError, parseRegistry } from "@xfn/oci-rootfs";
+import { type RegistryAccess, readRegistryAccess, readRegistryHost } from "@xfn/oci-rootfs";
 import { createRunnerServer, type RunnerServerOptions, RunnerSetupError } from "@xfn/runner-grpc";
+import { messageOf } from "../base/error-text.ts";
 import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
 import type { OperatorPolicy } from "./operator-policy.ts";
 import type { ServeConfig } from "./serve-settings.ts";
@@ -11,8 +12,7 @@ export type ListenOptions = Omit<RunnerServerOptions, "run" | "onCall" | "onRefu
 export interface CheckedConfig {
   readonly listen: ListenOptions;
   readonly policy: OperatorPolicy;
-  /** Hosts as image names spell them. */
-  readonly insecureRegistries: readonly string[];
+  readonly registries: RegistryAccess;
 }
 
 /** Checks settings against each other and against the files that they name. @returns also the problems, a line each */
@@ -22,8 +22,8 @@ export function checkConfig(config: ServeConfig): { checked: CheckedConfig; prob
     if (!problems.includes(problem)) problems.push(problem);
   };
   checkTogether(config, say);
-  const insecureRegistries = config.insecureRegistry.flatMap((host) => hostOf("--insecure-registry", host, say) ?? []);
-  const registry = config.registry === undefined ? undefined : hostOf("--registry", config.registry, say);
+  const registries = readRegistryAccess(config, say);
+  const registry = config.registry === undefined ? undefined : readRegistryHost("--registry", config.registry, say);
   const listen = listenOptions(config);
   for (const address of config.address) checkAddress({ ...listen, addresses: [address] }, address, say);
   const policy: OperatorPolicy = {
@@ -38,7 +38,7 @@ export function checkConfig(config: ServeConfig): { checked: CheckedConfig; prob
     allowOciLayouts: config.allowOciLayouts,
     defaultRegistry: registry,
   };
-  return { checked: { listen, policy, insecureRegistries }, problems };
+  return { checked: { listen, policy, registries }, problems };
 }
 
 function checkTogether(config: ServeConfig, say: (problem: string) => void): void {
@@ -55,6 +55,8 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
     say("--default-memory is more than --max-memory");
   if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
     say("--default-cpu is more than --max-cpu");
+  if (config.maxServers !== undefined && config.maxServers < config.maxConcurrent)
+    say("--max-servers is less than --max-concurrent: each call can need a server");
   const bound = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
   if (config.warmPool === "off" && bound !== undefined)
     say("--warm-pool-count, --warm-pool-memory and --warm-pool-idle have no effect with --warm-pool=off: remove them");
@@ -69,10 +71,8 @@ function listenOptions(config: ServeConfig): ListenOptions {
     maxConcurrent: config.maxConcurrent,
     maxQueued: config.maxQueued,
     reflection: config.reflection,
-    ...(config.tokenFile === undefined ? {} : { tokenFile: config.tokenFile }),
-    ...(certFile === undefined || keyFile === undefined
-      ? {}
-      : { tls: { certFile, keyFile, ...(caFile === undefined ? {} : { caFile }) } }),
+    tokenFile: config.tokenFile,
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, caFile },
   };
 }
 
@@ -110,17 +110,6 @@ function inFlags(error: RunnerSetupError, address: string): string {
   }
 }
 
-/** The host of a flag as image names spell it. */
-export function hostOf(flag: string, value: string, say: (problem: string) => void): string | undefined {
-  try {
-    return parseRegistry(value);
-  } catch (error) {
-    if (!(error instanceof ImageError)) throw error;
-    say(`${flag}: ${JSON.stringify(value)}: it must be a host such as localhost:5000 or registry.example.org`);
-    return undefined;
-  }
-}
-
 function patternOf(
   text: string,
   registry: string | undefined,
@@ -129,7 +118,7 @@ function patternOf(
   try {
     return parseImagePattern(text, registry);
   } catch (error) {
-    say(`--allow-image: ${JSON.stringify(text)}: ${error instanceof Error ? error.message : String(error)}`);
+    say(`--allow-image: ${JSON.stringify(text)}: ${messageOf(error)}`);
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { ExitCode } from "@xfn/program";
 import { checkHealth, type RunnerClientOptions } from "@xfn/runner-grpc";
+import { messageOf } from "../base/error-text.ts";
 import type { HealthConfig } from "./health-settings.ts";
 
 /** `xfn-runner healthcheck`: asks a runner whether it can run containers. Returns exit code 0 if it can, else 1. */
@@ -9,18 +10,13 @@ export async function healthcheck(config: HealthConfig, say: (line: string) => v
     if (state === "SERVING") return ExitCode.ok;
     say(`the runner at ${config.address} reports ${state}: its log has the reason`);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    say(messageOf(error));
   }
   return ExitCode.failed;
 }
 
 function clientOptions(config: HealthConfig): RunnerClientOptions {
   const { address: endpoint, tlsCa: caFile, tlsCert: certFile, tlsKey: keyFile, tlsServerName: serverName } = config;
-  const tls = {
-    ...(caFile === undefined ? {} : { caFile }),
-    ...(certFile === undefined ? {} : { certFile }),
-    ...(keyFile === undefined ? {} : { keyFile }),
-    ...(serverName === undefined ? {} : { serverName }),
-  };
-  return { endpoint, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
+  const tls = { caFile, certFile, keyFile, serverName };
+  return { endpoint, tls: Object.values(tls).some((value) => value !== undefined) ? tls : undefined };
 }

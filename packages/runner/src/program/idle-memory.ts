@@ -1,38 +1,12 @@
+import { IdleMemory } from "@xfn/program/idle-memory";
 import { collectAll } from "@xfn/program/v8-tuning";
 
 // Longer than the pauses of a controller that works through a list.
 const IDLE_MS = 5_000;
 
-/**
- * Returns the memory of past calls to the system while the server is idle. V8 itself collects only when it needs
- * space.
- */
-export class IdleMemory {
-  readonly #idleMs: number;
-  readonly #collect: () => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(idleMs: number = IDLE_MS, collect: () => void = collectAndTrim) {
-    this.#idleMs = idleMs;
-    this.#collect = collect;
-  }
-
-  /** Must be called after the start and after each call. */
-  used(): void {
-    if (this.#timer !== undefined) {
-      this.#timer.refresh();
-      return;
-    }
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#collect();
-    }, this.#idleMs);
-    this.#timer.unref();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
+/** Returns the memory of past calls to the system while the server is idle. */
+export function idleMemory(): IdleMemory {
+  return new IdleMemory(IDLE_MS, collectAndTrim);
 }
 
 function collectAndTrim(): void {

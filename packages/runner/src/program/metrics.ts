@@ -9,6 +9,8 @@ export interface Levels {
   readonly calls: () => { running: number; waiting: number };
   /** Number of pre-started sandboxes. */
   readonly sandboxes: () => number;
+  /** Servers of functions. */
+  readonly servers: () => { count: number; idle: number };
   readonly ready: () => boolean;
 }
 
@@ -24,6 +26,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ["OutputTooLarge", "output"],
   ["InputTooLarge", "input"],
   ["QueueFull", "queue"],
+  ["TooManyServers", "servers"],
 ]);
 
 /** The Prometheus metrics of a runner. Labels contain no text of callers, which keeps the number of series small. */
@@ -45,6 +48,11 @@ export class Metrics {
   readonly #discarded = this.#counter("warm_pool_discarded_total", "Why pre-started sandboxes were discarded", [
     "reason",
   ]);
+
+  readonly #serverStarts = this.#counter("server_starts_total", "Starts of functions' servers: started, failed", [
+    "outcome",
+  ]);
+  readonly #serverEnds = this.#counter("servers_ended_total", "Why functions' servers ended", ["reason"]);
 
   constructor(version: string) {
     collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
@@ -86,6 +94,15 @@ export class Metrics {
         this.#pool.inc({ outcome: "discarded" });
         this.#discarded.inc({ reason: event.reason });
         break;
+      case "server-started":
+        this.#serverStarts.inc({ outcome: "started" });
+        break;
+      case "server-failed":
+        this.#serverStarts.inc({ outcome: "failed" });
+        break;
+      case "server-ended":
+        this.#serverEnds.inc({ reason: event.reason });
+        break;
     }
   }
 
@@ -99,6 +116,8 @@ export class Metrics {
     this.#level("running", "Running calls", () => levels.calls().running);
     this.#level("queued", "Calls that wait for a run", () => levels.calls().waiting);
     this.#level("sandboxes_waiting", "Pre-started sandboxes", levels.sandboxes);
+    this.#level("servers", "Servers of functions", () => levels.servers().count);
+    this.#level("servers_idle", "Servers of functions that no call uses", () => levels.servers().idle);
     this.#level("ready", "1 if a container can run", () => (levels.ready() ? 1 : 0));
   }
 

@@ -52,21 +52,21 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse(`the memory limit may be at most ${maxMemory} bytes here (--max-memory)`);
   if (maxCpu !== undefined && (asked.cpus ?? 0) > maxCpu)
     throw refuse(`the cpu limit may be at most ${maxCpu} cores here (--max-cpu)`);
+  const usual = usualLimits(policy);
   return {
     image: normal.name,
-    // The call's own options override the defaults.
-    options: { timeoutMs: Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs), ...usualLimits(policy), ...asked },
+    options: {
+      ...asked,
+      timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs),
+      memoryBytes: asked.memoryBytes ?? usual.memoryBytes,
+      cpus: asked.cpus ?? usual.cpus,
+      pids: asked.pids ?? usual.pids,
+    },
   };
 }
 
 /** The limits of a call that sets none. */
 export function usualLimits(policy: OperatorPolicy): ResourceLimits {
   const { defaultMemory, maxMemory, defaultCpu, maxCpu, maxPids: pids } = policy;
-  const memoryBytes = defaultMemory ?? maxMemory;
-  const cpus = defaultCpu ?? maxCpu;
-  return {
-    ...(memoryBytes === undefined ? {} : { memoryBytes }),
-    ...(cpus === undefined ? {} : { cpus }),
-    ...(pids === undefined ? {} : { pids }),
-  };
+  return { memoryBytes: defaultMemory ?? maxMemory, cpus: defaultCpu ?? maxCpu, pids };
 }

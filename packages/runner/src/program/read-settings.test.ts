@@ -61,6 +61,7 @@ test("every unreadable setting is reported with its source", () => {
 test.each([
   ["--max-memory", "256Mi", { maxMemory: 256 * 1024 ** 2 }],
   ["--max-cpu", "500m", { maxCpu: 0.5 }],
+  ["--cache-quota", "10Gi", { cacheQuota: 10 * 1024 ** 3 }],
   ["--max-timeout", "1m30s", { maxTimeout: 90_000 }],
   ["--shutdown-grace", "0", { shutdownGrace: 0 }],
   ["--warm-pool", "off", { warmPool: "off" }],

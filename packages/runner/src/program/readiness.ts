@@ -1,3 +1,5 @@
+import { messageOf } from "../base/error-text.ts";
+
 export interface ReadinessOptions {
   /** Rejects if no container can run. */
   readonly check: () => Promise<void>;
@@ -67,7 +69,7 @@ export class Readiness {
     try {
       await this.#options.check();
     } catch (error) {
-      failure = error instanceof Error ? error.message : String(error);
+      failure = messageOf(error);
     }
     this.#checking = false;
     this.#lastCheckAt = performance.now();

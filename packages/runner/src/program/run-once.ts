@@ -1,10 +1,12 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
+import { readRegistryHost } from "@xfn/oci-rootfs";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import { ExitCode, onStopSignals, signalExitCode, UsageError } from "@xfn/program";
 import { MAX_PAYLOAD_BYTES, RunnerError, type RunOptions } from "@xfn/runner-contract";
-import { createRunner, type Runner } from "../runner.ts";
-import { hostOf } from "./check-config.ts";
+import { codeOf, messageOf } from "../base/error-text.ts";
+import { createRunner } from "../runner.ts";
+import type { Runner } from "../runner-options.ts";
 import { openImageStore } from "./open-image-store.ts";
 import type { RunConfig } from "./run-settings.ts";
 
@@ -61,8 +63,11 @@ export async function runOnce(
 async function openRunner(config: RunConfig, problems: readonly string[], say: Say): Promise<Runner> {
   const wrong = [...problems];
   const add = (problem: string): void => void wrong.push(problem);
-  const insecureRegistries = config.insecureRegistry.flatMap((host) => hostOf("--insecure-registry", host, add) ?? []);
-  const defaultRegistry = config.registry === undefined ? undefined : hostOf("--registry", config.registry, add);
+  const insecureRegistries = config.insecureRegistry.flatMap(
+    (host) => readRegistryHost("--insecure-registry", host, add) ?? [],
+  );
+  const defaultRegistry =
+    config.registry === undefined ? undefined : readRegistryHost("--registry", config.registry, add);
   if (wrong.length > 0) throw new UsageError(wrong);
   return createRunner({
     store: await openImageStore(config.cacheDir),
@@ -70,7 +75,8 @@ async function openRunner(config: RunConfig, problems: readonly string[], say: S
     rootfs: config.rootfs,
     readOnlyRoot: config.readOnlyRoot,
     allowUnlimited: config.allowUnlimited,
-    images: { insecureRegistries, ...(defaultRegistry === undefined ? {} : { defaultRegistry }) },
+    maxOutputBytes: config.maxOutput,
+    images: { insecureRegistries, defaultRegistry },
     onWarning: (message) => say(`warning: ${message}`),
   });
 }
@@ -80,17 +86,13 @@ function runOptions(config: RunConfig, signal: AbortSignal, say: Say): RunOption
     timeoutMs: config.timeout,
     network: config.networkPolicy,
     pullPolicy: config.imagePullPolicy,
+    memoryBytes: config.memory,
+    cpus: config.cpu,
     signal,
     onStderr: (tail) => {
       for (const line of tail.trimEnd().split("\n")) say(`function: ${line}`);
     },
-    ...(config.memory === undefined ? {} : { memoryBytes: config.memory }),
-    ...(config.cpu === undefined ? {} : { cpus: config.cpu }),
   };
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 async function readInput(file: string): Promise<Uint8Array> {
@@ -105,7 +107,7 @@ async function readInput(file: string): Promise<Uint8Array> {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw new UsageError([`cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new UsageError([`cannot read ${name}: ${messageOf(error)}`], { cause: error });
   }
   return Buffer.concat(chunks, length);
 }

@@ -20,7 +20,7 @@ export interface RunConfig
   extends StoreSettings,
     ContainerSettings,
     LimitSettings,
-    Pick<ServeConfig, "readOnlyRoot" | "ociRuntime"> {
+    Pick<ServeConfig, "readOnlyRoot" | "ociRuntime" | "maxOutput"> {
   /** Milliseconds. */
   readonly timeout: number;
   readonly imagePullPolicy: NonNullable<RunOptions["pullPolicy"]>;
@@ -55,12 +55,13 @@ export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   ...CONTAINER_SETTINGS,
   readOnlyRoot: SERVE_SETTINGS.readOnlyRoot,
   ociRuntime: SERVE_SETTINGS.ociRuntime,
+  maxOutput: SERVE_SETTINGS.maxOutput,
 };
 
 /** The settings as the help shows them. */
 export const RUN_GROUPS: HelpGroups<RunConfig> = {
   Options: ["timeout", "networkPolicy", "memory", "cpu", "imagePullPolicy", "cacheDir", "registry", "insecureRegistry"],
-  "How it is run": ["readOnlyRoot", "rootfs", "ociRuntime", "allowUnlimited"],
+  "How it is run": ["maxOutput", "readOnlyRoot", "rootfs", "ociRuntime", "allowUnlimited"],
 };
 
 function networkPolicy(text: string): RunConfig["networkPolicy"] {

@@ -1,4 +1,5 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
+import process from "node:process";
 import {
   anyText,
   CONTAINER_SETTINGS,
@@ -14,16 +15,20 @@ import {
   one,
   operationSettings,
   optional,
+  outputSetting,
+  REGISTRY_ACCESS_SETTINGS,
+  type RegistryAccessSettings,
   type SettingsOf,
   STORE_SETTINGS,
   type StoreSettings,
   toggle,
 } from "@xfn/program/settings";
+import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 
 /** Settings of `xfn-runner serve`, read but not yet checked against each other. */
-export interface ServeConfig extends StoreSettings, ContainerSettings, OperationSettings {
+export interface ServeConfig extends StoreSettings, RegistryAccessSettings, ContainerSettings, OperationSettings {
   readonly address: readonly string[];
   readonly tokenFile: string | undefined;
   readonly tlsCert: string | undefined;
@@ -36,6 +41,8 @@ export interface ServeConfig extends StoreSettings, ContainerSettings, Operation
   readonly maxQueued: number;
   /** Milliseconds. */
   readonly maxTimeout: number;
+  /** Milliseconds. */
+  readonly startTimeout: number;
   /** Bytes. */
   readonly maxMemory: number | undefined;
   /** Cores. */
@@ -45,6 +52,8 @@ export interface ServeConfig extends StoreSettings, ContainerSettings, Operation
    * refused.
    */
   readonly maxPids: number | undefined;
+  /** Bytes. */
+  readonly maxOutput: number;
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
   readonly allowImage: readonly string[];
@@ -54,8 +63,17 @@ export interface ServeConfig extends StoreSettings, ContainerSettings, Operation
   readonly warmPoolCount: number | undefined;
   readonly warmPoolMemory: number | undefined;
   readonly warmPoolIdle: number | undefined;
+  /** Whether each call of a function that is a server has a server of its own. */
+  readonly freshFunctions: boolean;
+  /** Milliseconds. */
+  readonly idle: number | undefined;
+  readonly maxServers: number | undefined;
+  /** Bytes. */
+  readonly serversMemory: number | undefined;
   readonly readOnlyRoot: boolean;
   readonly ociRuntime: string;
+  /** Bytes. */
+  readonly cacheQuota: number | undefined;
   readonly otelEndpoint: string | undefined;
 }
 
@@ -67,10 +85,26 @@ const DEFAULT_MAX_QUEUED = 64;
 // Long enough for functions, and short enough that one caller cannot occupy a slot for a day.
 const DEFAULT_MAX_TIMEOUT_MS = 5 * 60_000;
 
+// Long enough for a large image, and short enough that a slow registry cannot occupy all slots.
+const DEFAULT_START_TIMEOUT_MS = 5 * 60_000;
+
 // Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
 const DEFAULT_GRACE_SECONDS = 25;
 
 const CPUS = availableParallelism();
+
+// More functions are seldom in use at once; each takes some 40 MB.
+const DEFAULT_MAX_SERVERS = 64;
+
+/** `--max-servers`, or its default. */
+export function maxServersOf({ maxServers, maxConcurrent }: ServeConfig): number {
+  return maxServers ?? Math.max(DEFAULT_MAX_SERVERS, maxConcurrent);
+}
+
+/** The default of `--servers-memory`: the rest is for calls and for the runner itself. */
+export function defaultServersMemory(): number {
+  return Math.floor(Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 2);
+}
 
 /** The flags, variables, defaults and readers. */
 export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
@@ -106,12 +140,21 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
     DEFAULT_MAX_TIMEOUT_MS,
     "5m",
   ),
+  startTimeout: one(
+    "start-timeout",
+    "<duration>",
+    "the longest time to pull a call's image and start its container",
+    duration,
+    DEFAULT_START_TIMEOUT_MS,
+    "5m",
+  ),
   maxMemory: optional("max-memory", "<quantity>", "the most memory that a call may ask for", memory),
   maxCpu: optional("max-cpu", "<quantity>", "the most cpu that a call may ask for", cpu),
   maxPids: {
     ...optional("max-pids", "<n>", "processes and threads of one function", integer(1, MANY)),
     shown: `${MAX_PROCESSES}, where the host can count them`,
   },
+  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
   defaultMemory: optional(
     "default-memory",
     "<quantity>",
@@ -140,10 +183,30 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   warmPoolCount: optional("warm-pool-count", "<n>", "such sandboxes in all", integer(1, MANY)),
   warmPoolMemory: optional("warm-pool-memory", "<quantity>", "memory of such sandboxes in all", memory),
   warmPoolIdle: optional("warm-pool-idle", "<duration>", "how long such a sandbox waits for a call", duration),
+  freshFunctions: toggle("fresh-functions", "run each call of a function that is a server in a new sandbox"),
+  idle: {
+    ...optional("idle", "<duration>", "how long a function's server waits for the next call", duration),
+    shown: "5m",
+  },
+  maxServers: {
+    ...optional("max-servers", "<n>", "servers of functions at a time", integer(1, MANY)),
+    shown: `${DEFAULT_MAX_SERVERS}, or --max-concurrent if that is more`,
+  },
+  serversMemory: {
+    ...optional("servers-memory", "<quantity>", "memory of all servers without a memory limit together", memory),
+    shown: "half of the memory, where the host can enforce it",
+  },
   readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
   ...CONTAINER_SETTINGS,
   ociRuntime: one("oci-runtime", "<program>", "crun, or one with its command line", anyText, "crun", "crun"),
   ...STORE_SETTINGS,
+  cacheQuota: optional(
+    "cache-quota",
+    "<quantity>",
+    "the disk space of images; the least recently used go first",
+    memory,
+  ),
+  ...REGISTRY_ACCESS_SETTINGS,
   otelEndpoint: optional("otel-endpoint", "<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
   ...operationSettings({
     metricsAddress: "127.0.0.1:9464",
@@ -168,9 +231,11 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
     "maxConcurrent",
     "maxQueued",
     "maxTimeout",
+    "startTimeout",
     "maxMemory",
     "maxCpu",
     "maxPids",
+    "maxOutput",
     "defaultMemory",
     "defaultCpu",
     "allowImage",
@@ -183,12 +248,20 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
     "warmPoolCount",
     "warmPoolMemory",
     "warmPoolIdle",
+    "freshFunctions",
+    "idle",
+    "maxServers",
+    "serversMemory",
     "readOnlyRoot",
     "rootfs",
     "ociRuntime",
     "cacheDir",
+    "cacheQuota",
     "registry",
     "insecureRegistry",
+    "mirror",
+    "registryCa",
+    "trustedRealm",
   ],
   Operation: ["metricsAddress", "otelEndpoint", "logLevel", "logFormat", "shutdownGrace"],
 };

@@ -8,16 +8,18 @@ import {
   RunnerSetupError,
   type ServedRunOptions,
 } from "@xfn/runner-grpc";
-import { createRunner, type Runner } from "../runner.ts";
-import { logCall, logRefused } from "./call-log.ts";
+import { createRunner } from "../runner.ts";
+import type { Runner } from "../runner-options.ts";
+import { CallLog } from "./call-log.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
-import { IdleMemory } from "./idle-memory.ts";
+import type { ForwardedCalls } from "./forward-calls.ts";
+import { idleMemory } from "./idle-memory.ts";
 import { Metrics } from "./metrics.ts";
 import { type ImageUse, type ObservedStore, observeStore } from "./observed-store.ts";
 import { openImageStore } from "./open-image-store.ts";
 import { permit, usualLimits } from "./operator-policy.ts";
 import { Readiness } from "./readiness.ts";
-import type { ServeConfig } from "./serve-settings.ts";
+import { defaultServersMemory, maxServersOf, type ServeConfig } from "./serve-settings.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
 
@@ -52,7 +54,9 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   if (problems.length + more.length > 0) throw new UsageError([...problems, ...more]);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   const metrics = new Metrics(version);
-  const store = observeStore(await openImageStore(config.cacheDir), (outcome, bytes) => metrics.image(outcome, bytes));
+  const store = observeStore(await openImageStore(config.cacheDir, config.cacheQuota), (outcome, bytes) =>
+    metrics.image(outcome, bytes),
+  );
   const runner = openRunner(config, checked, store.store, metrics, log);
   const tracing = await openTracing(config, version);
   return await new RunnerService({ config, checked, version, log, metrics, store, runner, tracing }).serve();
@@ -75,20 +79,24 @@ class RunnerService {
   readonly #server: RunnerServer;
   readonly #readiness: Readiness;
   readonly #uses = new WeakMap<ServedRunOptions, ImageUse>();
-  readonly #memory = new IdleMemory();
+  readonly #memory = idleMemory();
+  #forwarded: Promise<ForwardedCalls> | undefined;
+  readonly #calls: CallLog;
   #stopping = false;
 
   constructor(parts: ServiceParts) {
     const { checked, log, metrics, runner } = parts;
     this.#parts = parts;
+    this.#calls = new CallLog(log);
     this.#server = createRunnerServer({
       ...checked.listen,
       health: { serving: false },
       run: (image, input, options) => this.#run(image, input, options),
+      forward: (image, path, request, options) => this.#forward(image, path, request, options),
       onCall: (outcome) => void setTimeout(() => this.#report(outcome), ANSWER_LEAVES_MS),
       onRefused: (error) => {
         metrics.refused(error);
-        logRefused(log, error);
+        this.#calls.refused(error);
       },
       onWarning: (message) => log.warn({ warning: message }, "warning"),
     });
@@ -99,6 +107,7 @@ class RunnerService {
     metrics.watch({
       calls: () => this.#server.counts(),
       sandboxes: () => runner.counts().waiting,
+      servers: () => runner.servers(),
       ready: () => this.#readiness.ready,
     });
   }
@@ -114,7 +123,7 @@ class RunnerService {
       const addresses = await this.#server.start();
       // The health service does not exist before the start, so report a state that was known earlier.
       this.#server.setServing(this.#readiness.ready);
-      log.info({ addresses, ...(probes === undefined ? {} : { metrics: probes.url }), version }, "listening");
+      log.info({ addresses, metrics: probes?.url, version }, "listening");
       tuneForServing();
       this.#memory.used();
       const signal = await requested.promise;
@@ -124,6 +133,7 @@ class RunnerService {
       await this.#server.stop(config.shutdownGrace);
       // Timers of the same length fire in order, so all calls are reported before this one.
       await sleep(ANSWER_LEAVES_MS);
+      this.#calls.close();
       log.info("stopped");
       return ExitCode.ok;
     } catch (error) {
@@ -133,6 +143,7 @@ class RunnerService {
       this.#stopping = true;
       this.#readiness.stop("stopped");
       this.#memory.stop();
+      (await this.#forwarded)?.close();
       await runner.close();
       await Promise.all([probes?.close(), tracing?.close()]);
       stopListening();
@@ -147,14 +158,29 @@ class RunnerService {
     return await store.during(use, () => runner.run(permitted.image, input, permitted.options));
   }
 
+  async #forward(image: string, path: string, request: Uint8Array, asked: ServedRunOptions): Promise<Uint8Array> {
+    const { checked, runner, store } = this.#parts;
+    const { maxTimeoutMs } = checked.policy;
+    // The deadline of the whole call, which callers set generously, is no demand.
+    const timeoutMs = Math.min(asked.timeoutMs ?? maxTimeoutMs, maxTimeoutMs);
+    const permitted = permit(image, { ...asked, timeoutMs }, checked.policy);
+    const use: ImageUse = { pulledBytes: 0 };
+    this.#uses.set(asked, use);
+    const options = { ...permitted.options, timeoutMs };
+    this.#forwarded ??= loadForwardedCalls(runner, this.#parts.config);
+    const forwarded = await this.#forwarded;
+    return await store.during(use, () => forwarded.call(permitted.image, path, request, options));
+  }
+
   #report(outcome: CallOutcome): void {
-    const { log, metrics, tracing } = this.#parts;
+    const { metrics, tracing } = this.#parts;
     this.#memory.used();
     const use = outcome.options === undefined ? undefined : this.#uses.get(outcome.options);
     metrics.call(outcome);
-    logCall(log, outcome, use);
+    this.#calls.ended(outcome, use);
     tracing?.call(outcome, use);
-    if (outcome.error !== undefined && DOUBTS.has(outcome.error.code)) this.#readiness.recheck();
+    const { error } = outcome;
+    if (error !== undefined && DOUBTS.has(error.code) && !error.byFunction) this.#readiness.recheck();
   }
 
   #readinessChanged(ready: boolean, reason: string | undefined): void {
@@ -181,6 +207,13 @@ class RunnerService {
   }
 }
 
+// Most runners forward no call, and its libraries take memory.
+async function loadForwardedCalls(runner: Runner, config: ServeConfig): Promise<ForwardedCalls> {
+  const { ForwardedCalls } = await import("./forward-calls.ts");
+  const { startTimeout: startTimeoutMs, freshFunctions: fresh } = config;
+  return new ForwardedCalls(runner, { startTimeoutMs, fresh, maxServers: maxServersOf(config) });
+}
+
 type ProbeServer = Awaited<ReturnType<typeof startProbeServer>>;
 
 function openRunner(
@@ -197,17 +230,18 @@ function openRunner(
     rootfs: config.rootfs,
     readOnlyRoot: config.readOnlyRoot,
     allowUnlimited: config.allowUnlimited,
+    startTimeoutMs: config.startTimeout,
+    maxOutputBytes: config.maxOutput,
     warmPool: config.warmPool,
-    warmPoolLimits: {
-      ...(count === undefined ? {} : { count }),
-      ...(memoryBytes === undefined ? {} : { memoryBytes }),
-      ...(idleMs === undefined ? {} : { idleMs }),
-    },
+    warmPoolLimits: { count, memoryBytes, idleMs },
+    serverIdleMs: config.idle,
+    maxServers: maxServersOf(config),
+    serversMemoryBytes: config.serversMemory ?? defaultServersMemory(),
     images: {
-      insecureRegistries: checked.insecureRegistries,
+      ...checked.registries,
       // A caller could otherwise send requests to http services of the runner's machine by naming an image there.
       httpOnLoopback: false,
-      ...(checked.policy.defaultRegistry === undefined ? {} : { defaultRegistry: checked.policy.defaultRegistry }),
+      defaultRegistry: checked.policy.defaultRegistry,
     },
     onWarning: (message) => log.warn({ warning: message }, "warning"),
     onEvent: (event) => {

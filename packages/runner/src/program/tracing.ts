@@ -3,8 +3,8 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import { bounded } from "@xfn/program";
 import type { CallOutcome } from "@xfn/runner-grpc";
+import { loggedMessage } from "./logged-message.ts";
 import type { ImageUse } from "./observed-store.ts";
 
 // Loaded only if tracing is on: its libraries take some 10 MB.
@@ -42,23 +42,24 @@ export function startTracing(endpoint: string | undefined, version: string): Tra
   const propagator = new W3CTraceContextPropagator();
   return {
     call(outcome, use) {
-      const { image, step, error, phases } = outcome;
+      const { image, step, path, error, phases } = outcome;
       const end = Date.now();
       const begin = end - outcome.totalMs;
       const attributes = {
         "rpc.system": "grpc",
-        "rpc.service": "apiextensions.fn.proto.v1alpha1.ContainerizedFunctionRunnerService",
+        "rpc.service": path.split("/")[1] ?? "",
         "rpc.method": "RunFunction",
         "xfn.image": image,
         "xfn.code": error?.code ?? "OK",
         "xfn.input.bytes": outcome.inputBytes,
         "xfn.output.bytes": outcome.outputBytes,
-        ...(use?.digest === undefined ? {} : { "xfn.image.digest": use.digest }),
-        ...(step === undefined ? {} : { "xfn.step": step }),
+        // Undefined attributes are left out.
+        "xfn.image.digest": use?.digest,
+        "xfn.step": step,
       };
       const parent = propagator.extract(ROOT_CONTEXT, outcome.trace, FIELDS);
       const span = tracer.startSpan("RunFunction", { kind: SpanKind.SERVER, startTime: begin, attributes }, parent);
-      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: bounded(error.message) });
+      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: loggedMessage(error) });
       const inside = trace.setSpan(parent, span);
       let at = begin;
       const phase = (name: string, ms: number, within: Context): void => {

@@ -1,12 +1,12 @@
 import { ImageError } from "@xfn/oci-rootfs";
 import {
-  MAX_PAYLOAD_BYTES,
+  DEFAULT_OUTPUT_BYTES,
   RunnerError,
   type RunnerErrorCode,
-  type RunnerErrorDetails,
   type RunnerPhase,
   type RunOptions,
 } from "@xfn/runner-contract";
+import { messageOf } from "../base/error-text.ts";
 import type { LimitHits } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { WRITABLE_BYTES } from "./limits.ts";
@@ -32,7 +32,13 @@ export class Ending {
   }
 }
 
-type ClassifyOptions = RunOptions & { timeoutMs: number; writableBytes?: number };
+type ClassifyOptions = RunOptions & {
+  timeoutMs: number;
+  writableBytes?: number;
+  maxOutputBytes?: number;
+  /** The memory that all servers of functions share, in bytes. It counts if `memoryBytes` is undefined. */
+  sharedMemoryBytes?: number | undefined;
+};
 
 /** The error of a call by the end of its container; undefined if the function succeeded. */
 export function classifyExit(
@@ -42,14 +48,18 @@ export function classifyExit(
   stderr: string,
   options: ClassifyOptions,
 ): RunnerError | undefined {
-  if (reason !== undefined) return endedByRunner(reason, stderr, options.timeoutMs);
+  if (reason !== undefined) return endedByRunner(reason, stderr, options);
   // An answer counts, whatever limits were hit inside and whatever crun warned about.
   if (exit.code === 0) return undefined;
   const pids = options.pids ?? MAX_PROCESSES;
   const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string): RunnerError =>
-    new RunnerError(code, message, { phase, stderr, ...(exit.code === null ? {} : { exitCode: exit.code }) });
+    new RunnerError(code, message, { phase, stderr, exitCode: exit.code ?? undefined });
   if (hits.outOfMemory) {
-    const message = `it was killed because it used more memory than its limit of ${options.memoryBytes} bytes`;
+    const { memoryBytes, sharedMemoryBytes } = options;
+    const message =
+      memoryBytes === undefined && sharedMemoryBytes !== undefined
+        ? `it was killed because the functions that are servers used more memory than the ${sharedMemoryBytes} bytes that they share`
+        : `it was killed because it used more memory than its limit of ${memoryBytes} bytes`;
     return new RunnerError("OutOfMemory", message, { phase: "run", stderr });
   }
   if (hits.tooManyProcesses) {
@@ -73,7 +83,11 @@ export function classifyExit(
   return failure("NonZeroExit", "run", howItFailed(exit));
 }
 
-function endedByRunner(reason: NonNullable<Ending["reason"]>, stderr: string, timeoutMs: number): RunnerError {
+function endedByRunner(
+  reason: NonNullable<Ending["reason"]>,
+  stderr: string,
+  { timeoutMs, maxOutputBytes = DEFAULT_OUTPUT_BYTES }: ClassifyOptions,
+): RunnerError {
   switch (reason) {
     case "Timeout": {
       const message = `it did not end within ${timeoutMs / 1000} s and was killed; give it more time with \`timeout\``;
@@ -82,7 +96,7 @@ function endedByRunner(reason: NonNullable<Ending["reason"]>, stderr: string, ti
     case "Aborted":
       return new RunnerError("Aborted", "the call was cancelled", { phase: "run", stderr });
     case "OutputTooLarge": {
-      const message = `it wrote more than ${mebibytes(MAX_PAYLOAD_BYTES)} to stdout and was killed`;
+      const message = `it wrote more than ${mebibytes(maxOutputBytes)} to stdout and was killed; the runner's operator can allow more`;
       return new RunnerError("OutputTooLarge", message, { phase: "output", stderr });
     }
   }
@@ -92,8 +106,8 @@ function howItFailed(exit: Exit): string {
   return wasKilled(exit) ? "it was killed (signal 9)" : `it exited with code ${exit.code}`;
 }
 
-// crun reports a function that signal N killed as 128 + N.
-function wasKilled(exit: Exit): boolean {
+/** Whether something killed a function. crun reports signal N as 128 + N. */
+export function wasKilled(exit: Exit): boolean {
   return exit.code === null || exit.code === 128 + 9;
 }
 
@@ -125,16 +139,10 @@ const invalidImageCodes: ReadonlySet<string> = new Set([
 /** Adds the image and the step to an error of a lower layer. */
 export function describeFailure(error: unknown, image: string, options: RunOptions): RunnerError {
   const named = options.step === undefined ? `function ${image}` : `function ${image} (step ${options.step})`;
-  const context = { image, ...(options.step === undefined ? {} : { step: options.step }) };
+  const context = { image, step: options.step };
   if (error instanceof RunnerError) {
-    const details: RunnerErrorDetails = {
-      phase: error.phase,
-      retryable: error.retryable,
-      cause: error.cause,
-      ...context,
-    };
-    if (error.stderr !== undefined) details.stderr = error.stderr;
-    if (error.exitCode !== undefined) details.exitCode = error.exitCode;
+    const { phase, retryable, stderr, exitCode, cause } = error;
+    const details = { phase, retryable, stderr, exitCode, cause, ...context };
     return new RunnerError(error.code, `${named}: ${error.message}`, details);
   }
   if (options.signal?.aborted)
@@ -160,8 +168,4 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
 function withoutName(message: string, image: string): string {
   const rest = message.startsWith(image) ? /^(?:: |, )(.+)$/s.exec(message.slice(image.length))?.[1] : undefined;
   return rest ?? message;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

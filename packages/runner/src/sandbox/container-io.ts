@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { STDERR_TAIL_BYTES } from "./limits.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 
@@ -71,7 +71,7 @@ export function openContainerIo(
   stdio: Stdio,
   input: Uint8Array,
   onTooLarge: () => void,
-  maxOutputBytes: number = MAX_PAYLOAD_BYTES,
+  maxOutputBytes: number = DEFAULT_OUTPUT_BYTES,
 ): ContainerIo {
   // Write the input first, so that a waiting function can continue.
   const stdin = writeInput(stdio.stdin, input);
@@ -128,7 +128,7 @@ export function openContainerIo(
  *
  * @returns stops it
  */
-function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, close: () => void): () => void {
+export function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, close: () => void): () => void {
   const check = (): void => {
     const before = bytesRead();
     // The event loop polls between two rounds of immediates.
@@ -169,7 +169,7 @@ function writeInput(fd: number, input: Uint8Array): Socket | undefined {
   return stdin;
 }
 
-function closed(socket: Socket): Promise<void> {
+export function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     socket.on("error", () => undefined);
     socket.on("close", () => resolve());
@@ -177,22 +177,30 @@ function closed(socket: Socket): Promise<void> {
 }
 
 /** Keeps the last bytes of a stream. */
-class Tail {
+export class Tail {
   readonly #limit: number;
   #kept: Buffer = Buffer.alloc(0);
-  #dropped = false;
+  #size = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
+  /** Bytes so far, also those that are not kept. */
+  get size(): number {
+    return this.#size;
+  }
+
   push(chunk: Buffer): void {
     const all = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
-    this.#dropped ||= all.length > this.#limit;
+    this.#size += chunk.length;
     this.#kept = all.length > this.#limit ? Buffer.from(all.subarray(all.length - this.#limit)) : all;
   }
 
-  text(): string {
-    return (this.#dropped ? "[...] " : "") + this.#kept.toString("utf8");
+  /** The end of what followed the first `since` bytes. */
+  text(since = 0): string {
+    const wanted = this.#size - since;
+    const kept = this.#kept.subarray(Math.max(this.#kept.length - wanted, 0));
+    return (kept.length < wanted ? "[...] " : "") + kept.toString("utf8");
   }
 }

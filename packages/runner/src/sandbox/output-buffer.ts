@@ -1,8 +1,12 @@
 /** Nearly all answers fit into this first buffer. */
 const FIRST_BYTES = 64 * 1024;
 
-/** A large answer grows in place by this size, so that it is never copied. */
-const STEP_BYTES = 4 * 1024 * 1024;
+/**
+ * A large answer grows in place, so that it is never copied: by its own size, within these bounds. V8 counts all of the
+ * memory, used or not, and collects garbage the sooner.
+ */
+const MIN_STEP_BYTES = 1024 * 1024;
+const MAX_STEP_BYTES = 4 * 1024 * 1024;
 
 /** The capacity of a large pipe, which one system call reads whole. */
 const READ_BYTES = 1024 * 1024;
@@ -20,7 +24,7 @@ export class OutputBuffer {
 
   /** @param maxBytes its minimum capacity */
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes + STEP_BYTES;
+    this.#maxBytes = maxBytes + MAX_STEP_BYTES;
   }
 
   /** Bytes so far. */
@@ -52,7 +56,9 @@ export class OutputBuffer {
   }
 
   #grow(): void {
-    const size = Math.min(this.#memory.length + STEP_BYTES, this.#maxBytes);
+    const { length } = this.#memory;
+    const step = Math.min(Math.max(length, MIN_STEP_BYTES), MAX_STEP_BYTES);
+    const size = Math.min(length + step, this.#maxBytes);
     if (this.#growing === undefined) {
       this.#growing = new ArrayBuffer(size, { maxByteLength: this.#maxBytes });
       this.#memory.copy(Buffer.from(this.#growing), 0, 0, this.#used);

@@ -16,6 +16,7 @@ function spec(network: "Isolated" | "Accessible" = "Isolated", runtime?: "crun" 
       ...(runtime === undefined ? {} : { runtime }),
       owner: { uid: 7, gid: 8 },
       rootfs: "/scratch/rootfs",
+      dev: "dev",
       networkFiles: { resolvConf: "/scratch/resolv.conf", hosts: "/scratch/hosts" },
     }),
   );

@@ -25,20 +25,31 @@ export interface SandboxOptions {
   rootfs: string;
   /** RLIMIT_NPROC; default {@link MAX_PROCESSES}. */
   pids?: number;
+  /** RLIMIT_DATA, in bytes; default none. */
+  dataBytes?: number | undefined;
   /** Paths of `resolv.conf` and `hosts`, for `Accessible`. */
   networkFiles: { resolvConf: string; hosts: string };
-  /** Set for a shared read-only root filesystem: the bounded directory that becomes /tmp. */
+  /** Set for a read-only root filesystem: the bounded directory that becomes /tmp. */
   readOnlyRoot?: { tmp: string };
+  /** The directory that becomes /dev. */
+  dev: string;
 }
 
-// Docker, podman and runc mask these paths, because each has leaked or changed host state in the past.
+// Docker, podman and runc mask most of these paths, because each has leaked or changed host state in the past. The boot
+// parameters, the kernel's configuration, symbols and modules, and the host's locks and load concern no function.
 const maskedPaths = [
   "/proc/acpi",
   "/proc/asound",
+  "/proc/cmdline",
+  "/proc/config.gz",
   "/proc/interrupts",
+  "/proc/kallsyms",
   "/proc/kcore",
   "/proc/keys",
   "/proc/latency_stats",
+  "/proc/locks",
+  "/proc/modules",
+  "/proc/pressure",
   "/proc/sched_debug",
   "/proc/scsi",
   "/proc/timer_list",
@@ -46,8 +57,9 @@ const maskedPaths = [
 ];
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
+// Recursive: the sandbox host may have bound each device. Runtimes make no devices in a bound /dev.
+const deviceOptions = ["rbind", "ro", "nosuid", "noexec"];
 // Bounds the number of files too: an empty one takes about a kilobyte of kernel memory.
-const deviceOptions = ["nosuid", "noexec", "strictatime", "mode=755", "size=64k", "nr_inodes=1k"];
 const sharedMemoryOptions = ["nosuid", "nodev", "noexec", "mode=1777", "size=64m", "nr_inodes=16k"];
 const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
 
@@ -57,11 +69,11 @@ const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
  *
  * The sandbox has a new user namespace with exactly one id, that of the image's USER. Everything inside belongs to
  * the function, and nothing outside does. The function has no capabilities and cannot gain any. It may make only the
- * system calls of {@link seccompProfile}. It sees a fresh /proc, a minimal /dev, no /sys and, unless `Accessible`, no
- * network.
+ * system calls of {@link seccompProfile}. It sees a fresh /proc, a minimal read-only /dev, no /sys and, unless
+ * `Accessible`, no network.
  */
 export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
-  const pids = options.pids ?? MAX_PROCESSES;
+  const { dataBytes, pids = MAX_PROCESSES } = options;
   const { seccomp, annotations } = seccompFields(options.runtime ?? "other");
   return JSON.stringify({
     ociVersion: "1.0.2",
@@ -81,6 +93,7 @@ export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): st
         { type: "RLIMIT_NPROC", hard: pids, soft: pids },
         { type: "RLIMIT_NOFILE", hard: MAX_OPEN_FILES, soft: MAX_OPEN_FILES },
         { type: "RLIMIT_CORE", hard: 0, soft: 0 },
+        ...(dataBytes === undefined ? [] : [{ type: "RLIMIT_DATA", hard: dataBytes, soft: dataBytes }]),
       ],
     },
     root: { path: options.rootfs, readonly: options.readOnlyRoot !== undefined },
@@ -109,10 +122,10 @@ interface Mount {
   options: string[];
 }
 
-function mountsOf({ network, networkFiles, readOnlyRoot }: SandboxOptions): Mount[] {
+function mountsOf({ network, networkFiles, readOnlyRoot, dev }: SandboxOptions): Mount[] {
   const mounts: Mount[] = [
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
-    { destination: "/dev", type: "tmpfs", source: "tmpfs", options: deviceOptions },
+    { destination: "/dev", type: "bind", source: dev, options: deviceOptions },
     { destination: "/dev/shm", type: "tmpfs", source: "shm", options: sharedMemoryOptions },
   ];
   if (network === "Accessible") {

@@ -1,12 +1,23 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import type { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
-import type { HostRequest, HostResponse, LoadRequest, PrepareRequest, StartRequest, Usage } from "../host/protocol.ts";
+import { messageOf } from "../base/error-text.ts";
+import type {
+  ConnectRequest,
+  HostRequest,
+  HostResponse,
+  LoadRequest,
+  PrepareRequest,
+  StartRequest,
+  Usage,
+} from "../host/protocol.ts";
 import { MAX_CONFIG_TEXT, MAX_CONFIGS } from "../host/protocol.ts";
+import { type Connection, HostConnections } from "./host-connections.ts";
+import { childOf, hostExit } from "./host-exit.ts";
 
 /** A prepared container, in which nothing runs yet. */
 export interface PreparedContainer {
@@ -57,7 +68,9 @@ export class SandboxHost {
   #configText = 0;
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
-  #measuring: PromiseWithResolvers<Usage[]> | undefined;
+  readonly #connections = new HostConnections();
+  /** Measurements in the order of their requests. */
+  readonly #measuring: ((usages: Usage[]) => void)[] = [];
   #pid = 0;
   #users = 0;
   #isReady = false;
@@ -91,11 +104,14 @@ export class SandboxHost {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         detached: true,
         serialization: "json",
-        // One thread besides the main one unmounts the root filesystems of ended calls.
+        // One thread besides the main one unmounts the root filesystems of ended calls, and makes sockets in the
+        // network namespaces of containers. These take several calls of the same thread.
         env: { PATH: process.env["PATH"] ?? "", UV_THREADPOOL_SIZE: "1" },
       },
     );
-    this.#child.on("message", (message) => this.#receive(message as HostResponse));
+    this.#child.on("message", (message, handle) =>
+      this.#receive(message as HostResponse, handle as Socket | undefined),
+    );
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       if (this.#stderr.length < MAX_STDERR_BYTES) this.#stderr += chunk.toString("utf8");
     });
@@ -148,12 +164,24 @@ export class SandboxHost {
     if (!started) this.#pending.delete(id);
   }
 
+  /** Moves the processes of a container to other cgroups. */
+  move(id: string, cgroupProcs: readonly string[]): void {
+    this.#send({ type: "move", id, cgroupProcs });
+  }
+
   /** Resource usage of running containers; empty if the process has ended. */
   async measure(ids: string[]): Promise<Usage[]> {
     if (this.#gone || ids.length === 0) return [];
-    this.#measuring ??= Promise.withResolvers();
+    const { promise, resolve } = Promise.withResolvers<Usage[]>();
+    this.#measuring.push(resolve);
     this.#send({ type: "measure", ids });
-    return await this.#measuring.promise;
+    return await promise;
+  }
+
+  /** Connects to a port of a running container. */
+  async connect(request: Omit<ConnectRequest, "type" | "number">): Promise<Connection> {
+    if (this.#gone) return { reason: "ended" };
+    return await this.#connections.open(request, (message) => this.#send(message));
   }
 
   /** Keeps this Node process from exiting for lack of work, until `release` was called as often. */
@@ -165,14 +193,13 @@ export class SandboxHost {
     if (--this.#users === 0 && this.#isReady) this.#unref();
   }
 
-  /** Ends the process and with it every container and mount. */
+  /** Ends the process and with it every container and mount. Kills a process that does not exit in some seconds. */
   async close(): Promise<void> {
     if (this.#gone) return;
     this.#closing = true;
     this.acquire();
-    const exited = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
     if (this.#child.connected) this.#child.disconnect();
-    await exited;
+    await hostExit(this.#child);
     this.#end();
   }
 
@@ -194,13 +221,13 @@ export class SandboxHost {
     if (this.#child.connected) this.#child.send(request, (error) => void error);
   }
 
-  #receive(response: HostResponse): void {
+  #receive(response: HostResponse, socket: Socket | undefined): void {
     switch (response.type) {
       case "ready":
         try {
           this.#pid = childOf(this.#child.pid ?? 0);
         } catch (error) {
-          this.#giveUp(error instanceof Error ? error.message : String(error));
+          this.#giveUp(messageOf(error));
           return;
         }
         this.#isReady = true;
@@ -211,8 +238,10 @@ export class SandboxHost {
         this.#giveUp(response.message);
         return;
       case "measured":
-        this.#measuring?.resolve(response.usages);
-        this.#measuring = undefined;
+        this.#measuring.shift()?.(response.usages);
+        return;
+      case "connection":
+        this.#connections.settle(response, socket);
         return;
       default:
         this.#settle(response);
@@ -263,6 +292,7 @@ export class SandboxHost {
   // Nothing was made yet. The next call starts another process: the cause may be gone by then.
   #giveUp(reason: string): void {
     if (this.#child.connected) this.#child.disconnect();
+    void hostExit(this.#child);
     this.#end(new Error(reason));
   }
 
@@ -278,7 +308,8 @@ export class SandboxHost {
       exit.reject(error);
     }
     this.#pending.clear();
-    this.#measuring?.resolve([]);
+    this.#connections.end();
+    for (const resolve of this.#measuring.splice(0)) resolve([]);
   }
 
   #lost(): RunnerError {
@@ -292,10 +323,6 @@ export class SandboxHost {
   #unref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.unref();
   }
-}
-
-function childOf(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0]);
 }
 
 function namespaceError(reason: string, cause?: unknown): RunnerError {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readText } from "../base/read-text.ts";
 
 /** One user and group id of the host. */
 export interface HostId {
@@ -21,7 +21,7 @@ export const SANDBOX_HOST_ID = 1_900_000_000;
  */
 export function sandboxOwner(
   uid: number = process.geteuid?.() ?? 0,
-  uidMap: string = readUidMap(),
+  uidMap: string = readText("/proc/self/uid_map"),
 ): HostId | undefined {
   if (uid !== 0) return undefined;
   const extents = uidMap
@@ -37,12 +37,4 @@ export function sandboxOwner(
   // ordinary user outside.
   const last = Math.max(...extents.map(([first, , count]) => first + count - 1));
   return last === 0 ? undefined : { uid: last, gid: last };
-}
-
-function readUidMap(): string {
-  try {
-    return readFileSync("/proc/self/uid_map", "utf8");
-  } catch {
-    return "";
-  }
 }

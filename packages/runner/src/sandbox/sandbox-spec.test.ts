@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { dataRlimit } from "../cgroup/data-rlimit.ts";
+import { type LimitCgroup, NO_HITS } from "../cgroup/limit-cgroup.ts";
 import { type RunnableImage, SandboxSpecs } from "./sandbox-spec.ts";
 
 const settings = {
@@ -16,6 +18,7 @@ function image(name: string, config: RunnableImage["config"]["config"]): Runnabl
     config: { architecture: "amd64", os: "linux", rootfs, config: { Entrypoint: ["/f"], ...config } },
     layers: [],
     overlay: true,
+    fifos: false,
   };
 }
 
@@ -42,4 +45,29 @@ test("forgets specs by their size", async () => {
   expect(await specs.of(image("0", large), {}, settings)).toBe(first);
   for (let n = 1; n < 20; n++) await specs.of(image(String(n), large), {}, settings);
   expect(await specs.of(image("0", large), {}, settings)).not.toBe(first);
+});
+
+function dataLimit(config: string): number | undefined {
+  const { process } = JSON.parse(config) as { process: { rlimits: { type: string; hard: number }[] } };
+  return process.rlimits.find(({ type }) => type === "RLIMIT_DATA")?.hard;
+}
+
+test("sets RLIMIT_DATA unless a cgroup bounds the memory of the call", async () => {
+  const specs = new SandboxSpecs();
+  // RLIMIT_NPROC is the same without it, so only its presence makes the configurations differ.
+  const cgroup: LimitCgroup = {
+    procs: [],
+    countsProcesses: false,
+    hits: () => NO_HITS,
+    memoryKills: () => 0,
+    kill: () => undefined,
+    remove: () => undefined,
+  };
+  const limited = await specs.of(image("0", {}), { memoryBytes: 64 * 1024 ** 2 }, settings);
+  const unlimited = await specs.of(image("0", {}), {}, settings);
+  for (let uses = 0; uses < 2; uses++) {
+    expect(dataLimit(limited.config("/scratch", cgroup))).toBeUndefined();
+    expect(dataLimit(limited.config("/scratch", undefined))).toBe(dataRlimit());
+    expect(dataLimit(unlimited.config("/scratch", cgroup))).toBe(dataRlimit());
+  }
 });

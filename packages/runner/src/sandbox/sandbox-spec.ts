@@ -1,6 +1,7 @@
 import type { Image, ProcessConfig } from "@xfn/oci-rootfs";
 import { processConfig } from "@xfn/oci-rootfs";
 import { type ResourceLimits, RunnerError, type RunOptions } from "@xfn/runner-contract";
+import { dataRlimit } from "../cgroup/data-rlimit.ts";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES, processRlimit } from "../cgroup/process-rlimit.ts";
 import type { PrepareRequest } from "../host/protocol.ts";
@@ -11,7 +12,7 @@ import { runtimeSpec } from "./runtime-spec.ts";
 import type { HostId } from "./sandbox-owner.ts";
 
 /** The parts of an image that a sandbox needs. */
-export type RunnableImage = Pick<Image, "name" | "digest" | "config" | "layers" | "overlay">;
+export type RunnableImage = Pick<Image, "name" | "digest" | "config" | "layers" | "overlay" | "fifos">;
 
 /** What all sandboxes of a runner have in common. */
 export interface SandboxSettings {
@@ -20,6 +21,17 @@ export interface SandboxSettings {
   readOnlyRoot: boolean;
   runtime: Pick<OciRuntime, "path" | "family">;
 }
+
+/** How the process of a server differs from that of its image. */
+export interface ServerProcess {
+  /** Replace the image's command; its entrypoint stays. */
+  arguments: readonly string[];
+  /** Replace variables of the image. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** What a spec depends on besides the image. */
+export type SpecOptions = Pick<RunOptions, "network" | "memoryBytes" | "cpus" | "pids">;
 
 /** The functions of an image with this label set to "false" are never pre-started. */
 export const WARM_POOL_LABEL = "dev.xfn.warm-pool";
@@ -38,14 +50,24 @@ export class SandboxSpecs {
   readonly #known = new Map<string, SandboxSpec>();
   #text = 0;
 
-  /** The spec for a call. @throws ImageError if the image cannot be run */
-  async of(image: RunnableImage, options: RunOptions, settings: SandboxSettings): Promise<SandboxSpec> {
+  /**
+   * The spec for a call, or for a server.
+   *
+   * @throws ImageError if the image cannot be run
+   * @throws RunnerError `ImageInvalid`
+   */
+  async of(
+    image: RunnableImage,
+    options: SpecOptions,
+    settings: SandboxSettings,
+    server?: ServerProcess,
+  ): Promise<SandboxSpec> {
     const { network = "Isolated", memoryBytes, cpus, pids } = options;
     // The digest covers the image's config and layers.
-    const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids]);
+    const key = JSON.stringify([image.digest, network, memoryBytes, cpus, pids, ...keyOf(server)]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const process = await processConfig(image);
+    const process = server === undefined ? await processConfig(image) : await serverProcess(image, server);
     const size = textOf(process);
     if (this.#known.size === MAX_SPECS || this.#text + size > MAX_SPEC_TEXT) {
       this.#known.clear();
@@ -77,6 +99,7 @@ export class SandboxSpec {
   readonly #owner: HostId | undefined;
   readonly #layers: string[];
   readonly #rootfs: "auto" | "overlay" | "copy";
+  readonly #readOnly: boolean;
   readonly #shared: string | null;
   readonly #configs = new Map<number, string>();
 
@@ -84,18 +107,14 @@ export class SandboxSpec {
     key: string,
     image: RunnableImage,
     process: ProcessConfig,
-    options: RunOptions,
+    options: SpecOptions,
     settings: SandboxSettings,
   ) {
     const { network = "Isolated", memoryBytes, cpus, pids } = options;
     this.key = key;
     this.digest = image.digest;
     this.runtime = settings.runtime;
-    this.limits = {
-      ...(memoryBytes === undefined ? {} : { memoryBytes }),
-      ...(cpus === undefined ? {} : { cpus }),
-      ...(pids === undefined ? {} : { pids }),
-    };
+    this.limits = { memoryBytes, cpus, pids };
     // A pre-started function with network access could connect to others before its call.
     this.mayPreStart = network === "Isolated" && image.config.config?.Labels?.[WARM_POOL_LABEL] !== "false";
     this.#process = process;
@@ -104,8 +123,15 @@ export class SandboxSpec {
     this.#layers = [...image.layers];
     // A store on a file system without whiteouts has layers that only a copy shows correctly.
     this.#rootfs = image.overlay ? settings.rootfs : "copy";
-    this.#shared = settings.readOnlyRoot ? sharedName(image.digest, network) : null;
-    this.writableBytes = this.#shared === null ? WRITABLE_BYTES : READ_ONLY_TMP_BYTES;
+    this.#readOnly = settings.readOnlyRoot;
+    // A FIFO of a shared root filesystem is one pipe for all calls, even if it is read-only.
+    this.#shared = settings.readOnlyRoot && !image.fifos ? sharedName(image.digest, network) : null;
+    this.writableBytes = settings.readOnlyRoot ? READ_ONLY_TMP_BYTES : WRITABLE_BYTES;
+  }
+
+  /** Whether its sandboxes have network namespaces of their own. */
+  get isolated(): boolean {
+    return this.#network === "Isolated";
   }
 
   /** The request that prepares a container. */
@@ -114,6 +140,7 @@ export class SandboxSpec {
       id,
       layers: [...this.#layers],
       rootfs: this.#rootfs,
+      readOnly: this.#readOnly,
       shared: this.#shared,
       networkFiles: this.#network === "Accessible",
       owner: this.#owner ?? null,
@@ -124,7 +151,10 @@ export class SandboxSpec {
   /** The text of its config.json. */
   config(scratch: string, cgroup: LimitCgroup | undefined): string {
     const pids = processRlimit(this.limits.pids ?? MAX_PROCESSES, cgroup);
-    const known = this.#configs.get(pids);
+    // Without a cgroup (--allow-unlimited) nothing else bounds the memory, whatever limit the call has.
+    const isBounded = cgroup !== undefined && this.limits.memoryBytes !== undefined;
+    const key = isBounded ? pids : -pids;
+    const known = this.#configs.get(key);
     if (known !== undefined) return known;
     const made = runtimeSpec(this.#process, {
       network: this.#network,
@@ -133,12 +163,39 @@ export class SandboxSpec {
       owner: this.#owner ?? { uid: 0, gid: 0 },
       rootfs: this.#shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, this.#shared),
       pids,
+      dataBytes: isBounded ? undefined : dataRlimit(),
       networkFiles: networkFiles(scratch),
-      ...(this.#shared === null ? {} : { readOnlyRoot: { tmp: bundlePaths.tmp } }),
+      dev: bundlePaths.dev,
+      ...(this.#readOnly ? { readOnlyRoot: { tmp: bundlePaths.tmp } } : {}),
     });
-    this.#configs.set(pids, made);
+    this.#configs.set(key, made);
     return made;
   }
+}
+
+function keyOf(server: ServerProcess | undefined): unknown[] {
+  if (server === undefined) return [];
+  const env = Object.entries(server.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [server.arguments, env];
+}
+
+/** The image's entrypoint with the arguments and environment of a server. */
+async function serverProcess(image: RunnableImage, server: ServerProcess): Promise<ProcessConfig> {
+  const entrypoint = image.config.config?.Entrypoint ?? [];
+  if (entrypoint.length === 0)
+    throw new RunnerError(
+      "ImageInvalid",
+      "its image has no entrypoint, so it is not a function that serves gRPC: packages of functions have one",
+      { phase: "start", retryable: false },
+    );
+  const process = await processConfig(image);
+  const replaced = new Set(Object.keys(server.env));
+  const env = process.env.filter((variable) => !replaced.has(variable.split("=", 1)[0] ?? ""));
+  return {
+    ...process,
+    args: [...entrypoint, ...server.arguments],
+    env: [...env, ...Object.entries(server.env).map(([name, value]) => `${name}=${value}`)],
+  };
 }
 
 /** Size of a process in its config.json, in bytes. @throws RunnerError `ImageInvalid` if it is too large */

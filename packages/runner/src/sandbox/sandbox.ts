@@ -1,18 +1,40 @@
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
+import { messageOf } from "../base/error-text.ts";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
+import type { SharedGroup } from "../cgroup/shared-group.ts";
+import type { WaitingGroup, WaitingPlace } from "../cgroup/waiting-group.ts";
 import { monotonicMs } from "../host/protocol.ts";
-import { classifyExit, Ending } from "./classify-exit.ts";
+import { classifyExit, Ending, wasKilled } from "./classify-exit.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";
 import { closeStdio, openContainerIo, openStdio } from "./container-io.ts";
+import type { Connection } from "./host-connections.ts";
 import type { Exit, PreparedContainer, SandboxHost } from "./sandbox-host.ts";
 import type { SandboxSpec } from "./sandbox-spec.ts";
+import { ServerOutput } from "./server-output.ts";
 
 /** The result of a call in a sandbox. */
 export type Outcome =
   | { output: Uint8Array; stderr: string }
   /** `inputUndelivered`: the sandbox had ended before its input, or so soon after that it may have ended before. */
   | { output: undefined; stderr: string; failure: RunnerError; inputUndelivered: boolean };
+
+/** A sandbox that runs a server. */
+export interface Serving {
+  readonly output: ServerOutput;
+  /** Settles when the container has ended and its output is read. */
+  readonly end: Promise<ServerEnd>;
+}
+
+/** How a server ended: by itself with this code, which no failure explains, or by a failure. */
+export type ServerEnd = { exitCode: number; failure?: undefined } | { failure: RunnerError };
+
+/** Options of a start. */
+interface StartOptions {
+  preStarted?: boolean;
+  waiting?: WaitingPlace | undefined;
+  inputBytes?: number;
+}
 
 // Larger inputs justify larger pipes; an ordinary pipe holds smaller ones whole.
 const LARGE_INPUT_BYTES = 64 * 1024;
@@ -22,6 +44,12 @@ const LARGE_INPUT_BYTES = 64 * 1024;
  * have ended within this time of its input may have ended before it.
  */
 const UNCERTAIN_MS = 50;
+
+/**
+ * A call whose function takes longer leaves the cgroup of waiting sandboxes. Moving a process delays others for a
+ * moment, which short calls must not do. A function that is killed before is run again: see {@link UNCERTAIN_MS}.
+ */
+const LEAVE_AFTER_MS = 25;
 
 /**
  * One container, used for at most one call: prepared, then started, then given its input. Any time may pass between
@@ -39,6 +67,7 @@ export class Sandbox {
   #state: "prepared" | "started" | "used" | "over" = "prepared";
   #started = false;
   #preStarted = false;
+  #waiting: WaitingPlace | undefined;
 
   private constructor(
     host: SandboxHost,
@@ -83,19 +112,20 @@ export class Sandbox {
    * Starts the function, which then waits for its input.
    *
    * @param options `preStarted`: there is no call yet, so the runtime may take a millisecond longer to start but must
-   *   exit once the function runs; `inputBytes`: size of the input
+   *   exit once the function runs; `waiting`: where it waits then; `inputBytes`: size of the input
    */
-  start({ preStarted = false, inputBytes = 0 }: { preStarted?: boolean; inputBytes?: number } = {}): void {
+  start({ preStarted = false, waiting, inputBytes = 0 }: StartOptions = {}): void {
     const { runtime } = this.spec;
     this.#state = "started";
     this.#started = true;
     this.#preStarted = preStarted;
+    this.#waiting = waiting;
     this.#host.start({
       type: "start",
       id: this.id,
       runtime: runtime.path,
       runtimeFamily: runtime.family,
-      cgroupProcs: this.#cgroup?.procs ?? [],
+      cgroupProcs: [...(this.#cgroup?.procs ?? []), ...(waiting?.procs ?? [])],
       detach: preStarted,
       largePipes: inputBytes > LARGE_INPUT_BYTES,
     });
@@ -105,20 +135,22 @@ export class Sandbox {
   }
 
   /** Delivers the input and waits for the function's end. The clock of the call's timeout starts here. */
-  async use(input: Uint8Array, options: RunOptions): Promise<Outcome> {
+  async use(input: Uint8Array, options: RunOptions & { maxOutputBytes?: number }): Promise<Outcome> {
     const usable = this.#state === "started";
     this.#state = "used";
     if (!usable) return { output: undefined, stderr: "", failure: endedBeforeInput(), inputUndelivered: true };
     const deliveredAt = monotonicMs();
-    const ending = new Ending(() => this.#kill());
+    const ending = new Ending(() => this.kill());
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timer = setTimeout(() => ending.end("Timeout"), timeoutMs);
     const abort = (): void => ending.end("Aborted");
     options.signal?.addEventListener("abort", abort, { once: true });
     if (options.signal?.aborted) abort();
     let io: ContainerIo | undefined;
+    let leaving: NodeJS.Timeout | undefined;
     try {
-      io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"));
+      io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"), options.maxOutputBytes);
+      leaving = this.#leaveLater();
       const exit = await this.exit;
       const { stdout, stderr } = await io.drain(() => ending.reason !== undefined);
       const { writableBytes } = this.spec;
@@ -130,11 +162,61 @@ export class Sandbox {
       return { output: undefined, stderr, failure, inputUndelivered };
     } finally {
       clearTimeout(timer);
+      clearTimeout(leaving);
       options.signal?.removeEventListener("abort", abort);
-      if (io === undefined) this.#kill();
+      if (io === undefined) this.kill();
       io?.abandon();
       this.#cgroup?.remove();
     }
+  }
+
+  /**
+   * Starts it as a server, which lives until {@link kill}.
+   *
+   * @param group the cgroup that it shares with other servers
+   */
+  serve(group?: SharedGroup): Serving {
+    const killsBefore = group?.memoryKills() ?? 0;
+    const waiting = group && { procs: group.procs(this.#cgroup), home: [] };
+    this.start({ preStarted: true, waiting });
+    this.#state = "used";
+    const output = new ServerOutput(this.#stdio);
+    const end = async (): Promise<ServerEnd> => {
+      try {
+        const exit = await this.exit;
+        await output.drain();
+        const { limits, writableBytes } = this.spec;
+        const options = { ...limits, timeoutMs: 0, writableBytes, sharedMemoryBytes: group?.memoryBytes };
+        const hits = this.#cgroup?.hits() ?? NO_HITS;
+        // The kernel does not say which server of the group it killed.
+        const outOfMemory = hits.outOfMemory || (wasKilled(exit) && (group?.memoryKills() ?? 0) > killsBefore);
+        const failure = classifyExit(exit, undefined, { ...hits, outOfMemory }, output.text(), options);
+        return failure === undefined ? { exitCode: exit.code ?? 0 } : { failure };
+      } catch (error) {
+        await output.drain();
+        if (!(error instanceof RunnerError)) throw error;
+        return { failure: error };
+      } finally {
+        this.#cgroup?.remove();
+      }
+    };
+    return { output, end: end() };
+  }
+
+  /** Connects to a TCP port of a sandbox that serves, as soon as something listens there. */
+  async connect(port: number, timeoutMs: number): Promise<Connection> {
+    return await this.#host.connect({ id: this.id, port, isolated: this.spec.isolated, timeoutMs });
+  }
+
+  /** Where it waits for a call. */
+  placeIn(group: WaitingGroup): WaitingPlace {
+    return group.place(this.#cgroup);
+  }
+
+  #leaveLater(): NodeJS.Timeout | undefined {
+    const home = this.#waiting?.home ?? [];
+    if (home.length === 0) return undefined;
+    return setTimeout(() => this.#host.move(this.id, home), LEAVE_AFTER_MS);
   }
 
   /** Whether it was started, even if it has ended since. */
@@ -146,11 +228,12 @@ export class Sandbox {
   discard(): void {
     if (this.#state === "used" || this.#state === "over") return;
     const started = this.#state === "started";
-    this.#kill();
+    this.kill();
     if (!started) this.#end();
   }
 
-  #kill(): void {
+  /** Kills everything in it. */
+  kill(): void {
     this.#host.kill(this.id, this.#state !== "prepared");
     this.#cgroup?.kill();
   }
@@ -173,7 +256,7 @@ function openPipes(host: SandboxHost, id: string, { stdio }: PreparedContainer):
     return openStdio(stdio);
   } catch (error) {
     host.kill(id, false);
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new RunnerError("StartFailed", `its pipes could not be opened: ${reason}`, { phase: "start", cause: error });
+    const message = `its pipes could not be opened: ${messageOf(error)}`;
+    throw new RunnerError("StartFailed", message, { phase: "start", cause: error });
   }
 }

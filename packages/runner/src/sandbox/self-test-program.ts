@@ -44,52 +44,21 @@ const PROGRAM_HEADER_BYTES = 56;
 const HEADERS_BYTES: number = FILE_HEADER_BYTES + PROGRAM_HEADER_BYTES;
 const ADDRESS = 0x400000n;
 
-// prettier-ignore
 const x64 = [
-  0x48,
-  0x83,
-  0xec,
-  0x40, // sub rsp, 64
-  0x31,
-  0xff, // xor edi, edi
-  0x48,
-  0x89,
-  0xe6, // mov rsi, rsp
-  0xba,
-  0x40,
-  0x00,
-  0x00,
-  0x00, // mov edx, 64
-  0x31,
-  0xc0, // xor eax, eax: read
-  0x0f,
-  0x05, // syscall
-  0x89,
-  0xc2, // mov edx, eax
-  0xbf,
-  0x01,
-  0x00,
-  0x00,
-  0x00, // mov edi, 1
-  0x48,
-  0x89,
-  0xe6, // mov rsi, rsp
-  0xb8,
-  0x01,
-  0x00,
-  0x00,
-  0x00, // mov eax, 1: write
-  0x0f,
-  0x05, // syscall
-  0x31,
-  0xff, // xor edi, edi
-  0xb8,
-  0xe7,
-  0x00,
-  0x00,
-  0x00, // mov eax, 231: exit_group
-  0x0f,
-  0x05, // syscall
+  "4883ec40", // sub rsp, 64
+  "31ff", // xor edi, edi
+  "4889e6", // mov rsi, rsp
+  "ba40000000", // mov edx, 64
+  "31c0", // xor eax, eax: read
+  "0f05", // syscall
+  "89c2", // mov edx, eax
+  "bf01000000", // mov edi, 1
+  "4889e6", // mov rsi, rsp
+  "b801000000", // mov eax, 1: write
+  "0f05", // syscall
+  "31ff", // xor edi, edi
+  "b8e7000000", // mov eax, 231: exit_group
+  "0f05", // syscall
 ];
 
 const arm64 = [
@@ -110,6 +79,6 @@ const arm64 = [
 ];
 
 const targets: Partial<Record<string, { machine: number; code: Uint8Array }>> = {
-  x64: { machine: 62, code: Uint8Array.from(x64) },
+  x64: { machine: 62, code: Buffer.from(x64.join(""), "hex") },
   arm64: { machine: 183, code: new Uint8Array(Uint32Array.from(arm64).buffer) },
 };

@@ -48,5 +48,6 @@ export function writeSelfTestImage(host: SandboxHost, program: Buffer): Runnable
     config: { config: { Entrypoint: [`/${name}`] } },
     layers: [`${host.scratch}/${name}`],
     overlay: true,
+    fifos: false,
   };
 }

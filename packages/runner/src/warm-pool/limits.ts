@@ -4,25 +4,38 @@ export type WarmPoolPolicy = "off" | "adaptive" | number;
 /** Bounds over all images. */
 export interface WarmPoolLimits {
   /** Number of pre-started sandboxes; default {@link DEFAULT_WARM_POOL_LIMITS}.count. */
-  count?: number;
+  count?: number | undefined;
   /** Measured memory of all pre-started sandboxes, in bytes. */
-  memoryBytes?: number;
+  memoryBytes?: number | undefined;
   /**
    * Replaces sandboxes that waited for so long, and keeps none for images that were not called for so long.
    * Milliseconds.
    */
-  idleMs?: number;
+  idleMs?: number | undefined;
 }
 
 /**
  * A waiting Node function takes some 7 MB, a small program under 1 MB: unless functions are large, the count is met
  * first.
  */
-export const DEFAULT_WARM_POOL_LIMITS: Readonly<Required<WarmPoolLimits>> = {
+export const DEFAULT_WARM_POOL_LIMITS: Readonly<Record<keyof WarmPoolLimits, number>> = {
   count: 16,
   memoryBytes: 512 * 1024 * 1024,
   idleMs: 5 * 60_000,
 };
+
+/** The limits, with the default of each that is not set. */
+export function withDefaultLimits(limits: WarmPoolLimits = {}): Record<keyof WarmPoolLimits, number> {
+  const {
+    count = DEFAULT_WARM_POOL_LIMITS.count,
+    memoryBytes = DEFAULT_WARM_POOL_LIMITS.memoryBytes,
+    idleMs = DEFAULT_WARM_POOL_LIMITS.idleMs,
+  } = limits;
+  return { count, memoryBytes, idleMs };
+}
+
+/** The share of a processor that a sandbox may use while it waits. Above it, its function computes. */
+export const BUSY_SHARE = 0.1;
 
 /** Why the pool discarded a sandbox. */
 export type DiscardReason =

@@ -14,7 +14,14 @@ interface Fake {
 
 /** A pool whose sandboxes are made at once, on a clock that the test moves. */
 function poolOf(policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
-  const world = { now: 0, idle: true, fails: false, discarded: [] as string[], made: 0 };
+  const world = {
+    now: 0,
+    idle: true,
+    fails: false,
+    discarded: [] as string[],
+    made: 0,
+    reserved: { count: 0, bytes: 0 },
+  };
   const pool = new SandboxPool<FakeSpec, Fake>(
     {
       prepare: async (spec) => {
@@ -25,10 +32,12 @@ function poolOf(policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
       load: (sandbox) => {
         sandbox.loaded = true;
       },
+      mayStart: (spec) => spec.mayPreStart,
       start: (sandbox) => {
         sandbox.started = true;
       },
       discard: (sandbox, reason: DiscardReason) => world.discarded.push(`${sandbox.spec.key} ${reason}`),
+      reserved: () => world.reserved,
       isIdle: () => world.idle,
       now: () => world.now,
     },
@@ -201,6 +210,20 @@ test("over the measured memory bound discards the least recently used, and makes
   await pool.refill();
   expect(keys(pool)).toEqual(["b", "b"]);
   expect(world.discarded).toEqual(["a memory", "a memory"]);
+});
+
+test("idle servers of functions count against both bounds", async () => {
+  const { pool, world } = poolOf(3, { count: 3, memoryBytes: 100 });
+  world.reserved = { count: 1, bytes: 0 };
+  call(pool, a);
+  await pool.refill();
+  expect(pool.waiting.length).toBe(2);
+  world.reserved = { count: 2, bytes: 0 };
+  pool.review([]);
+  expect(world.discarded).toEqual(["a displaced"]);
+  world.reserved = { count: 2, bytes: 60 };
+  pool.review(pool.waiting.map((sandbox) => ({ sandbox, bytes: 50, cpuMs: 0 })));
+  expect(world.discarded).toEqual(["a displaced", "a memory"]);
 });
 
 test("discards one that uses the processor while it waits, and pauses its image", async () => {

@@ -1,10 +1,15 @@
-import { DEFAULT_WARM_POOL_LIMITS, type DiscardReason, type WarmPoolLimits, type WarmPoolPolicy } from "./limits.ts";
+import {
+  BUSY_SHARE,
+  type DiscardReason,
+  type WarmPoolLimits,
+  type WarmPoolPolicy,
+  withDefaultLimits,
+} from "./limits.ts";
 import { type PooledSandbox, SpecPool } from "./spec-pool.ts";
 
 /** What the pool reads of a sandbox spec. */
 export interface PoolableSpec {
   readonly key: string;
-  readonly mayPreStart: boolean;
 }
 
 /** What a pool does with sandboxes. */
@@ -13,11 +18,15 @@ export interface Mechanism<Spec, S> {
   prepare(spec: Spec): Promise<S>;
   /** Loads the runtime of a sandbox that starts soon: a process waits from now on. */
   load(sandbox: S): void;
+  /** Whether sandboxes of a spec may start before their call. */
+  mayStart(spec: Spec): boolean;
   /** Starts a sandbox that was not loaded: from now on its function waits for input. */
   start(sandbox: S): void;
   discard(sandbox: S, reason: DiscardReason): void;
   /** Whether the machine has capacity to spare. Checked before each sandbox. */
   isIdle(): boolean;
+  /** What else counts against the limits: idle servers of functions. */
+  reserved(): { count: number; bytes: number };
   /** A monotonic clock, in milliseconds. */
   now(): number;
 }
@@ -38,9 +47,6 @@ const RETRY_MS = 60_000;
 /** Keeps two images that are called in turn from displacing each other. */
 const DISPLACE_AFTER_MS = 10_000;
 
-/** A function that waits for input uses no processor time. Above this share of a processor it computes. */
-const BUSY_SHARE = 0.1;
-
 /** Until then a function may still be starting, which takes processor time. */
 const SETTLED_MS = 5_000;
 
@@ -51,16 +57,16 @@ const MAX_SPECS = 256;
 export class SandboxPool<Spec extends PoolableSpec, S> {
   readonly #mechanism: Mechanism<Spec, S>;
   readonly #policy: WarmPoolPolicy;
-  readonly #limits: Required<WarmPoolLimits>;
+  readonly #limits: ReturnType<typeof withDefaultLimits>;
   /** By key of the spec, least recently used first. */
   readonly #specs = new Map<string, SpecPool<Spec, S>>();
   #filling = false;
   #closed = false;
 
-  constructor(mechanism: Mechanism<Spec, S>, policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
+  constructor(mechanism: Mechanism<Spec, S>, policy: WarmPoolPolicy, limits?: WarmPoolLimits) {
     this.#mechanism = mechanism;
     this.#policy = policy;
-    this.#limits = { ...DEFAULT_WARM_POOL_LIMITS, ...limits };
+    this.#limits = withDefaultLimits(limits);
   }
 
   /** Pre-started sandboxes. */
@@ -160,7 +166,8 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     for (const pool of [...this.#specs.values()].slice(0, -MAX_PREPARED))
       this.#discardIf(pool.prepared, () => "displaced");
     for (const pool of this.#specs.values()) {
-      while (this.#bytes() > this.#limits.memoryBytes && pool.waiting.length > 0) this.#drop(pool, "memory");
+      while (this.#overMemory() && pool.waiting.length > 0) this.#drop(pool, "memory");
+      while (this.#overCount() && pool.waiting.length > 0) this.#drop(pool, "displaced");
     }
   }
 
@@ -200,9 +207,10 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
   }
 
   #wanted(pool: SpecPool<Spec, S>, now: number): number {
-    if (this.#policy === "off" || !pool.spec.mayPreStart || now < pool.notBefore) return 0;
-    if (typeof this.#policy === "number") return this.#policy;
-    return now - pool.lastUse >= this.#limits.idleMs ? 0 : pool.demand.at(now);
+    if (this.#policy === "off" || now < pool.notBefore) return 0;
+    const idle = now - pool.lastUse >= this.#limits.idleMs;
+    const wanted = typeof this.#policy === "number" ? this.#policy : idle ? 0 : pool.demand.at(now);
+    return wanted > 0 && this.#mechanism.mayStart(pool.spec) ? wanted : 0;
   }
 
   // A single call of an image does not justify a prepared sandbox.
@@ -227,8 +235,7 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
   }
 
   #makeRoom(pool: SpecPool<Spec, S>): boolean {
-    const { count, memoryBytes } = this.#limits;
-    const fits = (): boolean => this.waiting.length < count && this.#bytes() + pool.estimate <= memoryBytes;
+    const fits = (): boolean => !this.#overCount(1) && !this.#overMemory(pool.estimate);
     for (const other of this.#specs.values()) {
       if (fits()) return true;
       if (other.lastUse > pool.lastUse - DISPLACE_AFTER_MS) continue;
@@ -273,8 +280,13 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     return true;
   }
 
-  #bytes(): number {
-    return [...this.#specs.values()].reduce((sum, pool) => sum + pool.bytes, 0);
+  #overCount(more = 0): boolean {
+    return this.waiting.length + this.#mechanism.reserved().count + more > this.#limits.count;
+  }
+
+  #overMemory(more = 0): boolean {
+    const bytes = [...this.#specs.values()].reduce((sum, pool) => sum + pool.bytes, 0);
+    return bytes + this.#mechanism.reserved().bytes + more > this.#limits.memoryBytes;
   }
 
   #drop(pool: SpecPool<Spec, S>, reason: DiscardReason): void {

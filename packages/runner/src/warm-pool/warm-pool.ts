@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import type { WaitingGroup } from "../cgroup/waiting-group.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxHost } from "../sandbox/sandbox-host.ts";
 import type { SandboxSpec } from "../sandbox/sandbox-spec.ts";
@@ -12,7 +13,11 @@ export interface WarmPoolOptions {
   policy: WarmPoolPolicy;
   limits: WarmPoolLimits;
   prepare: (spec: SandboxSpec) => Promise<Sandbox>;
+  /** What bounds waiting sandboxes; `unbounded` if they may wait without a bound, undefined if none may wait. */
+  waitingGroup: () => WaitingGroup | "unbounded" | undefined;
   host: () => SandboxHost | undefined;
+  /** What else counts against the limits. */
+  reserved: () => { count: number; bytes: number };
   onEvent: (event: RunnerEvent) => void;
 }
 
@@ -39,7 +44,9 @@ export class WarmPool {
         prepare: options.prepare,
         load: (sandbox) => this.#load(sandbox),
         start: (sandbox) => this.#start(sandbox),
+        mayStart: (spec) => this.#mayStart(spec),
         discard: (sandbox, reason) => this.#discard(sandbox, reason),
+        reserved: options.reserved,
         isIdle: () => this.#starting === 0 && this.#running < this.#cores,
         now: () => performance.now(),
       },
@@ -115,8 +122,15 @@ export class WarmPool {
     this.#watch(sandbox);
   }
 
+  #mayStart(spec: SandboxSpec): boolean {
+    const group = spec.mayPreStart ? this.#options.waitingGroup() : undefined;
+    return group === "unbounded" || group?.bounds(spec.limits) === true;
+  }
+
   #start(sandbox: Sandbox): void {
-    sandbox.start({ preStarted: true });
+    const group = this.#options.waitingGroup();
+    const waiting = group === undefined || group === "unbounded" ? undefined : sandbox.placeIn(group);
+    sandbox.start({ preStarted: true, waiting });
     this.#options.onEvent({ type: "sandbox-waiting", digest: sandbox.spec.digest });
     this.#watch(sandbox);
   }

@@ -1,0 +1,70 @@
+import type { OnReadOpts } from "node:net";
+
+/** Room for bytes that nothing expects yet. */
+const SCRATCH = Buffer.alloc(4096);
+
+/** A socket reads that many bytes at once. */
+const READ_BYTES = 1024 * 1024;
+
+/**
+ * Reads pieces of known lengths, each into memory of its own. A socket with {@link onread} puts large pieces there
+ * itself: the chunks of an ordinary socket would be copied, and V8 would collect them as garbage.
+ */
+export class ExactReader {
+  /** For a socket. */
+  readonly onread: OnReadOpts = {
+    buffer: () => this.#space(),
+    callback: (bytes, memory) => {
+      // A socket asks for the memory of its next read after this one, so before the next piece may be expected.
+      const isNext = memory.byteOffset === this.#piece.byteOffset + this.#filled;
+      if (isNext && memory.buffer === this.#piece.buffer && this.#onPiece !== undefined) this.#add(bytes);
+      else this.feed(Buffer.from(memory.buffer, memory.byteOffset, bytes));
+      return true;
+    },
+  };
+  #piece: Buffer = SCRATCH;
+  #filled = 0;
+  #onPiece: ((piece: Buffer) => void) | undefined;
+  readonly #onExcess: () => void;
+
+  /** @param onExcess called if bytes arrive that nothing expects */
+  constructor(onExcess: () => void) {
+    this.#onExcess = onExcess;
+  }
+
+  /** Expects a piece. Only the part of it that arrives takes memory. */
+  expect(length: number, onPiece: (piece: Buffer) => void): void {
+    this.expectInto(Buffer.allocUnsafeSlow(length), onPiece);
+  }
+
+  /** Expects a piece that fills this memory. */
+  expectInto(memory: Buffer, onPiece: (piece: Buffer) => void): void {
+    if (memory.length === 0) return onPiece(memory);
+    this.#piece = memory;
+    this.#filled = 0;
+    this.#onPiece = onPiece;
+  }
+
+  /** Adds bytes that were read in another way. */
+  feed(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#onPiece === undefined) return this.#onExcess();
+      const copied = bytes.copy(this.#space(), 0, at);
+      at += copied;
+      this.#add(copied);
+    }
+  }
+
+  #space(): Buffer {
+    return this.#onPiece === undefined ? SCRATCH : this.#piece.subarray(this.#filled, this.#filled + READ_BYTES);
+  }
+
+  #add(bytes: number): void {
+    this.#filled += bytes;
+    if (this.#filled < this.#piece.length) return;
+    const [piece, onPiece] = [this.#piece, this.#onPiece];
+    this.#onPiece = undefined;
+    this.#piece = SCRATCH;
+    onPiece?.(piece);
+  }
+}

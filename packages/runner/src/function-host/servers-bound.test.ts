@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { CgroupHost } from "../cgroup/limit-cgroup.ts";
+import { ServersBound } from "./servers-bound.ts";
+
+// Plain files stand in for the kernel's. test/e2e tests that the kernel enforces them.
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "xfn-cgroups-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** A host of version 2 with these controllers. */
+function hostWith(controllers: string): CgroupHost {
+  const write = (name: string): void => writeFileSync(join(root, name), controllers);
+  write("cgroup.controllers");
+  write("cgroup.subtree_control");
+  mkdirSync(join(root, "a"));
+  write("a/cgroup.controllers");
+  write("a/cgroup.subtree_control");
+  return { root, self: "0::/a/xfn-supervisor\n", isRoot: false, ownProcesses: () => [] };
+}
+
+function boundOf(
+  memoryBytes: number | undefined,
+  controllers = "memory cpu",
+): { bound: ServersBound; warnings: string[] } {
+  const warnings: string[] = [];
+  const onWarning = (message: string): void => void warnings.push(message);
+  return { bound: new ServersBound({ memoryBytes, onWarning, host: hostWith(controllers) }), warnings };
+}
+
+test("servers share one group, of which the kernel kills one at a time", () => {
+  const { bound } = boundOf(4096);
+  const group = bound.group();
+  expect(group).toBe(bound.group());
+  const [procs = ""] = group?.procs(undefined) ?? [];
+  expect(readFileSync(join(root, procs, "../memory.max"), "utf8")).toBe("4096");
+  expect(existsSync(join(root, procs, "../memory.oom.group"))).toBe(false);
+});
+
+test("a server whose own cgroup keeps it out of the shared one has the shared bound", () => {
+  const { bound } = boundOf(4096);
+  expect(bound.limitsOf({})).toEqual({});
+  expect(bound.limitsOf({ memoryBytes: 1 })).toEqual({ memoryBytes: 1 });
+  expect(bound.limitsOf({ cpus: 1 })).toEqual({ cpus: 1, memoryBytes: 4096 });
+});
+
+test("without a bound, and without the controller, there is no group; the latter is a warning, once", () => {
+  const unbounded = boundOf(undefined);
+  expect([unbounded.bound.group(), unbounded.warnings]).toEqual([undefined, []]);
+  rmSync(join(root, "a"), { recursive: true });
+  const { bound, warnings } = boundOf(4096, "cpu");
+  expect([bound.group(), bound.group(), bound.limitsOf({ cpus: 1 })]).toEqual([undefined, undefined, { cpus: 1 }]);
+  expect(warnings).toEqual([expect.stringContaining("nothing bounds the memory of functions that are servers")]);
+});

@@ -1,0 +1,208 @@
+import { FunctionCallError, FunctionConnection } from "@xfn/function-grpc";
+import { type RunOptions, type ServedFunction, untilAborted } from "@xfn/runner-contract";
+import { errorOfStatus, RunnerGrpcError } from "@xfn/runner-grpc";
+import type { Runner } from "../runner-options.ts";
+import { StartDeadline } from "../sandbox/start-deadline.ts";
+
+/**
+ * How long an unused connection stays open. It only saves the next call some milliseconds: the idle time of the server
+ * begins when the connection is closed.
+ */
+const KEEP_MS = 5_000;
+
+interface Connected {
+  readonly served: ServedFunction;
+  readonly connection: FunctionConnection;
+}
+
+interface Entry {
+  readonly connected: Promise<Connected>;
+  /** Ends a start for which no call waits any more. */
+  readonly starting: AbortController;
+  users: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/** What a forwarded call may set. */
+type ForwardOptions = RunOptions & { timeoutMs: number };
+
+/** How calls are forwarded. */
+export interface ForwardSettings {
+  /** The longest time to pull an image and start its server, in milliseconds. */
+  readonly startTimeoutMs: number;
+  /** Whether each call has a server of its own. */
+  readonly fresh: boolean;
+  /** Number of servers that the runner may have. */
+  readonly maxServers: number;
+}
+
+/**
+ * Passes gRPC requests on to the servers of functions, unread. Calls of one function share a server and a connection,
+ * unless the settings say otherwise.
+ */
+export class ForwardedCalls {
+  readonly #runner: Pick<Runner, "serve" | "maxOutputBytes">;
+  readonly #settings: ForwardSettings;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(runner: Pick<Runner, "serve" | "maxOutputBytes">, settings: ForwardSettings) {
+    this.#runner = runner;
+    this.#settings = settings;
+  }
+
+  /** Calls a method of a function. @throws RunnerGrpcError, or an error of `serve` */
+  async call(image: string, path: string, request: Uint8Array, asked: ForwardOptions): Promise<Uint8Array> {
+    let stderr = "";
+    const onStderr = (tail: string): void => {
+      stderr = tail;
+      asked.onStderr?.(tail);
+    };
+    const options = { ...asked, onStderr };
+    try {
+      return await this.#once(image, path, request, options).catch((error: unknown) => {
+        // The server ended before it got the request, so another one may get it.
+        if (error instanceof FunctionCallError && error.retryable) return this.#once(image, path, request, options);
+        throw error;
+      });
+    } catch (error) {
+      throw error instanceof FunctionCallError ? asRunnerError(error, image, stderr) : error;
+    }
+  }
+
+  close(): void {
+    for (const [key, entry] of this.#entries) void this.#drop(key, entry);
+  }
+
+  async #once(image: string, path: string, request: Uint8Array, options: ForwardOptions): Promise<Uint8Array> {
+    const { network, memoryBytes, cpus, pids, pullPolicy, auth, timeoutMs, signal } = options;
+    // A call with credentials must not share the failure of one without them.
+    const key = JSON.stringify([image, network, memoryBytes, cpus, pids, pullPolicy, auth]);
+    const entry = this.#entries.get(key) ?? this.#connect(key, image, options);
+    clearTimeout(entry.idle);
+    entry.users++;
+    const deadline = new StartDeadline(this.#settings.startTimeoutMs, signal);
+    let reportStderr = async (): Promise<void> => undefined;
+    try {
+      const { connection, served } = await deadline.within("pull", entry.connected);
+      deadline.met();
+      // What the server wrote before is about calls of others.
+      const before = served.written();
+      reportStderr = async () => {
+        const text = await served.stderr(before);
+        if (text !== "") options.onStderr?.(text);
+      };
+      // The other calls of a connection that closes may still get their answers.
+      if (!connection.open) this.#forget(key, entry);
+      const maxResponseBytes = this.#runner.maxOutputBytes;
+      const began = performance.now();
+      const response = await connection.call(path, request, { timeoutMs, signal, maxResponseBytes });
+      options.onPhase?.("run", performance.now() - began);
+      return response;
+    } catch (error) {
+      throw error instanceof FunctionCallError ? await reasonOf(error, await entry.connected, signal) : error;
+    } finally {
+      await reportStderr();
+      deadline.met();
+      entry.users--;
+      if (entry.users === 0) this.#idle(key, entry);
+    }
+  }
+
+  #connect(key: string, image: string, options: ForwardOptions): Entry {
+    const starting = new AbortController();
+    const connected = this.#open(image, options, starting.signal);
+    const entry: Entry = { connected, starting, users: 0, idle: undefined };
+    // An entry that is not in the map ends with its call. With the pull policy Always, each call asks the registry.
+    if (!this.#settings.fresh && options.pullPolicy !== "Always") this.#entries.set(key, entry);
+    entry.connected.catch(() => this.#forget(key, entry));
+    return entry;
+  }
+
+  async #open(image: string, options: ForwardOptions, starting: AbortSignal): Promise<Connected> {
+    await this.#makeRoom();
+    const { timeoutMs: _, signal: _signal, onStderr: _onStderr, onPhase, ...more } = options;
+    const { fresh } = this.#settings;
+    const served = await this.#runner.serve(image, { ...more, fresh, signal: starting, onPhase });
+    try {
+      return { served, connection: new FunctionConnection(await served.connect(starting)) };
+    } catch (error) {
+      served.release();
+      throw error;
+    }
+  }
+
+  // A connection that no call uses keeps its server from being replaced by another one.
+  async #makeRoom(): Promise<void> {
+    if (this.#entries.size < this.#settings.maxServers) return;
+    const unused = [...this.#entries].find(([, { users }]) => users === 0);
+    if (unused !== undefined) await this.#drop(...unused);
+  }
+
+  async #drop(key: string, entry: Entry): Promise<void> {
+    clearTimeout(entry.idle);
+    if (this.#forget(key, entry)) await this.#close(entry);
+  }
+
+  #idle(key: string, entry: Entry): void {
+    if (this.#entries.get(key) === entry) entry.idle = setTimeout(() => void this.#drop(key, entry), KEEP_MS).unref();
+    else void this.#close(entry);
+  }
+
+  async #close(entry: Entry): Promise<void> {
+    entry.starting.abort();
+    await disconnect(entry.connected);
+  }
+
+  #forget(key: string, entry: Entry): boolean {
+    return this.#entries.get(key) === entry && this.#entries.delete(key);
+  }
+}
+
+/** Never rejects: the calls that waited for the connection have its error. */
+async function disconnect(connected: Promise<Connected>): Promise<void> {
+  try {
+    const { served, connection } = await connected;
+    connection.close();
+    served.release();
+  } catch {
+    // Nothing was connected.
+  }
+}
+
+async function connects(served: ServedFunction): Promise<void> {
+  const socket = await served.connect();
+  socket.destroy();
+}
+
+/** The server's own end, if that is why a call failed. */
+async function reasonOf(
+  error: FunctionCallError,
+  { served }: Connected,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  if (error.code !== "ConnectionLost" || error.retryable) return error;
+  try {
+    await untilAborted(connects(served), signal);
+    return error;
+  } catch (reason) {
+    return reason;
+  }
+}
+
+/** The error of a function's call in the terms of the runner contract. */
+function asRunnerError(error: FunctionCallError, image: string, stderr: string): RunnerGrpcError {
+  const message = `function ${image}: ${error.message}`;
+  if (error.status !== undefined) return errorOfStatus(error.status, message, image, stderr);
+  return new RunnerGrpcError(CODES[error.code], message, { phase: "run", image, stderr, cause: error });
+}
+
+const CODES = {
+  Cancelled: "Aborted",
+  DeadlineExceeded: "Timeout",
+  ConnectionLost: "Killed",
+  NotGrpc: "ImageInvalid",
+  Malformed: "ImageInvalid",
+  TooLarge: "OutputTooLarge",
+  // Such an error has a status.
+  Status: "Internal",
+} as const;

@@ -1,0 +1,73 @@
+import { RunnerError } from "@xfn/runner-contract";
+
+/** The phases before a function runs. */
+type EarlyPhase = "pull" | "start";
+
+/**
+ * Ends a call that has no sandbox in time, or whose caller has gone: a registry may send a byte at a time, and a
+ * container may never start. What was waited for goes on, and is discarded when it comes.
+ */
+export class StartDeadline {
+  readonly #aborter = new AbortController();
+  readonly #over = Promise.withResolvers<never>();
+  readonly #caller: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #phase: EarlyPhase = "pull";
+  #error: RunnerError | undefined;
+
+  /** @param ms time until {@link met}; undefined for no bound */
+  constructor(ms: number | undefined, caller: AbortSignal | undefined) {
+    this.#over.promise.catch(() => undefined);
+    this.#caller = caller;
+    if (ms !== undefined) this.#timer = setTimeout(() => this.#end(tooLate(this.#phase, ms)), ms);
+    caller?.addEventListener("abort", this.#abort, { once: true });
+    if (caller?.aborted === true) this.#abort();
+  }
+
+  /** Aborted when the time is over or the caller has gone. */
+  get signal(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  /**
+   * Waits for a result.
+   *
+   * @param abandon receives a result that comes too late
+   * @throws RunnerError `Timeout`, `Aborted`, or the error of `work`
+   */
+  async within<T>(phase: EarlyPhase, work: Promise<T>, abandon: (late: T) => void = () => undefined): Promise<T> {
+    this.#phase = phase;
+    try {
+      return await Promise.race([work, this.#over.promise]);
+    } catch (error) {
+      if (this.#error === undefined) throw error;
+      work.then(abandon, () => undefined);
+      throw this.#error;
+    }
+  }
+
+  /** @throws RunnerError if the time is over or the caller has gone */
+  check(): void {
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** The call has its sandbox, or has failed: the timeout of its function applies from now on. */
+  met(): void {
+    clearTimeout(this.#timer);
+    this.#caller?.removeEventListener("abort", this.#abort);
+  }
+
+  readonly #abort = (): void => this.#end(new RunnerError("Aborted", "the call was cancelled", { phase: this.#phase }));
+
+  #end(error: RunnerError): void {
+    this.#error ??= error;
+    this.#over.reject(this.#error);
+    this.#aborter.abort();
+  }
+}
+
+function tooLate(phase: EarlyPhase, ms: number): RunnerError {
+  const missing = phase === "pull" ? "its image was not pulled" : "its container was not started";
+  const message = `${missing} within ${ms / 1000} s of the call (--start-timeout); try again, or pull the image before`;
+  return new RunnerError("Timeout", message, { phase });
+}

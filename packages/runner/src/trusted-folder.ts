@@ -1,0 +1,50 @@
+import { readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { messageOf } from "./base/error-text.ts";
+
+/**
+ * Why another user can change what is in this folder, or replace the folder: it, or one of its parents, is theirs or
+ * is writable for them. The programs run code from some of their folders.
+ *
+ * @returns undefined if only this user and root can
+ */
+export function distrust(folder: string): string | undefined {
+  let real: string;
+  try {
+    real = realpathSync(folder);
+  } catch (error) {
+    return messageOf(error);
+  }
+  const own = statSync(real);
+  if (own.uid !== process.geteuid?.()) return `${real} belongs to user ${own.uid}`;
+  if (isSharedWrite(own)) return `other users can write to ${real}`;
+  for (let path = dirname(real); ; path = dirname(path)) {
+    const stats = statSync(path);
+    if (!isTrustedOwner(stats.uid)) return `${path} belongs to user ${stats.uid}`;
+    if (isSharedWrite(stats) && (stats.mode & STICKY) === 0) return `other users can write to ${path}`;
+    if (path === dirname(path)) return undefined;
+  }
+}
+
+/** In such a folder a user can replace only their own files. */
+const STICKY = 0o1000;
+
+// Many systems give each user a group of its own, which may then write.
+function isSharedWrite({ mode, gid }: Stats): boolean {
+  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.());
+}
+
+/** The owner of files whose user has no number in this user namespace, such as root's in a rootless container. */
+const OVERFLOW_UID = 65_534;
+
+function isTrustedOwner(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.() || (uid === OVERFLOW_UID && !hasAllUsers());
+}
+
+function hasAllUsers(): boolean {
+  try {
+    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
+  } catch {
+    return true;
+  }
+}
