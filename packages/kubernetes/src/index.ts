@@ -15,6 +15,7 @@ export type {
   WriteOptions,
 } from "./client/client.ts";
 export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT } from "./client/connect.ts";
+export { apiVersionOf, qualifiedKind, resourceOf } from "./client/object-identity.ts";
 export type { RequestOutcome } from "./client/request.ts";
 export { namingProblem } from "./client/resource-path.ts";
 export type { LeaderLease } from "./controller/acquired-lease.ts";
@@ -25,5 +26,5 @@ export { recordEvents } from "./controller/record-events.ts";
 export { workQueue } from "./controller/start-work-queue.ts";
 export type { Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
 export { WorkerSlots } from "./controller/worker-slots.ts";
-export type { Cache, Indexers, Informer, InformerHandlers, Informers } from "./informer/informer.ts";
+export type { Cache, Indexers, Informer, InformerHandlers, InformerOptions, Informers } from "./informer/informer.ts";
 export { startInformers } from "./informer/start-informers.ts";

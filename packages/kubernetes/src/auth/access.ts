@@ -1,3 +1,6 @@
+/** Headers of requests. A header with several values is sent once for each. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[]>>;
+
 /** The address of an API server and the client's credentials. See `loadKubeconfig`. */
 export interface ClusterAccess {
   /** `https://host:port`, with a path if a gateway serves several clusters. */
@@ -5,7 +8,7 @@ export interface ClusterAccess {
   /** Called for each connection, because certificates may change. */
   tls(): Promise<TlsOptions>;
   /** Headers with the credentials, called for each request. Returns a promise only if it must fetch something. */
-  headers(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  headers(): RequestHeaders | Promise<RequestHeaders>;
   /** Fetches new credentials after the server rejected the current ones. Returns false if there are no others. */
   refresh(): Promise<boolean>;
   /** An HTTP proxy for all connections: `http://host:port`. */

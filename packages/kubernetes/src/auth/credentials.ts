@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import type { ClusterAccess } from "./access.ts";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import type { ClusterAccess, RequestHeaders } from "./access.ts";
 import { ExecCredentials } from "./exec-credentials.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 import { LegacyProvider } from "./legacy-provider.ts";
@@ -75,22 +75,27 @@ function fixed(headers: Readonly<Record<string, string>>): Identity {
   return { headers: () => headers, refresh: async () => false };
 }
 
-function impersonation(user: JsonObject): Readonly<Record<string, string>> | undefined {
+function impersonation(user: JsonObject): RequestHeaders | undefined {
   const as = stringOf(user, "as");
   const uid = stringOf(user, "as-uid");
   if (as === undefined) return undefined;
-  const groups = Array.isArray(user["as-groups"]) ? user["as-groups"].filter((group) => typeof group === "string") : [];
-  if (groups.length > 1) {
-    throw new KubeconfigError(
-      "Invalid",
-      "a user of the kubeconfig has more than one group in as-groups; only one is supported",
-    );
-  }
+  const groups = textsOf(user["as-groups"]);
+  const extra = isObject(user["as-user-extra"]) ? user["as-user-extra"] : {};
+  // A key may have characters that a header's name cannot have (Kubernetes, "User impersonation").
+  const extras = Object.keys(extra).map((key) => [
+    `impersonate-extra-${encodeURIComponent(key).toLowerCase()}`,
+    textsOf(extra[key]),
+  ]);
   return {
     "impersonate-user": as,
     ...(uid === undefined ? {} : { "impersonate-uid": uid }),
-    ...(groups[0] === undefined ? {} : { "impersonate-group": groups[0] }),
+    ...(groups.length === 0 ? {} : { "impersonate-group": groups }),
+    ...(Object.fromEntries(extras) as RequestHeaders),
   };
+}
+
+function textsOf(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
 /** `KEY-data` in base64, else the file that `KEY` names. */

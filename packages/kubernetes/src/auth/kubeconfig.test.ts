@@ -56,11 +56,13 @@ test("certificates are read from the kubeconfig or from files, for each connecti
 });
 
 test("a user name, a password and impersonation become headers", async () => {
-  const access = await load({ username: "a", password: "b:c", as: "ada", "as-groups": ["dev"] });
+  const impersonated = { as: "ada", "as-groups": ["dev", "ops"], "as-user-extra": { "example.org/team": ["shop"] } };
+  const access = await load({ username: "a", password: "b:c", ...impersonated });
   expect(await access.headers()).toEqual({
     authorization: `Basic ${base64("a:b:c")}`,
     "impersonate-user": "ada",
-    "impersonate-group": "dev",
+    "impersonate-group": ["dev", "ops"],
+    "impersonate-extra-example.org%2fteam": ["shop"],
   });
 });
 
@@ -115,7 +117,7 @@ test("a program gets its API version and, on request, the cluster", async () => 
     { env: { PATH: process.env["PATH"] } },
   );
   const { authorization = "" } = await access.headers();
-  expect(JSON.parse(Buffer.from(authorization.slice("Bearer ".length), "base64").toString())).toEqual({
+  expect(JSON.parse(Buffer.from(String(authorization).slice("Bearer ".length), "base64").toString())).toEqual({
     apiVersion: "client.authentication.k8s.io/v1",
     kind: "ExecCredential",
     spec: { interactive: false, cluster: { server: "https://one.example:6443/" } },

@@ -30,6 +30,11 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface GetOptions extends RequestOptions {
+  /** Reads a subresource instead, such as `scale`. */
+  readonly subresource?: string | undefined;
+}
+
 export interface WriteOptions extends RequestOptions {
   /** The manager of the written fields. Default: the client's. */
   readonly fieldManager?: string | undefined;
@@ -41,7 +46,11 @@ export interface WriteOptions extends RequestOptions {
    * default adds a warning, for which it parses each body a second time.
    */
   readonly fieldValidation?: "Ignore" | "Strict" | undefined;
-  readonly subresource?: "status" | undefined;
+  /**
+   * Writes a subresource, such as `status`. With `patch` also one of another kind, such as `scale`. Use `raw` to create
+   * one, such as `eviction`.
+   */
+  readonly subresource?: string | undefined;
 }
 
 export interface DeleteOptions extends RequestOptions {
@@ -55,8 +64,12 @@ export interface ListOptions extends RequestOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Ends the list with the page that reaches this number of objects. Default: all. */
+  readonly maxItems?: number | undefined;
   /** Objects in one response. Default 500. */
   readonly pageSize?: number | undefined;
+  /** Returns only `apiVersion`, `kind` and `metadata` of each object. Default: whole objects. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 /** All pages of a list. */
@@ -75,8 +88,10 @@ export interface WatchEvent {
   readonly object: LiveObject;
 }
 
-export interface WatchOptions extends Omit<ListOptions, "pageSize"> {
+export interface WatchOptions extends Omit<ListOptions, "pageSize" | "maxItems"> {
   readonly resourceVersion: string;
+  /** The server ends the watch after this time. Default: 5 to 10 minutes, at random. */
+  readonly timeoutSeconds?: number | undefined;
 }
 
 /**
@@ -84,7 +99,7 @@ export interface WatchOptions extends Omit<ListOptions, "pageSize"> {
  * Every method throws `ApiError`.
  */
 export interface Client {
-  get(reference: ObjectReference, options?: RequestOptions): Promise<LiveObject>;
+  get(reference: ObjectReference, options?: GetOptions): Promise<LiveObject>;
   list(kind: ResourceKind, options?: ListOptions): Promise<ObjectList>;
   /** Ends when the server or the signal ends it. Throws `Expired` if the version is too old (410). */
   watch(kind: ResourceKind, options: WatchOptions): AsyncIterable<WatchEvent>;
@@ -93,10 +108,10 @@ export interface Client {
   update(object: KubernetesObject, options?: WriteOptions): Promise<LiveObject>;
   /** Server-side apply. `force` takes fields over from other managers; default true, as for controllers. */
   apply(object: KubernetesObject, options?: WriteOptions & { readonly force?: boolean }): Promise<LiveObject>;
-  /** `merge` is RFC 7386, `json` is RFC 6902. */
+  /** `merge` is RFC 7386, `json` is RFC 6902. `strategic` is Kubernetes' own, which only built-in kinds support. */
   patch(
     reference: ObjectReference,
-    type: "merge" | "json",
+    type: "merge" | "json" | "strategic",
     body: JsonValue,
     options?: WriteOptions,
   ): Promise<LiveObject>;

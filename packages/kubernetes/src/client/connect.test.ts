@@ -71,15 +71,35 @@ test("a second session is opened when watches fill the first, so that requests n
       const watches = Array.from({ length: 5 }, async () => {
         for await (const _ of client.watch(CONFIG_MAP, { resourceVersion: "1", signal: stop.signal }));
       });
-      await expect
-        .poll(() => server.requests.filter((request) => request.endsWith("/configmaps")).length, { timeout: 10_000 })
-        .toBe(5);
+      await expect.poll(() => server.requests.filter((request) => request.endsWith("/configmaps")).length).toBe(5);
       await client.get(REFERENCE);
       expect(server.sessions()).toBeGreaterThan(1);
       stop.abort();
       expect(await Promise.all(watches.map(codeOf))).toEqual(Array.from({ length: 5 }, () => "Aborted"));
     },
     { maxStreams: 2 },
+  );
+});
+
+test("over HTTP/1.1, any number of watches leaves connections for requests", async () => {
+  const count = 300;
+  await withServer(
+    (exchange) => {
+      if (exchange.query.has("watch")) exchange.response.writeHead(200).write("\n");
+      else exchange.json(configMap());
+    },
+    async (client, server) => {
+      const stop = new AbortController();
+      const watches = Array.from({ length: count }, async () => {
+        for await (const _ of client.watch(CONFIG_MAP, { resourceVersion: "1", signal: stop.signal }));
+      });
+      const opened = (): number => server.requests.filter((request) => request.endsWith("/configmaps")).length;
+      await expect.poll(opened).toBe(count);
+      await client.get(REFERENCE);
+      stop.abort();
+      expect(new Set(await Promise.all(watches.map(codeOf)))).toEqual(new Set(["Aborted"]));
+    },
+    { protocol: "http" },
   );
 });
 
@@ -147,4 +167,41 @@ test("a delete sends its preconditions", async () => {
       expect(bodies[0]).toMatchObject({ preconditions, propagationPolicy: "Foreground" });
     },
   );
+});
+
+test("subresources and patches of each type have their own path and type", async () => {
+  const asked: string[] = [];
+  await withServer(
+    ({ method, path, headers, json }) => {
+      asked.push(`${method} ${path} ${String(headers["content-type"] ?? "")}`.trim());
+      json(configMap());
+    },
+    async (client) => {
+      await client.get(REFERENCE, { subresource: "scale" });
+      await client.patch(REFERENCE, "merge", { spec: { replicas: 2 } }, { subresource: "scale" });
+      await client.patch(REFERENCE, "json", []);
+      await client.patch(REFERENCE, "strategic", {});
+      expect(await codeOf(client.get(REFERENCE, { subresource: "../b" }))).toBe("Invalid");
+    },
+  );
+  const path = "/api/v1/namespaces/default/configmaps/a";
+  expect(asked).toEqual([
+    `GET ${path}/scale`,
+    `PATCH ${path}/scale application/merge-patch+json`,
+    `PATCH ${path} application/json-patch+json`,
+    `PATCH ${path} application/strategic-merge-patch+json`,
+  ]);
+});
+
+test.each(["h2", "http"] as const)("a header with several values is sent once for each (%s)", async (protocol) => {
+  let groups: unknown;
+  await withServer(
+    ({ headers, json }) => {
+      groups = headers["impersonate-group"];
+      json(configMap());
+    },
+    async (client) => void (await client.get(REFERENCE)),
+    { protocol, headers: () => ({ "impersonate-group": ["dev", "ops"] }) },
+  );
+  expect(groups).toBe("dev, ops");
 });

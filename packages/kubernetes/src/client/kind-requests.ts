@@ -38,7 +38,7 @@ export class KindRequests {
   }
 }
 
-/** The path of one object. @throws {ApiError} Invalid */
-export function objectPath(kind: ResourceKind, reference: ObjectReference): string {
-  return resourcePath(kind, namespaceFor(kind, reference), reference.name);
+/** The path of one object, or of its subresource. @throws {ApiError} Invalid */
+export function objectPath(kind: ResourceKind, reference: ObjectReference, subresource?: string): string {
+  return resourcePath(kind, namespaceFor(kind, reference), reference.name, subresource);
 }

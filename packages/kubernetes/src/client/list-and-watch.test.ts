@@ -38,6 +38,25 @@ test("a list whose continue token has expired is fetched in one piece", async ()
   );
 });
 
+test("a list ends with the page that reaches the wanted number of objects", async () => {
+  const limits: (string | null)[] = [];
+  await withServer(
+    ({ query, json, status }) => {
+      limits.push(query.get("limit"));
+      const at = Number(query.get("continue") ?? 0);
+      if (at === 2) status(410, "Expired");
+      else json({ metadata: { resourceVersion: "7", continue: String(at + 1) }, items: [configMap(`n${at}`)] });
+    },
+    async (client, server) => {
+      expect((await client.list(CONFIG_MAP, { maxItems: 2 })).items).toHaveLength(2);
+      expect(server.requests).toHaveLength(2);
+      // A list that expires begins again, within the same bound.
+      await client.list(CONFIG_MAP, { maxItems: 3 });
+      expect(limits.at(-1)).toBe("3");
+    },
+  );
+});
+
 test("a watch yields its lines, however chunks divide them", async () => {
   const lines = ["ADDED", "MODIFIED", "BOOKMARK", "DELETED"].map(
     (type) => `${JSON.stringify({ type, object: configMap("ä") })}\n`,
@@ -103,5 +122,32 @@ test("outcomes are reported with verb, kind, status and retries", async () => {
       ]);
     },
     { client: { onRequest: (outcome) => outcomes.push(outcome) } },
+  );
+});
+
+test("metadataOnly asks for metadata alone, and drops the rest if the server sends whole objects", async () => {
+  const accepted: unknown[] = [];
+  await withServer(
+    ({ headers, query, json, response }) => {
+      accepted.push(headers["accept"]);
+      const { metadata } = configMap();
+      if (!query.has("watch")) {
+        json({ metadata: { resourceVersion: "7" }, items: [{ ...configMap(), data: { a: "b" } }] });
+        return;
+      }
+      const object = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata", metadata };
+      response.end(`${JSON.stringify({ type: "ADDED", object })}\n`);
+    },
+    async (client) => {
+      const { items } = await client.list(CONFIG_MAP, { metadataOnly: true });
+      expect(items).toEqual([configMap()]);
+      for await (const { object } of client.watch(CONFIG_MAP, { resourceVersion: "1", metadataOnly: true }))
+        expect(object).toEqual(configMap());
+    },
+  );
+  expect(accepted).toEqual(
+    ["PartialObjectMetadataList", "PartialObjectMetadata"].map(
+      (kind) => `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json`,
+    ),
   );
 });

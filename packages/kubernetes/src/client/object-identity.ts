@@ -2,13 +2,19 @@ import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio
 import { ApiError } from "./api-error.ts";
 import type { LiveObject, ObjectReference, ResourceKind } from "./client.ts";
 
-export function apiVersionOf({ group, version }: ResourceKind): string {
+/** `group/version` of a kind; `version` alone for the core group. */
+export function apiVersionOf({ group, version }: Pick<ResourceKind, "group" | "version">): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** The plural with its group, as metrics name it: `deployments.apps`. */
-export function resourceOf({ group, plural }: ResourceKind): string {
+/** The plural with its group, as metrics and kubectl name it: `deployments.apps`. */
+export function resourceOf({ group, plural }: Pick<ResourceKind, "group" | "plural">): string {
   return group === "" ? plural : `${plural}.${group}`;
+}
+
+/** The kind with its group: `Deployment.apps`. */
+export function qualifiedKind({ group, kind }: Pick<ResourceKind, "group" | "kind">): string {
+  return group === "" ? kind : `${kind}.${group}`;
 }
 
 /** @throws {ApiError} Invalid: the object has no kind, or no name where one is required */

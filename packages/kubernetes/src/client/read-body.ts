@@ -2,7 +2,7 @@ import type { HttpResponse } from "../transport/transport.ts";
 import { ApiError } from "./api-error.ts";
 
 // A list of 100,000 objects of 2 KB in one piece: after an expired continue token, the list is fetched without pages.
-export const MAX_BODY_BYTES: number = 256 * 1024 * 1024;
+const MAX_BODY_BYTES: number = 256 * 1024 * 1024;
 
 /** Reads a whole body. @throws {ApiError} Timeout, Unreachable, Invalid (too large) */
 export function readBody(

@@ -1,11 +1,11 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
 import { ApiError, isApiError } from "./api-error.ts";
 import type {
+  GetOptions,
   ListOptions,
   LiveObject,
   ObjectList,
   ObjectReference,
-  RequestOptions,
   ResourceKind,
   WatchEvent,
   WatchOptions,
@@ -13,21 +13,19 @@ import type {
 import { type KindRequests, objectPath } from "./kind-requests.ts";
 import { apiVersionOf, describe, liveObject } from "./object-identity.ts";
 import { resourcePath } from "./resource-path.ts";
-import { readWatch } from "./watch.ts";
+import { readWatch, watchSeconds } from "./watch.ts";
 
 // The page size of Kubernetes' own controllers: some hundred KB a page.
 const PAGE_SIZE = 500;
-// Reflectors of client-go end each watch after 5 to 10 minutes, so that load spreads over the servers again.
-const WATCH_SECONDS = 300;
 
 export async function getObject(
   requests: KindRequests,
   reference: ObjectReference,
-  { signal }: RequestOptions = {},
+  { signal, subresource }: GetOptions = {},
 ): Promise<LiveObject> {
   const kind = await requests.discovery.kind(reference.apiVersion, reference.kind);
-  const what = `get ${describe(reference)}`;
-  const path = objectPath(kind, reference);
+  const what = `get ${describe(reference)}${subresource === undefined ? "" : ` (${subresource})`}`;
+  const path = objectPath(kind, reference, subresource);
   return liveObject(what, await requests.json(kind, { what, verb: "get", method: "GET", path, signal }));
 }
 
@@ -39,23 +37,27 @@ export async function listObjects(
 ): Promise<ObjectList> {
   const what = `list ${kind.plural}`;
   const base = resourcePath(kind, options.namespace);
-  const { signal } = options;
+  const { signal, metadataOnly = false } = options;
+  const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal };
   const page = async (query: URLSearchParams): Promise<Page> => {
     const path = `${base}?${query.toString()}`;
-    return readPage(what, kind, await requests.json(kind, { what, verb: "list", method: "GET", path, signal }));
+    const read = readPage(what, kind, await requests.json(kind, { ...request, path }));
+    return metadataOnly ? { ...read, items: read.items.map((item) => metadataOf(kind, item)) } : read;
   };
   const query = selectors(options);
   query.set("limit", String(options.pageSize ?? PAGE_SIZE));
   let last = await page(query);
   const { items } = last;
-  while (last.continue !== "") {
+  while (last.continue !== "" && items.length < (options.maxItems ?? Number.POSITIVE_INFINITY)) {
     query.set("continue", last.continue);
     try {
       last = await page(query);
     } catch (error) {
       if (!isApiError(error, "Expired")) throw error;
       // The continue token expired between two pages: fetch the current list in one piece.
-      const all = await page(selectors(options));
+      const whole = selectors(options);
+      if (options.maxItems !== undefined) whole.set("limit", String(options.maxItems));
+      const all = await page(whole);
       return { items: all.items, resourceVersion: all.resourceVersion };
     }
     for (const item of last.items) items.push(item);
@@ -70,15 +72,29 @@ export async function* watchObjects(
   idleMs: number,
 ): AsyncGenerator<WatchEvent, void, void> {
   const what = `watch ${kind.plural}`;
-  const { signal } = options;
+  const { signal, metadataOnly = false } = options;
   const query = selectors(options);
   query.set("watch", "true");
   query.set("allowWatchBookmarks", "true");
   query.set("resourceVersion", options.resourceVersion);
-  query.set("timeoutSeconds", String(Math.round(WATCH_SECONDS * (1 + Math.random()))));
+  query.set("timeoutSeconds", String(options.timeoutSeconds ?? watchSeconds()));
   const path = `${resourcePath(kind, options.namespace)}?${query.toString()}`;
-  const response = await requests.stream(kind, { what, verb: "watch", method: "GET", path, signal });
-  yield* readWatch(what, response, idleMs, signal);
+  const request = { what, verb: "watch", method: "GET", accept: acceptOf(metadataOnly, ""), path, signal };
+  const events = readWatch(what, await requests.stream(kind, request), idleMs, signal);
+  if (!metadataOnly) yield* events;
+  else for await (const { type, object } of events) yield { type, object: metadataOf(kind, object) };
+}
+
+// Without the second type, servers that only know whole objects would answer 406 (Kubernetes API concepts, "Alternate
+// representations of resources").
+function acceptOf(metadataOnly: boolean, suffix: "" | "List"): string | undefined {
+  if (!metadataOnly) return undefined;
+  return `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1,application/json`;
+}
+
+/** The metadata of an object as one of its own kind, whichever form the server sent. */
+function metadataOf(kind: ResourceKind, { metadata }: LiveObject): LiveObject {
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata };
 }
 
 interface Page {

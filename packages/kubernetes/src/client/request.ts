@@ -23,7 +23,11 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: JsonValue | undefined;
   readonly contentType?: string | undefined;
+  /** Default: JSON. */
+  readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The response lasts for minutes. Default: false. */
+  readonly isLong?: boolean | undefined;
 }
 
 /** The result of a request, its retries included. */
@@ -75,7 +79,7 @@ export class Requester {
 
   /** Returns a successful response, whose body the caller reads. @throws {ApiError} */
   stream(request: ApiRequest): Promise<HttpResponse> {
-    return this.#run(request, (response) => response);
+    return this.#run({ ...request, isLong: true }, (response) => response);
   }
 
   async #run<T>(request: ApiRequest, finish: (response: HttpResponse) => T | Promise<T>): Promise<T> {
@@ -124,13 +128,14 @@ export class Requester {
         method,
         path: this.#prefix + path,
         headers: {
-          accept: "application/json",
+          accept: request.accept ?? "application/json",
           "user-agent": userAgent,
           ...(identity instanceof Promise ? await identity : identity),
           ...(body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
         },
         body,
         signal,
+        isLong: request.isLong,
         headTimeoutMs: timeoutMs,
       });
     } catch (cause) {

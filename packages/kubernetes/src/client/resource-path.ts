@@ -1,5 +1,6 @@
 import { ApiError } from "./api-error.ts";
 import type { ObjectReference, ResourceKind } from "./client.ts";
+import { apiVersionOf } from "./object-identity.ts";
 
 /** The path of a group and version: `/api/v1`, `/apis/apps/v1`. @throws {ApiError} Invalid */
 export function versionPath(apiVersion: string): string {
@@ -9,12 +10,17 @@ export function versionPath(apiVersion: string): string {
 }
 
 /**
- * The path of one object or, without a name, of all objects of a kind.
+ * The path of one object, of its subresource or, without a name, of all objects of a kind.
  *
  * @throws {ApiError} Invalid: the name would change the path; the server decodes `%2F`, so encoding cannot prevent that
  */
-export function resourcePath(kind: ResourceKind, namespace: string | undefined, name?: string): string {
-  const base = versionPath(kind.group === "" ? kind.version : `${kind.group}/${kind.version}`);
+export function resourcePath(
+  kind: ResourceKind,
+  namespace: string | undefined,
+  name?: string,
+  subresource?: string,
+): string {
+  const base = versionPath(apiVersionOf(kind));
   let path = base;
   if (namespace !== undefined) {
     if (!kind.namespaced) {
@@ -25,7 +31,8 @@ export function resourcePath(kind: ResourceKind, namespace: string | undefined, 
     throw new ApiError("Invalid", `${kind.kind} ${name}: the kind is namespaced, and metadata.namespace is missing`);
   }
   path += `/${segment("plural", kind.plural)}`;
-  return name === undefined ? path : `${path}/${segment("name", name)}`;
+  if (name !== undefined) path += `/${segment("name", name)}`;
+  return subresource === undefined ? path : `${path}/${segment("subresource", subresource)}`;
 }
 
 /**

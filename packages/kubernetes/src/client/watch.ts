@@ -8,6 +8,14 @@ import { statusError } from "./status.ts";
 // A server accepts objects of 3 MB at most; managed fields add less than that again.
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
+// Reflectors of client-go end each watch after 5 to 10 minutes, so that load spreads over the servers again.
+const WATCH_SECONDS = 300;
+
+/** How long a watch lasts: 5 to 10 minutes. */
+export function watchSeconds(): number {
+  return Math.round(WATCH_SECONDS * (1 + Math.random()));
+}
+
 /** Reads the lines of a watch. Ends when the server ends it, or when no data arrives for `idleMs`. */
 export async function* readWatch(
   what: string,

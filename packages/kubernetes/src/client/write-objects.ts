@@ -4,6 +4,12 @@ import { type KindRequests, objectPath } from "./kind-requests.ts";
 import { describe, isLive, liveObject, namespaceFor, referenceOf } from "./object-identity.ts";
 import { resourcePath } from "./resource-path.ts";
 
+const PATCH_TYPES = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+} as const;
+
 interface WriteRequest {
   readonly verb: "create" | "update" | "apply" | "patch";
   readonly to: ObjectReference;
@@ -41,7 +47,7 @@ export function objectWriter(
         query: `&force=${options.force ?? true}`,
       }),
     patch: async (to, type, body, options = {}) =>
-      write({ verb: "patch", to, body, options, method: "PATCH", contentType: `application/${type}-patch+json` }),
+      write({ verb: "patch", to, body, options, method: "PATCH", contentType: PATCH_TYPES[type] }),
   };
 }
 
@@ -52,8 +58,7 @@ async function writeObject(
 ): Promise<LiveObject> {
   const { signal, fieldManager = defaultManager, fieldValidation = "Ignore", dryRun, subresource } = options;
   const kind = await requests.discovery.kind(to.apiVersion, to.kind);
-  let path = verb === "create" ? resourcePath(kind, namespaceFor(kind, to)) : objectPath(kind, to);
-  if (subresource !== undefined) path += `/${subresource}`;
+  let path = verb === "create" ? resourcePath(kind, namespaceFor(kind, to)) : objectPath(kind, to, subresource);
   path += `?fieldManager=${encodeURIComponent(fieldManager)}&fieldValidation=${fieldValidation}${query}`;
   if (dryRun === true) path += "&dryRun=All";
   const what = `${verb} ${describe(to)}${subresource === undefined ? "" : ` (${subresource})`}`;

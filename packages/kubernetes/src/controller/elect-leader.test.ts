@@ -1,10 +1,19 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { objectStore } from "../../test-support/object-store.ts";
 import { ApiError } from "../client/api-error.ts";
 import { type ElectionOptions, electLeader } from "./elect-leader.ts";
 
-// The shortest lease: the API counts whole seconds.
-const LEASE_MS = 1_000;
+const LEASE_MS = 15_000;
+// The longest pause before a candidate looks again, and before a leader renews.
+const RETRY_MS = LEASE_MS / 5;
+
+// A busy machine would lose leases.
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 function candidate(
   store: ReturnType<typeof objectStore>,
@@ -27,10 +36,10 @@ test("one of several candidates leads, and another leads as soon as it releases 
     return lease;
   });
   const first = await Promise.race(elections);
-  await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+  await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
   expect(leading).toHaveLength(1);
   expect(first.valid).toBe(true);
-  expect(specOf(store)).toMatchObject({ holderIdentity: leading[0], leaseDurationSeconds: 1, leaseTransitions: 0 });
+  expect(specOf(store)).toMatchObject({ holderIdentity: leading[0], leaseDurationSeconds: 15, leaseTransitions: 0 });
   expect(specOf(store)["renewTime"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   const writes: unknown[] = [];
   const { set } = Map.prototype;
@@ -41,7 +50,8 @@ test("one of several candidates leads, and another leads as soon as it releases 
   await first.release();
   expect(writes[0]).toBe("");
   expect(first.lost.aborted).toBe(true);
-  await expect.poll(() => leading.length, { timeout: 5_000 }).toBe(2);
+  await vi.advanceTimersByTimeAsync(RETRY_MS);
+  expect(leading).toHaveLength(2);
   expect(specOf(store)).toMatchObject({ leaseTransitions: 1 });
   stop.abort();
   for (const result of await Promise.allSettled(elections)) {
@@ -62,13 +72,16 @@ test("a leader that cannot renew loses its lease before another candidate acquir
   const errors: unknown[] = [];
   const leader = await electLeader(candidate(store, "a", { client, onError: (error) => errors.push(error) }));
   const next = electLeader(candidate(store, "b"));
-  let lostAt = 0;
-  leader.lost.addEventListener("abort", () => {
-    lostAt = performance.now();
+  const order: string[] = [];
+  leader.lost.addEventListener("abort", () => order.push("lost"));
+  const acquired = next.then((lease) => {
+    order.push("acquired");
+    return lease;
   });
   cutOff = true;
-  const lease = await next;
-  expect(lostAt).toBeGreaterThan(0);
+  await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+  const lease = await acquired;
+  expect(order).toEqual(["lost", "acquired"]);
   expect(leader.valid).toBe(false);
   expect(errors.length).toBeGreaterThan(0);
   await leader.release();
@@ -87,7 +100,8 @@ test("a leader stops at its next renewal if another process has written its leas
     name: "work",
   });
   await store.client.update({ ...lease, spec: { ...specOf(store), holderIdentity: "b" } } as never);
-  await expect.poll(() => leader.lost.aborted).toBe(true);
+  await vi.advanceTimersByTimeAsync(RETRY_MS);
+  expect(leader.lost.aborted).toBe(true);
   await leader.release();
   expect(specOf(store)).toMatchObject({ holderIdentity: "b" });
 });
@@ -102,9 +116,9 @@ test("a leader keeps a lease that another writer annotates or deletes", async ()
     name: "work",
   });
   await store.client.update(lease);
-  await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2));
+  await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
   store.objects.clear();
-  await new Promise((resolve) => setTimeout(resolve, LEASE_MS));
+  await vi.advanceTimersByTimeAsync(LEASE_MS);
   expect(leader.valid).toBe(true);
   expect(specOf(store)).toMatchObject({ holderIdentity: "a" });
   await leader.release();

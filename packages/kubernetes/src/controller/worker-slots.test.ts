@@ -92,3 +92,31 @@ test("a cancelled request does not start", async () => {
   expect(requests.started).toEqual(["a", "c"]);
   expect(slots).toMatchObject({ running: 0, waiting: 0 });
 });
+
+test("reconciles that hang lend their slots, so that other sources continue; at most twice the slots run", async () => {
+  const slots = new WorkerSlots(2, 20);
+  const requests = new Requests(slots);
+  for (const name of ["hang-1", "hang-2", "hang-3", "hang-4", "hang-5"]) requests.add(name, "hanging");
+  requests.add("other-1", "other");
+  await expect.poll(() => requests.started).toContain("other-1");
+  await expect.poll(() => slots.running).toBe(4);
+  await requests.release("other-1");
+  expect(slots.running).toBe(4);
+  requests.add("other-2", "other");
+  await requests.release("hang-1");
+  // The next one starts when another has run for long enough to lend its slot.
+  await expect.poll(() => requests.started).toHaveLength(6);
+  expect(slots.running).toBe(4);
+});
+
+test("a request without a free slot reports how long nothing has moved", async () => {
+  const slots = new WorkerSlots(1, 3_600_000);
+  const requests = new Requests(slots);
+  requests.add("a", "x");
+  await settled();
+  expect(slots.stuckMs).toBe(0);
+  requests.add("b", "x");
+  await expect.poll(() => slots.stuckMs).toBeGreaterThan(10);
+  await requests.release("a");
+  expect(slots.stuckMs).toBe(0);
+});

@@ -25,10 +25,17 @@ const FAILING_TURN = 8;
 // The part of all slots that slow keys may occupy.
 const SLOW_PART = 1 / 8;
 
+// A reconcile that runs for longer waits for a server or a function that may never answer.
+const LEND_AFTER_MS = 5_000;
+
 const NORMAL_FIRST: readonly Priority[] = ["normal", "failing", "slow"];
 const FAILING_FIRST: readonly Priority[] = ["failing", "slow", "normal"];
 
-/** A bounded number of slots for reconciles, which several work queues can share. */
+/**
+ * A bounded number of slots for reconciles, which several work queues can share. While requests wait, a reconcile that
+ * has run for some seconds lends its slot: hanging reconciles of one kind must not stop all others. At most twice as
+ * many reconciles run as there are slots.
+ */
 export class WorkerSlots {
   readonly #size: number;
   readonly #maxSlow: number;
@@ -37,20 +44,35 @@ export class WorkerSlots {
     failing: new TurnLines(),
     slow: new TurnLines(),
   };
-  #running = 0;
+  /** The running requests with the time of their start, the oldest first. */
+  readonly #running = new Map<SlotRequest, number>();
+  /** The running requests that have lent their slots. */
+  readonly #lenders = new Set<SlotRequest>();
+  readonly #lendAfterMs: number;
   #slow = 0;
   #grants = 0;
   #scheduled = false;
+  #progressAt = performance.now();
+  #lendTimer: NodeJS.Timeout | undefined;
 
-  /** @param size number of slots, at least 1 */
-  constructor(size: number) {
+  /**
+   * @param size number of slots, at least 1
+   * @param lendAfterMs how long a reconcile runs before it lends its slot, in milliseconds
+   */
+  constructor(size: number, lendAfterMs: number = LEND_AFTER_MS) {
     this.#size = size;
+    this.#lendAfterMs = lendAfterMs;
     this.#maxSlow = Math.max(1, Math.floor(size * SLOW_PART));
   }
 
-  /** Occupied slots. */
+  /** Running reconciles. */
   get running(): number {
-    return this.#running;
+    return this.#running.size;
+  }
+
+  /** How long requests have waited without any start or end of a reconcile, in milliseconds. */
+  get stuckMs(): number {
+    return this.waiting > 0 && this.#free <= 0 ? performance.now() - this.#progressAt : 0;
   }
 
   get waiting(): number {
@@ -70,13 +92,20 @@ export class WorkerSlots {
 
   /** Returns the slot of a started request. Call it once. */
   release(request: SlotRequest): void {
-    this.#running--;
+    this.#running.delete(request);
+    this.#lenders.delete(request);
+    this.#progressAt = performance.now();
     if (request.priority === "slow") this.#slow--;
     this.#schedule();
   }
 
+  get #free(): number {
+    return this.#size + this.#lenders.size - this.#running.size;
+  }
+
   #schedule(): void {
-    if (this.#scheduled || this.#running >= this.#size || this.waiting === 0) return;
+    if (this.#scheduled || this.waiting === 0) return;
+    if (this.#free <= 0) return this.#lendLater();
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
@@ -85,14 +114,40 @@ export class WorkerSlots {
   }
 
   #grant(): void {
-    while (this.#running < this.#size) {
+    while (this.#free > 0) {
       const request = this.#next();
       if (request === undefined) return;
       this.#grants++;
-      this.#running++;
+      this.#progressAt = performance.now();
+      this.#running.set(request, this.#progressAt);
       if (request.priority === "slow") this.#slow++;
       request.start();
     }
+    this.#schedule();
+  }
+
+  /** Lends the slot of the oldest reconcile once it has run for long enough. */
+  #lendLater(): void {
+    if (this.#lendTimer !== undefined || this.#lenders.size >= this.#size) return;
+    const oldest = this.#oldest();
+    if (oldest === undefined) return;
+    const [request, since] = oldest;
+    const waitMs = since + this.#lendAfterMs - performance.now();
+    if (waitMs <= 0) {
+      this.#lenders.add(request);
+      return this.#schedule();
+    }
+    this.#lendTimer = setTimeout(() => {
+      this.#lendTimer = undefined;
+      this.#schedule();
+    }, waitMs);
+    this.#lendTimer.unref();
+  }
+
+  /** The oldest reconcile that has not lent its slot. */
+  #oldest(): [SlotRequest, number] | undefined {
+    for (const entry of this.#running) if (!this.#lenders.has(entry[0])) return entry;
+    return undefined;
   }
 
   #next(): SlotRequest | undefined {

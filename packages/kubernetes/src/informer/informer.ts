@@ -25,6 +25,10 @@ export interface Informer {
   readonly cache: Cache;
   /** Whether the cache contains the first list. */
   readonly synced: boolean;
+  /** Why the last list or watch failed; undefined if it succeeded. */
+  readonly problem?: unknown;
+  /** The `performance.now()` of the first failure since the last success; undefined after a success. */
+  readonly failingSince?: number | undefined;
   /** Resolves when the cache contains the first list. @throws the signal's reason */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** Calls `added` for each object in the cache, then reports changes. The returned function unsubscribes. */
@@ -32,17 +36,23 @@ export interface Informer {
   addIndexers(indexers: Indexers): void;
 }
 
+/** The objects of an informer. Each combination has an informer of its own. Default: all whole objects of the kind. */
+export interface InformerOptions {
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Caches only the objects of this namespace. */
+  readonly namespace?: string | undefined;
+  /** Caches only `apiVersion`, `kind` and `metadata` of each object. */
+  readonly metadataOnly?: boolean | undefined;
+}
+
 /**
  * Informers by kind. Users of the same kind and selector share one watch, which ends when the last of them releases it.
  */
 export interface Informers {
-  /** With a label selector, returns a separate informer whose cache contains only the selected objects. */
-  acquire(
-    kind: ResourceKind,
-    options?: { readonly labelSelector?: string | undefined },
-  ): { informer: Informer; release(): void };
-  /** Returns the cache of a kind that is watched without a selector and synced. Never starts a watch. */
-  peek(kind: ResourceKind): Cache | undefined;
+  acquire(kind: ResourceKind, options?: InformerOptions): { informer: Informer; release(): void };
+  /** Returns the cache of a kind that is watched with these options and synced. Never starts a watch. */
+  peek(kind: ResourceKind, options?: InformerOptions): Cache | undefined;
   /** Ends all watches. */
   stop(): Promise<void>;
 }

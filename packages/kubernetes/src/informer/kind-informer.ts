@@ -1,6 +1,6 @@
 import type { Backoff } from "../client/backoff.ts";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
-import type { Indexers, Informer, InformerHandlers } from "./informer.ts";
+import type { Indexers, Informer, InformerHandlers, InformerOptions } from "./informer.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { Reflector, type Sink } from "./reflector.ts";
 
@@ -20,13 +20,10 @@ export class KindInformer implements Informer, Sink {
   readonly #firstList = Promise.withResolvers<void>();
   readonly #ended: Promise<void>;
   #synced = false;
+  #problem: unknown;
+  #failingSince: number | undefined;
 
-  constructor(
-    client: Client,
-    kind: ResourceKind,
-    labelSelector: string | undefined,
-    { onError, backoff }: InformersOptions,
-  ) {
+  constructor(client: Client, kind: ResourceKind, options: InformerOptions, { onError, backoff }: InformersOptions) {
     this.kind = kind;
     this.#onError = (error) => onError?.(error, kind);
     this.cache = new ObjectCache(
@@ -38,11 +35,24 @@ export class KindInformer implements Informer, Sink {
       this.#onError,
     );
     const { signal } = this.#stopping;
-    this.#ended = new Reflector(client, kind, this, { labelSelector, signal, onError: this.#onError, backoff }).run();
+    const failed = (error: unknown): void => {
+      this.#problem = error;
+      this.#failingSince ??= performance.now();
+      this.#onError(error);
+    };
+    this.#ended = new Reflector(client, kind, this, { ...options, signal, onError: failed, backoff }).run();
   }
 
   get synced(): boolean {
     return this.#synced;
+  }
+
+  get problem(): unknown {
+    return this.#problem;
+  }
+
+  get failingSince(): number | undefined {
+    return this.#failingSince;
   }
 
   async whenSynced(signal?: AbortSignal): Promise<void> {
@@ -70,17 +80,24 @@ export class KindInformer implements Informer, Sink {
 
   replace(items: readonly LiveObject[]): void {
     this.cache.replace(items);
+    this.#succeeded();
     this.#synced = true;
     this.#firstList.resolve();
   }
 
   apply({ type, object }: WatchEvent): void {
+    this.#succeeded();
     if (type !== "BOOKMARK") this.cache.apply({ type, object });
   }
 
   stop(): Promise<void> {
     this.#stopping.abort();
     return this.#ended;
+  }
+
+  #succeeded(): void {
+    this.#problem = undefined;
+    this.#failingSince = undefined;
   }
 
   #notifyAll(event: (subscriber: InformerHandlers) => void): void {

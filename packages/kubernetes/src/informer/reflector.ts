@@ -1,6 +1,8 @@
 import { type ApiError, isApiError } from "../client/api-error.ts";
 import { type Backoff, pauseAfter, sleep } from "../client/backoff.ts";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
+import { watchSeconds } from "../client/watch.ts";
+import type { InformerOptions } from "./informer.ts";
 
 /** Receives what a reflector lists and watches. */
 export interface Sink {
@@ -8,13 +10,14 @@ export interface Sink {
   apply(event: WatchEvent): void;
 }
 
-export interface ReflectorOptions {
-  readonly labelSelector?: string | undefined;
+export interface ReflectorOptions extends InformerOptions {
   /** Ends the reflector. */
   readonly signal: AbortSignal;
   /** Called for each failure. The reflector retries by itself. */
   readonly onError: (error: unknown) => void;
   readonly backoff?: Backoff | undefined;
+  /** The time after which the server ends a watch. Default: 5 to 10 minutes. */
+  readonly timeoutSeconds?: number | undefined;
 }
 
 // A server that restarts is unavailable for some seconds. One that is gone gets a request every 15 s.
@@ -24,12 +27,12 @@ const SHORT_WATCH_MS = 1_000;
 
 /**
  * Keeps a sink up to date with a kind. It has two states: *listing*, without a resource version, and *watching*, with
- * the version from which the next watch continues. After a failed connection the next watch continues. It lists again
- * in two cases:
+ * the version from which the next watch continues. After a failed connection the next watch continues, and also when
+ * the time of a watch is up. It lists again in two cases:
  * - A watch cannot continue: the server has discarded the history (410), or was restored from a backup.
- * - The server ends a watch. It does so when the kind's CRD changes: objects then have new defaults or lose fields,
- *   without an event and with the same resource version. It often answers the next watch with 410, but not always. It
- *   also ends each watch after 30 to 60 minutes (kube-apiserver, `--min-request-timeout`).
+ * - The server ends a watch early. It does so when the kind's CRD changes: objects then have new defaults or lose
+ *   fields, without an event and with the same resource version. It often answers the next watch with 410, but not
+ *   always.
  */
 export class Reflector {
   readonly #client: Client;
@@ -65,25 +68,34 @@ export class Reflector {
   }
 
   async #list(): Promise<void> {
-    const { labelSelector, signal } = this.#options;
-    const all = await this.#client.list(this.#kind, { labelSelector, signal });
+    const { signal } = this.#options;
+    const all = await this.#client.list(this.#kind, this.#selection());
     if (signal.aborted) return;
     this.#sink.replace(all.items);
     this.#version = all.resourceVersion;
   }
 
   async #watch(resourceVersion: string): Promise<void> {
-    const { labelSelector, signal } = this.#options;
+    const { signal } = this.#options;
     const begin = performance.now();
-    for await (const event of this.#client.watch(this.#kind, { resourceVersion, labelSelector, signal })) {
+    const { timeoutSeconds = watchSeconds() } = this.#options;
+    const options = { ...this.#selection(), resourceVersion, timeoutSeconds };
+    for await (const event of this.#client.watch(this.#kind, options)) {
       if (signal.aborted) return;
       this.#sink.apply(event);
       this.#version = event.object.metadata.resourceVersion;
       this.#failures = 0;
     }
-    this.#version = undefined;
-    if (performance.now() - begin < SHORT_WATCH_MS) await this.#pause();
+    const lastedMs = performance.now() - begin;
+    // The server counts from the request's arrival, so a watch whose time is up is never shorter here.
+    if (lastedMs < timeoutSeconds * 1000) this.#version = undefined;
+    if (lastedMs < SHORT_WATCH_MS) await this.#pause();
     else this.#failures = 0;
+  }
+
+  #selection(): InformerOptions & { readonly signal: AbortSignal } {
+    const { labelSelector, fieldSelector, namespace, metadataOnly, signal } = this.#options;
+    return { labelSelector, fieldSelector, namespace, metadataOnly, signal };
   }
 
   async #recover(error: unknown): Promise<void> {

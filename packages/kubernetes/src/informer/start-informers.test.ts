@@ -94,6 +94,24 @@ test("after the server ended a watch, a list reports objects that have new defau
   );
 });
 
+test("a watch whose time is up continues without a list", async () => {
+  vi.useFakeTimers();
+  try {
+    const { client, asked } = scriptedClient([
+      { list: [thing("a", 1)], version: "1" },
+      { watch: [bookmark("7")], last: "end", ms: 600_000 },
+      { watch: [], last: "hang" },
+    ]);
+    const informers = startInformers(client, { backoff: BACKOFF });
+    informers.acquire(THING);
+    await vi.advanceTimersByTimeAsync(700_000);
+    expect(asked).toEqual(["list", "watch 1", "watch 7"]);
+    await informers.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("after 410, a list reports missed deletions, changes, and objects that were created again", async () => {
   await run(
     [
@@ -166,6 +184,7 @@ test("the state of a server that was restored from a backup replaces the cache",
     ],
     async ({ informer, asked, events }) => {
       await expect.poll(() => asked).toEqual(["list", "watch 10", "list", "watch 6"]);
+      expect(informer.failingSince).toBeUndefined();
       expect(events).toEqual(["added a@9", "updated 9 to a@5"]);
       expect(informer.cache.get("a", "default")?.metadata.resourceVersion).toBe("5");
     },
@@ -298,20 +317,22 @@ test("a late subscriber gets all cached objects, and nothing after it unsubscrib
   );
 });
 
-test("users share an informer by kind and selector, and it ends with the last of them", async () => {
+test("users share an informer by kind and options, and it ends with the last of them", async () => {
   const { client, asked } = scriptedClient([]);
   const informers = startInformers(client);
   const one = informers.acquire(THING);
   const two = informers.acquire({ ...THING });
-  const labelled = informers.acquire(THING, { labelSelector: "a=b" });
   expect(two.informer).toBe(one.informer);
-  expect(labelled.informer).not.toBe(one.informer);
+  const options = [{ labelSelector: "a=b" }, { fieldSelector: "a=b" }, { namespace: "a=b" }, { metadataOnly: true }];
+  const others = options.map((option) => informers.acquire(THING, option).informer);
+  expect(new Set([one.informer, ...others]).size).toBe(5);
+  for (const option of options) expect(informers.peek(THING, option)).toBeUndefined();
   expect(informers.peek(THING)).toBeUndefined();
   one.release();
   one.release();
   expect(informers.acquire(THING).informer).toBe(two.informer);
   two.release();
-  expect(asked).toEqual(["list", "list"]);
+  expect(asked).toEqual(["list", "list", "list", "list", "list"]);
   await informers.stop();
   expect(() => informers.acquire(THING)).toThrow(TypeError);
 });

@@ -1,5 +1,5 @@
 import type { Client, ResourceKind } from "../client/client.ts";
-import type { Cache, Informer, Informers } from "./informer.ts";
+import type { Cache, Informer, InformerOptions, Informers } from "./informer.ts";
 import { type InformersOptions, KindInformer } from "./kind-informer.ts";
 
 /** Returns the informers of a client. Each starts when it is first acquired. */
@@ -23,15 +23,12 @@ class SharedInformers implements Informers {
     this.#options = options;
   }
 
-  acquire(
-    kind: ResourceKind,
-    { labelSelector }: { readonly labelSelector?: string | undefined } = {},
-  ): { informer: Informer; release(): void } {
+  acquire(kind: ResourceKind, options: InformerOptions = {}): { informer: Informer; release(): void } {
     if (this.#stopped) throw new TypeError("the informers are stopped");
-    const key = keyOf(kind, labelSelector);
+    const key = keyOf(kind, options);
     let shared = this.#shared.get(key);
     if (shared === undefined) {
-      shared = { informer: new KindInformer(this.#client, kind, labelSelector, this.#options), users: 0 };
+      shared = { informer: new KindInformer(this.#client, kind, options, this.#options), users: 0 };
       this.#shared.set(key, shared);
     }
     const acquired = shared;
@@ -47,8 +44,8 @@ class SharedInformers implements Informers {
     };
   }
 
-  peek(kind: ResourceKind): Cache | undefined {
-    const informer = this.#shared.get(keyOf(kind, undefined))?.informer;
+  peek(kind: ResourceKind, options: InformerOptions = {}): Cache | undefined {
+    const informer = this.#shared.get(keyOf(kind, options))?.informer;
     return informer?.synced === true ? informer.cache : undefined;
   }
 
@@ -66,6 +63,7 @@ class SharedInformers implements Informers {
   }
 }
 
-function keyOf({ group, version, plural }: ResourceKind, labelSelector: string | undefined): string {
-  return `${group}/${version}/${plural}?${labelSelector ?? ""}`;
+function keyOf({ group, version, plural }: ResourceKind, options: InformerOptions): string {
+  const { labelSelector = "", fieldSelector = "", namespace = "", metadataOnly = false } = options;
+  return JSON.stringify([group, version, plural, labelSelector, fieldSelector, namespace, metadataOnly]);
 }

@@ -7,8 +7,14 @@ import { RequestGuard } from "./request-guard.ts";
 import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
 import { abortedRequest, closedTransport, messageOf, TransportError } from "./transport-error.ts";
 
-// Each watch occupies one socket.
+// A server answers this many requests at once; more of them wait for a free socket.
 const MAX_SOCKETS = 256;
+
+/** Watches occupy a socket for minutes. In the agent of other requests they would leave none for these. */
+interface Agents {
+  readonly requests: HttpAgent;
+  readonly watches: HttpAgent;
+}
 
 /**
  * HTTP/1.1 with persistent connections: for plain http (`kubectl proxy`), and for servers and proxies without HTTP/2.
@@ -18,7 +24,7 @@ export class Http1Transport implements Transport {
   readonly #secure: boolean;
   readonly #host: string;
   readonly #port: number | undefined;
-  #agent: HttpAgent;
+  #agents: Agents;
   #closed = false;
 
   constructor(access: ClusterAccess) {
@@ -27,7 +33,7 @@ export class Http1Transport implements Transport {
     this.#secure = protocol === "https:";
     this.#host = unbracketed(hostname);
     this.#port = port === "" ? undefined : Number(port);
-    this.#agent = this.#newAgent();
+    this.#agents = this.#newAgents();
   }
 
   open(request: HttpRequest): Promise<HttpResponse> {
@@ -37,18 +43,20 @@ export class Http1Transport implements Transport {
   }
 
   renew(): void {
-    const old = this.#agent;
-    this.#agent = this.#newAgent();
+    const old = this.#agents;
+    this.#agents = this.#newAgents();
     // Sockets in use stay until their responses end.
-    for (const sockets of Object.values(old.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    for (const { freeSockets } of [old.requests, old.watches])
+      for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
   close(): void {
     this.#closed = true;
-    this.#agent.destroy();
+    this.#agents.requests.destroy();
+    this.#agents.watches.destroy();
   }
 
-  #send({ method, path, headers, body }: HttpRequest): ClientRequest {
+  #send({ method, path, headers, body, isLong }: HttpRequest): ClientRequest {
     const length = body === undefined ? {} : { "content-length": String(body.length) };
     return (this.#secure ? httpsRequest : httpRequest)({
       host: this.#host,
@@ -56,12 +64,16 @@ export class Http1Transport implements Transport {
       method,
       path,
       headers: { ...headers, ...length },
-      agent: this.#agent,
+      agent: isLong === true ? this.#agents.watches : this.#agents.requests,
     } satisfies RequestOptions);
   }
 
-  #newAgent(): HttpAgent {
-    const options = { keepAlive: true, maxSockets: MAX_SOCKETS };
+  #newAgents(): Agents {
+    return { requests: this.#newAgent(MAX_SOCKETS), watches: this.#newAgent(Number.POSITIVE_INFINITY) };
+  }
+
+  #newAgent(maxSockets: number): HttpAgent {
+    const options = { keepAlive: true, maxSockets };
     if (!this.#secure) return new HttpAgent(options);
     const agent = new HttpsAgent(options);
     // Dials with the credentials that are current at that time.

@@ -52,7 +52,7 @@ test("a ping detects a silent peer, and the next request connects again", async 
   await using server = await fakeApiServer(({ json }) => json({}));
   const between = await relay(server.port);
   const access = { ...server.access, server: `https://127.0.0.1:${between.port}` };
-  const transport = openTransport(access, { pingAfterMs: 50, pingTimeoutMs: 50 });
+  const transport = openTransport(access, { pingAfterMs: 200, pingTimeoutMs: 2_000 });
   try {
     expect(await statusOf(transport)).toBe(200);
     between.deafen();

@@ -5,9 +5,12 @@ export interface HttpRequest {
   /** Path and query. */
   readonly path: string;
   /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** A header with several values is sent once for each. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The response lasts for minutes, as that of a watch does. Default: false. */
+  readonly isLong?: boolean | undefined;
   /** Limit for the arrival of the response's head, in milliseconds. */
   readonly headTimeoutMs: number;
 }
