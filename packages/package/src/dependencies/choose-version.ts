@@ -1,0 +1,57 @@
+import { compare, type SemVer } from "semver";
+import { DependencyError } from "../errors/dependency-error.ts";
+import { parseTag } from "../version/version.ts";
+import { describeWants, sourcesOf, type Want } from "./wants.ts";
+
+/**
+ * Chooses the version of a package that is not installed: the newest tag that all wants admit, or the digest that all
+ * name. The tags are undefined if they are not known yet.
+ *
+ * @returns the tag or digest; an error if none fits; undefined if the tags are needed first
+ */
+export function chooseVersion(
+  source: string,
+  wants: readonly Want[],
+  tags: readonly string[] | undefined,
+): string | DependencyError | undefined {
+  const fail = (code: "Conflict" | "Invalid" | "Missing", problem: string, remedy: string): DependencyError =>
+    new DependencyError(code, problem, { package: source, remedy, packages: sourcesOf(wants) });
+  const invalid = wants.filter(({ read }) => read.kind === "invalid");
+  if (invalid.length > 0) {
+    const problem = `the version of ${source} that a package needs is no constraint: ${describeWants(invalid)}`;
+    return fail("Invalid", problem, "correct spec.dependsOn of that package, such as >=v1.2.0");
+  }
+  const digests = new Set(wants.flatMap(({ read }) => (read.kind === "digest" ? [read.digest] : [])));
+  if (digests.size > 0) {
+    const [digest] = digests;
+    const isCommon = digests.size === 1 && wants.every(({ read }) => read.kind === "digest");
+    if (isCommon && digest !== undefined) return digest;
+    const problem = `packages want ${source} by a digest, and not all by the same: ${describeWants(wants)}`;
+    return fail("Conflict", problem, "let all of them name one digest, or constraints");
+  }
+  if (tags === undefined) return undefined;
+  const newestFirst = versionsIn(tags);
+  const fits = (version: SemVer, want: Want): boolean =>
+    want.read.kind === "constraint" && want.read.constraint.allows(version);
+  const chosen = newestFirst.find(({ version }) => wants.every((want) => fits(version, want)));
+  if (chosen !== undefined) return chosen.tag;
+  const unmet = wants.filter((want) => !newestFirst.some(({ version }) => fits(version, want)));
+  if (unmet.length === 0) {
+    const problem = `no version of ${source} is one that all packages want: ${describeWants(wants)}`;
+    return fail("Conflict", problem, "use versions of these packages that want the same");
+  }
+  const newest = newestFirst[0]?.tag;
+  const problem = `no version of ${source} is one that a package wants: ${describeWants(unmet)}`;
+  const state = newest === undefined ? "the repository has no tag that is a version" : `the newest is ${newest}`;
+  return fail("Missing", `${problem}; ${state}`, "push such a version, or use another version of that package");
+}
+
+/** The tags that name one version, the newest first. The registry's order does not matter. */
+export function versionsIn(tags: readonly string[]): { readonly tag: string; readonly version: SemVer }[] {
+  return tags
+    .flatMap((tag) => {
+      const version = parseTag(tag);
+      return version === undefined ? [] : [{ tag, version }];
+    })
+    .toSorted((a, b) => compare(b.version, a.version) || (a.tag < b.tag ? -1 : 1));
+}

@@ -1,0 +1,59 @@
+import type { SemVer } from "semver";
+import { type Constraint, parseConstraint } from "../version/constraint.ts";
+import { isDigest, parseVersion } from "../version/version.ts";
+import type { Dependency } from "./dependency.ts";
+import type { LockedPackage } from "./lock.ts";
+
+/** A package that another one needs, and which one does. */
+export interface Want extends Dependency {
+  readonly by: LockedPackage;
+  readonly read: WantedVersion;
+}
+
+/** The versions that a want admits. */
+export type WantedVersion =
+  | { readonly kind: "digest"; readonly digest: string }
+  | { readonly kind: "constraint"; readonly constraint: Constraint }
+  | { readonly kind: "invalid" };
+
+/** The wants of all packages, by the source that they want. */
+export function wantsOf(packages: readonly LockedPackage[]): ReadonlyMap<string, readonly Want[]> {
+  const wants = packages.flatMap((by) =>
+    by.dependencies.map((dependency): Want => ({ ...dependency, by, read: readWanted(dependency.constraint) })),
+  );
+  return Map.groupBy(wants, (want) => want.package);
+}
+
+function readWanted(text: string): WantedVersion {
+  const digest = text.trim();
+  if (isDigest(digest)) return { kind: "digest", digest };
+  const constraint = parseConstraint(text);
+  return constraint === undefined ? { kind: "invalid" } : { kind: "constraint", constraint };
+}
+
+/** The version of an installed package: a digest has none, and some tags are none. */
+export function installedVersion(text: string): SemVer | undefined {
+  return isDigest(text) ? undefined : parseVersion(text);
+}
+
+/** Whether the installed version is one that the want admits. */
+export function admits({ read }: Want, version: string): boolean {
+  if (read.kind === "digest") return read.digest === version;
+  const parsed = installedVersion(version);
+  return read.kind === "constraint" && parsed !== undefined && read.constraint.allows(parsed);
+}
+
+/** `acme/configuration-a wants >=v1.0.0, acme/configuration-b wants <v1.0.0`. */
+export function describeWants(wants: readonly Want[]): string {
+  const shown = wants.slice(0, MAX_SHOWN).map(({ by, constraint }) => `${by.source} wants ${constraint}`);
+  const more = wants.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
+}
+
+/** A condition has room for some. */
+const MAX_SHOWN = 5;
+
+/** The sources of the packages that want something, in order and once. */
+export function sourcesOf(wants: readonly Want[]): string[] {
+  return [...new Set(wants.map(({ by }) => by.source))].toSorted();
+}

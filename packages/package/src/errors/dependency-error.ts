@@ -1,0 +1,37 @@
+/**
+ * - `Cycle`: packages depend on each other
+ * - `Missing`: the registry has no version that a package wants, or the dependency is not installed yet
+ * - `Conflict`: packages want versions that exclude each other, or the installed one
+ * - `Invalid`: a constraint cannot be read, or what is installed has no version
+ */
+export type DependencyErrorCode = "Cycle" | "Missing" | "Conflict" | "Invalid";
+
+/** The parts of a {@link DependencyError}. */
+export interface DependencyErrorParts {
+  /** The package that cannot be resolved: registry and repository. */
+  readonly package: string;
+  /** What the user can do. */
+  readonly remedy: string;
+  /** The packages that are involved, by source: of a cycle in its order. */
+  readonly packages: readonly string[];
+}
+
+/** The dependencies of packages cannot be resolved. */
+export class DependencyError extends Error {
+  override readonly name = "DependencyError";
+  readonly code: DependencyErrorCode;
+  /** Registries get new versions. The other problems need a change of a package. */
+  readonly retryable: boolean;
+  readonly package: string;
+  readonly remedy: string;
+  readonly packages: readonly string[];
+
+  constructor(code: DependencyErrorCode, problem: string, parts: DependencyErrorParts, options?: ErrorOptions) {
+    super(`${problem}; ${parts.remedy}`, options);
+    this.code = code;
+    this.retryable = code === "Missing";
+    this.package = parts.package;
+    this.remedy = parts.remedy;
+    this.packages = parts.packages;
+  }
+}

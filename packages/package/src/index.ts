@@ -1,0 +1,23 @@
+// @xfn/package: reads Crossplane packages, and resolves their dependencies. It does not write to an API server.
+export { checkPackage, MAX_OBJECTS, type PackageContents } from "./contents/check-package.ts";
+export { CROSSPLANE_VERSION, checkCompatible } from "./contents/compatibility.ts";
+export { faultLine, type PackageFault } from "./contents/fault.ts";
+export { type ParsePackageOptions, parsePackage } from "./contents/parse-package.ts";
+export {
+  type PackageLocation,
+  type PackageStream,
+  type ReadPackage,
+  readPackage,
+  readPackageStream,
+} from "./contents/read-package.ts";
+export { type Dependency, packageSource } from "./dependencies/dependency.ts";
+export { type DependencyStatus, dependencyStatus } from "./dependencies/dependency-status.ts";
+export { type LockedPackage, lockEntry, readLock } from "./dependencies/lock.ts";
+export { type Installation, type Resolution, resolveDependencies } from "./dependencies/resolve.ts";
+export { DependencyError, type DependencyErrorCode, type DependencyErrorParts } from "./errors/dependency-error.ts";
+export { PackageError, type PackageErrorCode, type PackageErrorParts } from "./errors/package-error.ts";
+export { dnsLabel, isPackageName, revisionName } from "./kind/names.ts";
+export { META_GROUP, PACKAGE_GROUP, PACKAGE_KINDS, type PackageKind, packageKindOf } from "./kind/package-kind.ts";
+export { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPKG_KEY } from "./kind/xpkg-format.ts";
+export { type Constraint, parseConstraint } from "./version/constraint.ts";
+export { isDigest, parseVersion } from "./version/version.ts";

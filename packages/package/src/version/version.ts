@@ -1,0 +1,39 @@
+import { SemVer } from "semver";
+
+// Longer tags are no versions, and the expression below need not see them.
+const MAX_VERSION = 128;
+const VERSION =
+  /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
+const COMPLETE = /^v?(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}(?:[-+]|$)/;
+
+const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
+
+/**
+ * Reads a version as Crossplane does: a leading `v`, leading zeros and missing numbers are fine. Undefined for another
+ * text, and for numbers beyond 2^53.
+ */
+export function parseVersion(text: string): SemVer | undefined {
+  if (text.length > MAX_VERSION) return undefined;
+  const parts = VERSION.exec(text);
+  if (parts === null) return undefined;
+  const [, major = "0", minor = "0", patch = "0", pre, build] = parts;
+  const end = `${pre === undefined ? "" : `-${pre}`}${build === undefined ? "" : `+${build}`}`;
+  try {
+    return new SemVer(`${Number(major)}.${Number(minor)}.${Number(patch)}${end}`);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads a tag that names one version. Undefined for `v1` and `v1.2`: registries move such tags from version to
+ * version.
+ */
+export function parseTag(tag: string): SemVer | undefined {
+  return COMPLETE.test(tag) ? parseVersion(tag) : undefined;
+}
+
+/** Whether the text is the digest of an image, which can stand for a version. */
+export function isDigest(text: string): boolean {
+  return DIGEST.test(text);
+}
