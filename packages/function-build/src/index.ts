@@ -7,4 +7,3 @@ export {
 } from "./image/build-function.ts";
 export { type BuildPackageOptions, type BuiltPackage, buildPackage } from "./xpkg/build-package.ts";
 export { archivePlatform, readPackageArchive } from "./xpkg/package-archive.ts";
-export { type PackageLocation, packageStream } from "./xpkg/package-stream.ts";

@@ -26,6 +26,8 @@ export interface BuildOptions {
   readonly programs: readonly Program[];
   /** Called before each build. */
   readonly onProgram?: ((program: Program) => void) | undefined;
+  /** Called with the number of Go packages of the current program that are compiled. */
+  readonly onPackages?: ((count: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -44,7 +46,7 @@ export async function buildBinaries(options: BuildOptions): Promise<Partial<Serv
     const version = await kubernetesVersion();
     for (const program of options.programs) {
       options.onProgram?.(program);
-      await goBuild(program, join(scratch, program), version, options.signal);
+      await goBuild(program, join(scratch, program), version, options);
       const path = join(folder, program);
       await rename(join(scratch, program), path);
       built[program] = path;
@@ -59,11 +61,23 @@ async function goBuild(
   program: Program,
   target: string,
   version: string,
-  signal: AbortSignal | undefined,
+  { signal, onPackages }: BuildOptions,
 ): Promise<void> {
   // Without it, `/version` answers v0.0.0, and kubectl warns about the difference.
   const flags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
-  const args = ["build", "-trimpath", "-buildvcs=false", "-p=2", "-ldflags", flags, "-o", target, PROGRAMS[program]];
+  // -v prints the name of each package, one a line.
+  const args = [
+    "build",
+    "-v",
+    "-trimpath",
+    "-buildvcs=false",
+    "-p=2",
+    "-ldflags",
+    flags,
+    "-o",
+    target,
+    PROGRAMS[program],
+  ];
   const child = spawn("nice", ["-n", "19", "go", ...args], {
     cwd: moduleFolder(),
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOTOOLCHAIN: "local", GOWORK: "off" },
@@ -71,8 +85,12 @@ async function goBuild(
     signal,
   });
   let output = "";
+  let lines = 0;
   child.stderr.on("data", (chunk: Buffer) => {
-    output = (output + chunk.toString("utf8")).slice(-MAX_OUTPUT);
+    const text = chunk.toString("utf8");
+    output = (output + text).slice(-MAX_OUTPUT);
+    lines += text.split("\n").length - 1;
+    onPackages?.(lines);
   });
   try {
     const [code] = (await once(child, "close")) as [number | null];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerBinaries } from "../binaries/server-binaries.ts";
 import { ApiServerError } from "./api-server-error.ts";
 import { freePort } from "./free-port.ts";
-import { apiServerArguments, etcdArguments, managerArguments } from "./program-arguments.ts";
-import { answersReady, exitedUnexpectedly, isListening, readCertificate, waitUntilReady } from "./readiness.ts";
+import { apiServerArguments, ETCD_SOCKET, etcdArguments, managerArguments } from "./program-arguments.ts";
+import { answersReady, exitedUnexpectedly, readCertificate, waitUntilReady } from "./readiness.ts";
 import { ADMIN, type ServerUser, writeKubeconfig, writeServerFiles } from "./server-files.ts";
 import { type ServerProcess, startProcess } from "./server-process.ts";
 
@@ -87,7 +87,7 @@ class RunningServer implements ApiServer {
   readonly binaries: ServerBinaries;
   readonly failure: Promise<never>;
   readonly #isTemporary: boolean;
-  readonly #ports: Ports;
+  readonly #port: number;
   readonly #tokens: ReadonlyMap<string, string>;
   readonly #fail: (error: ApiServerError) => void;
   readonly #running = new Set<ServerProcess>();
@@ -96,11 +96,11 @@ class RunningServer implements ApiServer {
   #server: ServerProcess | undefined;
   #manager: ServerProcess | undefined;
 
-  private constructor(folder: string, isTemporary: boolean, ports: Ports, options: ApiServerOptions) {
+  private constructor(folder: string, isTemporary: boolean, port: number, options: ApiServerOptions) {
     this.folder = folder;
     this.binaries = options.binaries;
     this.#isTemporary = isTemporary;
-    this.#ports = ports;
+    this.#port = port;
     this.#tokens = writeServerFiles(folder, options.users ?? []);
     const { promise, reject } = Promise.withResolvers<never>();
     // Callers that do not wait for it get the error from their own requests.
@@ -110,8 +110,7 @@ class RunningServer implements ApiServer {
   }
 
   static async start(folder: string, isTemporary: boolean, options: ApiServerOptions): Promise<RunningServer> {
-    const ports = { api: await freePort(), etcd: await freePort(), peer: await freePort() };
-    const server = new RunningServer(folder, isTemporary, ports, options);
+    const server = new RunningServer(folder, isTemporary, await freePort(), options);
     try {
       await server.#startPrograms(options.signal);
       return server;
@@ -122,7 +121,7 @@ class RunningServer implements ApiServer {
   }
 
   get endpoint(): string {
-    return `https://127.0.0.1:${this.#ports.api}`;
+    return `https://127.0.0.1:${this.#port}`;
   }
 
   get ca(): string {
@@ -167,9 +166,11 @@ class RunningServer implements ApiServer {
   }
 
   async #startPrograms(signal: AbortSignal | undefined): Promise<void> {
-    const { etcd, peer } = this.#ports;
-    const database = this.#start(this.binaries.etcd, etcdArguments(this.folder, etcd, peer, this.#isTemporary));
-    await waitUntilReady(database, signal, () => isListening(etcd));
+    const socket = join(this.folder, ETCD_SOCKET);
+    // A killed etcd leaves its socket.
+    rmSync(socket, { force: true });
+    const database = this.#start(this.binaries.etcd, etcdArguments(this.folder, this.#isTemporary));
+    await waitUntilReady(database, signal, async () => existsSync(socket));
     await this.#startServer(signal);
     this.#ca = readCertificate(this.folder);
     const { endpoint, ca } = this;
@@ -181,9 +182,9 @@ class RunningServer implements ApiServer {
   }
 
   async #startServer(signal: AbortSignal | undefined): Promise<void> {
-    const { api, etcd } = this.#ports;
+    const api = this.#port;
     const token = this.#tokens.get(ADMIN) ?? "";
-    this.#server = this.#start(this.binaries["kube-apiserver"], apiServerArguments(this.folder, api, etcd));
+    this.#server = this.#start(this.binaries["kube-apiserver"], apiServerArguments(this.folder, api));
     await waitUntilReady(this.#server, signal, () => answersReady(api, readCertificate(this.folder), token));
   }
 
@@ -221,10 +222,4 @@ class RunningServer implements ApiServer {
   #removeFolder(): void {
     if (this.#isTemporary) rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-interface Ports {
-  readonly api: number;
-  readonly etcd: number;
-  readonly peer: number;
 }

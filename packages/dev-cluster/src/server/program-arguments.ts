@@ -1,9 +1,19 @@
 import { join } from "node:path";
 
+/**
+ * The socket of etcd, which asks for no credentials. On a port of loopback, every user of the machine could read all
+ * Secrets.
+ *
+ * Relative to the programs' working directory: the path of a socket has at most 107 characters, and kube-apiserver
+ * checks the host of the URL only. etcd requires the form HOST:PORT of the names of its sockets.
+ */
+export const ETCD_SOCKET = "etcd:0";
+const PEER_SOCKET = "etcd-peer:0";
+
 /** Arguments of etcd. A temporary one does not flush its writes to disk. */
-export function etcdArguments(folder: string, client: number, peer: number, isTemporary: boolean): readonly string[] {
-  const clientUrl = `http://127.0.0.1:${client}`;
-  const peerUrl = `http://127.0.0.1:${peer}`;
+export function etcdArguments(folder: string, isTemporary: boolean): readonly string[] {
+  const clientUrl = `unix://${ETCD_SOCKET}`;
+  const peerUrl = `unix://${PEER_SOCKET}`;
   return [
     `--data-dir=${join(folder, "etcd")}`,
     `--listen-client-urls=${clientUrl}`,
@@ -17,9 +27,9 @@ export function etcdArguments(folder: string, client: number, peer: number, isTe
 }
 
 /** Arguments of kube-apiserver. */
-export function apiServerArguments(folder: string, port: number, etcd: number): readonly string[] {
+export function apiServerArguments(folder: string, port: number): readonly string[] {
   return [
-    `--etcd-servers=http://127.0.0.1:${etcd}`,
+    `--etcd-servers=unix://${ETCD_SOCKET}`,
     "--bind-address=127.0.0.1",
     "--advertise-address=127.0.0.1",
     `--secure-port=${port}`,

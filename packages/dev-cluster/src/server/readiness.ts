@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiServerError } from "./api-server-error.ts";
@@ -39,17 +38,6 @@ export function readCertificate(folder: string): string {
   } catch {
     return "";
   }
-}
-
-export function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      resolve(true);
-      socket.destroy();
-    });
-  });
 }
 
 /** Whether `/readyz` answers with 200. */

@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
 import { InputError } from "@xfn/input";
+import { machineInterpreter, machineProgram } from "./machine-programs.ts";
 import { addPython } from "./python-files.ts";
 import { RootTree } from "./root-tree.ts";
 import { sharedLibraries } from "./shared-libraries.ts";
@@ -16,9 +16,6 @@ export type HostBaseKind =
 
 /** The path of Node in such a base. */
 export const NODE_PATH = "/usr/local/bin/node";
-
-// Not the user's PATH, whose first `awk` may be any program.
-const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"] as const;
 
 // The utilities of POSIX that functions use, and common ones beyond POSIX. Tools that the machine lacks are left out.
 const SHELL_TOOLS =
@@ -84,7 +81,7 @@ async function addInterpreter(tree: RootTree, interpreter: string, path: string 
     linkInterpreter(tree, path ?? `/usr/bin/${interpreter}`, executable);
   } else if (SHELLS.has(interpreter)) {
     for (const tool of ["sh", interpreter, ...SHELL_TOOLS]) addTool(tree, tool);
-    const shell = path !== undefined && existsSync(path) ? path : findTool(interpreter);
+    const shell = machineInterpreter(path ?? interpreter);
     if (shell === undefined)
       throw new InputError(
         `the interpreter ${interpreter} is not on this machine; pass an image that has it with --base`,
@@ -104,12 +101,8 @@ function linkInterpreter(tree: RootTree, path: string | undefined, executable: s
   if (path !== undefined && path !== executable && !tree.has(path)) tree.link(path, executable);
 }
 
-function findTool(name: string): string | undefined {
-  return FOLDERS.map((folder) => join(folder, name)).find(existsSync);
-}
-
 function addTool(tree: RootTree, name: string): void {
-  const path = findTool(name);
+  const path = machineProgram(name);
   if (path === undefined) return;
   tree.program(path);
   addLibraries(tree, [realpathSync(path)]);

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { InputError } from "@xfn/input";
+import { machineInterpreter } from "./machine-programs.ts";
 import type { RootTree } from "./root-tree.ts";
 
 /** Python in the image. */
@@ -33,11 +34,14 @@ interface PythonInstallation {
  * Adds this machine's Python with its standard library, always below `/usr`.
  *
  * @param interpreter - `python3`, or a versioned name
- * @param path - the interpreter of the script's first line; default: looked up on PATH
+ * @param path - the interpreter of the script's first line, if that line names one
  * @throws InputError if there is no such interpreter
  */
 export async function addPython(tree: RootTree, interpreter: string, path: string | undefined): Promise<PythonFiles> {
-  const python = inspectPython(path !== undefined && existsSync(path) ? path : interpreter);
+  const program = machineInterpreter(path ?? interpreter);
+  if (program === undefined)
+    throw new InputError(`${interpreter} is not on this machine; pass an image that has it with --base`);
+  const python = inspectPython(program);
   const executable = `/usr/bin/python${python.version}`;
   tree.file(python.executable, executable);
   if (!tree.has("/usr/bin/python3")) tree.link("/usr/bin/python3", executable);
@@ -58,10 +62,7 @@ function inspectPython(program: string): PythonInstallation {
     });
     return JSON.parse(answer) as PythonInstallation;
   } catch (error) {
-    throw new InputError(
-      `${program} is not on this machine, or does not start; pass an image that has it with --base`,
-      { cause: error },
-    );
+    throw new InputError(`${program} does not start; pass an image that has it with --base`, { cause: error });
   }
 }
 

@@ -30,7 +30,10 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
   for (const program of programs) {
     const elf = readElf(program);
     if (elf === undefined) continue;
-    if (elf.interpreter !== undefined) found.set(elf.interpreter, { source: elf.interpreter, target: elf.interpreter });
+    if (elf.interpreter !== undefined) {
+      search.checkLoader(program, elf.interpreter);
+      found.set(elf.interpreter, { source: elf.interpreter, target: elf.interpreter });
+    }
     queue.push({ path: realpathSync(program), elf, inherited: [] });
   }
   const libraries = new Map<string, string>();
@@ -101,6 +104,14 @@ class LibrarySearch {
 
   isTrusted(folder: string): boolean {
     return this.#trusted.has(folder);
+  }
+
+  /** A downloaded program could name any file of its user as its loader, which would go into the image. */
+  checkLoader(program: string, loader: string): void {
+    if (this.isTrusted(real(dirname(loader))) && isFile(loader) && readElf(real(loader)) !== undefined) return;
+    throw new InputError(
+      `${program} needs the dynamic loader ${loader}, which is not one of this machine's: link statically, or pass an image that has it with --base`,
+    );
   }
 
   find(name: string, object: LoadedObject, rpath: readonly string[]): string | undefined {

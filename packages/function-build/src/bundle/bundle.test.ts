@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FunctionClient, FunctionConnection } from "@xfn/function-grpc";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BUNDLE_FILE, bundle } from "./bundle.ts";
 
@@ -90,6 +91,16 @@ test("bundles packages of the folder, and JSON", async () => {
   expect(JSON.parse((await run(path)).stdout)).toMatchObject({ desired: { resources: [{ name: "from-json" }] } });
 });
 
+test("says which files outside the folder it bundles, and nothing of packages", async () => {
+  const path = folder("outer/f", {
+    "function.ts": FUNCTION.replace("./name.ts", "../shared/name.ts").replace("import {", 'import "named";\nimport {'),
+  });
+  folder("outer/shared", { "name.ts": 'export const name = "a";' });
+  folder("outer/node_modules/named", { "package.json": '{"name":"named","version":"1.0.0"}', "index.js": "" });
+  const { warnings } = await bundle(path, "function.ts");
+  expect(warnings).toEqual([expect.stringMatching(/outer\/shared\/name\.ts is outside the function's folder/)]);
+});
+
 test.each([
   ["a syntax error", { "function.ts": "export default (;" }, /bad\/function\.ts:1:17: /],
   [
@@ -108,3 +119,38 @@ test.each([
   const error: unknown = await bundle(path, "function.ts").catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: "Input", details: [expect.stringMatching(detail)] });
 });
+
+test("serves gRPC if flags ask for it, with code that no call by FunctionIO loads", async () => {
+  const path = folder("grpc", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' });
+  const { dependencies, files } = await bundle(path, "function.ts");
+  const texts = [files.get(BUNDLE_FILE), dependencies.get("lazy-serve-grpc.cjs")].map((text) =>
+    Buffer.from(text ?? []),
+  );
+  expect(texts.map((text) => text.includes("node:http2"))).toEqual([false, true]);
+  const out = folder("out-grpc", {});
+  for (const [name, content] of [...dependencies, ...files]) writeFileSync(join(out, name), content);
+  const child = spawn(process.execPath, [join(out, BUNDLE_FILE), "--insecure", "--address", "127.0.0.1:0"]);
+  const exited = new Promise((resolve) => child.once("exit", (code) => resolve(code)));
+  const [, address = ""] = await said(child.stderr, /serving the function on (\S+),/);
+  const connection = new FunctionConnection(`http://${address}`);
+  const state = { resources: new Map() };
+  const { response } = await new FunctionClient(connection).run(
+    { observed: state, desired: state },
+    { timeoutMs: 60_000 },
+  );
+  expect([...response.desired.resources.keys()]).toEqual(["a"]);
+  child.kill("SIGTERM");
+  expect(await exited).toBe(0);
+  connection.close();
+});
+
+/** Waits for a line of a stream. */
+async function said(stream: AsyncIterable<Buffer>, line: RegExp): Promise<RegExpExecArray> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += String(chunk);
+    const found = line.exec(text);
+    if (found !== null) return found;
+  }
+  throw new Error(`nothing matches ${line} in ${text}`);
+}

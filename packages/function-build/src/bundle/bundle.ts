@@ -11,7 +11,7 @@ import {
   dependencyStubs,
   moduleName,
 } from "./split-dependencies.ts";
-import { stablePaths } from "./stable-paths.ts";
+import { GRPC_SERVER, stablePaths } from "./stable-paths.ts";
 
 /** A bundled function: CommonJS files for one folder of the image. */
 export interface Bundle {
@@ -32,8 +32,8 @@ export const BUNDLE_FILE = "index.cjs";
 const ENTRY_NAME = "xfn-entry.js";
 
 /**
- * Bundles a function with its imports. If the folder cannot resolve `@xfn/functionio`, xfn's own is used. The same
- * sources give the same bytes, wherever they and xfn are installed.
+ * Bundles a function with its imports, and a gRPC server for it. If the folder cannot resolve `@xfn/functionio`, xfn's
+ * own is used. The same sources give the same bytes, wherever they and xfn are installed.
  *
  * @param dir - the function's folder, absolute
  * @param entry - the file with the default export, relative to `dir`
@@ -46,24 +46,14 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
   const metafiles: Metafile[] = [];
   const lazyParts = new Map<string, string>();
   const onLazyPart = (module: string, file: string): void => void lazyParts.set(file, module);
-  const settings: BuildOptions & { write: false; metafile: true } = {
-    absWorkingDir: dir,
-    write: false,
-    metafile: true,
-    bundle: true,
-    platform: "node",
-    format: "cjs",
-    target: "node24",
-    charset: "utf8",
-    legalComments: "none",
-    sourcesContent: false,
-    logLevel: "silent",
-    // `run(import.meta, fn)` must do nothing in a bundle, because the entry serves the function.
-    logOverride: { "empty-import-meta": "silent" },
-    define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
-  };
+  const settings = settingsFor(dir);
   const modules = new Map<string, OnResolveResult>();
-  const stable = stablePaths(dir, onLazyPart, (module) => void modules.set(moduleName(dir, module), module));
+  const outside = new Set<string>();
+  const stable = stablePaths(dir, {
+    onLazyPart,
+    onModule: (module) => void modules.set(moduleName(dir, module), module),
+    onOutside: (file) => void outside.add(file),
+  });
   try {
     const stdin = { contents: entryCode(entry), resolveDir: dir, sourcefile: ENTRY_NAME, loader: "js" } as const;
     const outfile = join(dir, BUNDLE_FILE);
@@ -88,8 +78,13 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
       for (const { contents } of part.outputFiles) dependencies.set(file, contents);
       metafiles.push(part.metafile);
     }
-    const warnings = main.warnings.map((message) => describe(message, dir, entry));
-    return { files, dependencies, packages: bundledPackages(dir, metafiles), warnings };
+    const warnings = [
+      ...[...outside].map(
+        (file) => `${shownPath(dir, relative(dir, file))} is outside the function's folder, and goes into the image`,
+      ),
+      ...main.warnings.map((message) => describe(message, dir, entry)),
+    ];
+    return { files, dependencies: byName(dependencies), packages: bundledPackages(dir, metafiles), warnings };
   } catch (error) {
     const errors = (error as Partial<BuildFailure>).errors ?? [];
     if (errors.length === 0) throw error;
@@ -100,13 +95,40 @@ export async function bundle(dir: string, entry: string): Promise<Bundle> {
   }
 }
 
+/** esbuild finds lazy parts in any order. */
+function byName(files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function settingsFor(dir: string): BuildOptions & { write: false; metafile: true } {
+  return {
+    absWorkingDir: dir,
+    write: false,
+    metafile: true,
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    target: "node24",
+    charset: "utf8",
+    legalComments: "none",
+    sourcesContent: false,
+    // Each call reads the bundle: 0.4 ms of 5. Names stay, and the source map has the lines.
+    minifyWhitespace: true,
+    logLevel: "silent",
+    // `run(import.meta, fn)` must do nothing in a bundle, because the entry serves the function.
+    logOverride: { "empty-import-meta": "silent" },
+    define: { "import.meta.dirname": "__dirname", "import.meta.filename": "__filename" },
+  };
+}
+
 function entryCode(entry: string): string {
   return [
     `import ${JSON.stringify(MAPPED_STACKS)};`,
     // Before any module of the function: this import reserves stdout for the protocol.
     'import { serve } from "@xfn/functionio/sdk/entry";',
     `import fn from ${JSON.stringify(`./${entry}`)};`,
-    "serve(fn);",
+    // Loaded only when flags ask for it.
+    `serve(fn, () => import(${JSON.stringify(GRPC_SERVER)}));`,
   ].join("\n");
 }
 
@@ -124,7 +146,7 @@ function describe({ location, text }: Message, dir: string, entry: string): stri
 function shownPath(dir: string, file: string): string {
   const path = join(dir, file);
   const shown = relative(process.cwd(), path);
-  return shown.startsWith("..") ? path : shown;
+  return shown.length < path.length ? shown : path;
 }
 
 function packageName(specifier: string): string {

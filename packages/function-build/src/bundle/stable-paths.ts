@@ -6,6 +6,8 @@ import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 const NAMESPACE = "package";
 /** The SDK of functions. A folder without it gets xfn's own. */
 export const SDK = "@xfn/functionio";
+/** The server of functions that are called over gRPC. */
+export const GRPC_SERVER = "@xfn/function-grpc/serve";
 const LOADERS: Readonly<Record<string, Loader>> = {
   ".js": "js",
   ".cjs": "js",
@@ -22,6 +24,16 @@ interface OutsideModule {
   readonly file: string;
 }
 
+/** Calls for what {@link stablePaths} finds. */
+interface Resolved {
+  /** For each dynamic import of the SDK, with the file that replaces it. */
+  readonly onLazyPart: (module: string, file: string) => void;
+  /** For each bundled module. */
+  readonly onModule?: (module: OnResolveResult) => void;
+  /** For each file outside the folder that the function's own code imports, unless it imports a package by its name. */
+  readonly onOutside?: (file: string) => void;
+}
+
 /** Marks the plugin's own look-ups, which it must not handle again. */
 const OWN_LOOKUP = "xfn-own-lookup";
 
@@ -31,17 +43,11 @@ const OWN_LOOKUP = "xfn-own-lookup";
  * instead.
  *
  * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML
- * reader) become separate files, so that calls do not load them.
+ * reader) and of the gRPC server become separate files, so that calls do not load them.
  *
  * @param dir - the function's folder, absolute
- * @param onLazyPart - called for each dynamic import of the SDK, with the file that replaces it
- * @param onModule - called for each bundled module
  */
-export function stablePaths(
-  dir: string,
-  onLazyPart: (module: string, file: string) => void,
-  onModule: (module: OnResolveResult) => void = () => undefined,
-): Plugin {
+export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Resolved): Plugin {
   return {
     name: "xfn-stable-paths",
     setup(build) {
@@ -50,15 +56,15 @@ export function stablePaths(
         const resolveDir = isAbsolute(importer) ? dirname(importer) : args.resolveDir;
         const { kind, path } = args;
         const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: OWN_LOOKUP });
-        if (found.errors.length > 0) {
-          const sdk = ownSdk(path);
-          return sdk === undefined ? { errors: found.errors, warnings: found.warnings } : outside(sdk, true);
-        }
-        if (kind === "dynamic-import" && labelOf(importer).startsWith(`${SDK}@`)) {
-          const file = lazyFile(found.path);
-          onLazyPart(found.path, file);
+        const own = found.errors.length > 0 ? ownModule(path) : undefined;
+        if (found.errors.length > 0 && own === undefined) return { errors: found.errors, warnings: found.warnings };
+        if (kind === "dynamic-import" && (path === GRPC_SERVER || labelOf(importer).startsWith(`${SDK}@`))) {
+          const module = own ?? found.path;
+          const file = lazyFile(module);
+          onLazyPart(module, file);
           return { path: `./${file}`, external: true };
         }
+        if (own !== undefined) return outside(own, true);
         if (found.external || found.namespace !== "file" || isInside(dir, found.path)) {
           return {
             path: found.path,
@@ -68,12 +74,14 @@ export function stablePaths(
             suffix: found.suffix,
           };
         }
+        const isImport = kind !== "entry-point" && isInside(dir, resolveDir);
+        if (isImport && !isPackage(path, found.path)) onOutside?.(found.path);
         return outside(found.path, found.sideEffects);
       };
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
         if (args.pluginData === OWN_LOOKUP) return undefined;
         const module = await resolve(args);
-        if (module.external !== true && module.path !== undefined) onModule(module);
+        if (module.external !== true && module.path !== undefined) onModule?.(module);
         return module;
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) => {
@@ -94,13 +102,21 @@ function outside(file: string, sideEffects: boolean): OnResolveResult {
   return { path: labelOf(file), namespace: NAMESPACE, sideEffects, pluginData: { file } satisfies OutsideModule };
 }
 
-function ownSdk(path: string): string | undefined {
+/** xfn's own module, for a folder without it. */
+function ownModule(path: string): string | undefined {
+  if (path === GRPC_SERVER) return fileURLToPath(import.meta.resolve("@xfn/function-grpc/serve"));
   if (path !== SDK && !path.startsWith(`${SDK}/`)) return undefined;
   try {
     return fileURLToPath(import.meta.resolve(path));
   } catch {
     return undefined;
   }
+}
+
+/** Whether a file is part of the package that a specifier names. */
+function isPackage(specifier: string, file: string): boolean {
+  const name = packageOf(file)?.name;
+  return file.includes("/node_modules/") || (name !== undefined && `${specifier}/`.startsWith(`${name}/`));
 }
 
 function lazyFile(module: string): string {

@@ -2,12 +2,15 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildIndex, openStore, parsePlatform, readImageFile, readImageManifest, type Store } from "@xfn/oci-rootfs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { elfFile } from "../../testing/elf-file.ts";
 import { buildFunction, type FunctionTarget } from "./build-function.ts";
 
 let dir: string;
 let store: Store;
+/** The store of tests that need Node in a base: to pack it takes seconds. */
+const nodeStore = mkdtempSync(join(tmpdir(), "xfn-build-test-"));
+afterAll(() => rmSync(nodeStore, { recursive: true, force: true }));
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "xfn-build-test-"));
@@ -120,6 +123,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
   });
 
   test("of a function keeps base, dependencies and metadata if its code changes", async () => {
+    store = await openStore({ dir: nodeStore });
     const path = join(dir, "typescript");
     mkdirSync(path);
     const write = (text: string): void =>
@@ -180,6 +184,7 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
   });
 
   test("has an SBOM on request", async () => {
+    store = await openStore({ dir: nodeStore });
     const path = join(dir, "typescript");
     mkdirSync(path);
     writeFileSync(

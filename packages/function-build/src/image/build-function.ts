@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { someOf } from "@xfn/functionio";
 import { InputError } from "@xfn/input";
 import {
   type BuildConfig,
@@ -10,6 +11,7 @@ import {
   type Image,
   type ImageSpec,
   type Platform,
+  platformOf,
   printPlatform,
   type Store,
 } from "@xfn/oci-rootfs";
@@ -22,14 +24,15 @@ import { type PackageMetadata, packageMetadata } from "../package/package-yaml.t
 import { SBOM_PATH, sbom } from "../package/sbom.ts";
 import { checkProcessor, inspectProgram, type ProgramFile } from "../program/program-file.ts";
 import { type FunctionFolder, inspectFolder } from "../source/function-folder.ts";
+import type { IgnoredBy } from "../source/ignore-rules.ts";
 import { typeCheck } from "../source/type-check.ts";
 
 /** A platform of an image. */
 export interface FunctionTarget {
   /** Default: the platform of the base, else of this machine. */
-  readonly platform?: Platform;
+  readonly platform?: Platform | undefined;
   /** The base image. Default: one made from this machine. */
-  readonly base?: Image;
+  readonly base?: Image | undefined;
 }
 
 /** Options of {@link buildFunction}. */
@@ -43,7 +46,7 @@ export interface BuildFunctionOptions {
   /** Several targets make an index. Default: one, for this machine. */
   readonly targets?: readonly FunctionTarget[];
   /** The file to run or to bundle, relative to the folder. Default: see {@link inspectFolder}. */
-  readonly entrypoint?: string;
+  readonly entrypoint?: string | undefined;
   /** Whether to type-check TypeScript. Default: true. */
   readonly check?: boolean;
   /** Labels besides those from the folder. */
@@ -81,9 +84,9 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   const { store, name, targets = [{}], signal = new AbortController().signal } = options;
   const note = options.onNote ?? (() => undefined);
   const folder = inspectFolder(options.path, options.entrypoint);
-  const metadata = await packageMetadata(folder.dir);
+  const metadata = await packageMetadata(folder.dir, folder.kind === "script" ? "v1" : "v1alpha1");
   const contents =
-    folder.kind === "script" ? await bundledContents(folder, options, signal, note) : programContents(folder);
+    folder.kind === "script" ? await bundledContents(folder, options, signal, note) : programContents(folder, note);
   signal.throwIfAborted();
   const described = packageAnnotations(folder.dir, metadata);
   const layers: BuildLayer[] = contents.layers.map((entries) => ({ entries }));
@@ -135,7 +138,7 @@ function metadataLayers(
   if (packages === undefined)
     throw new InputError("--sbom lists the packages of a bundle, but this folder is not bundled: it has a program");
   const own = options.targets?.some((target) => target.base === base) === true;
-  const content = sbom({ dir, name: metadata.name, packages, ...(own ? { base } : {}) });
+  const content = sbom({ dir, name: metadata.name, packages, base: own ? base : undefined });
   return [...layers, { entries: [{ path: SBOM_PATH, content }] }];
 }
 
@@ -152,24 +155,18 @@ function checkTarget(
     throw new InputError(`no base for ${printPlatform(platform)} can be made from this machine: pass one with --base`);
 }
 
-function platformOf(base: Image | undefined): Platform | undefined {
-  const { os, architecture, variant } = base?.config ?? {};
-  if (!os || !architecture) return undefined;
-  return { os, architecture, ...(variant && { variant }) };
-}
-
 async function bundledContents(
   { dir, entry }: FunctionFolder,
   { check = true }: BuildFunctionOptions,
   signal: AbortSignal,
   note: (message: string) => void,
 ): Promise<FunctionContents> {
-  const checking = check && /\.[cm]?ts$/.test(entry) ? typeCheck(dir, entry, signal) : Promise.resolve(true);
+  const checking = check && /\.[cm]?ts$/.test(entry) ? typeCheck(dir, entry, signal) : Promise.resolve(undefined);
   // Both report a syntax error; the bundler's message is clearer.
   const [bundled, checked] = await Promise.allSettled([bundle(dir, entry), checking]);
   if (bundled.status === "rejected") throw bundled.reason;
   if (checked.status === "rejected") throw checked.reason;
-  if (!checked.value) note("types were not checked: typescript is not installed beside the function or xfn");
+  if (checked.value !== undefined) note(checked.value);
   const { dependencies, files, packages, warnings } = bundled.value;
   for (const warning of warnings) note(warning);
   const entries = (part: ReadonlyMap<string, Uint8Array>): BuildEntry[] =>
@@ -182,8 +179,12 @@ async function bundledContents(
   };
 }
 
-function programContents(folder: Extract<FunctionFolder, { kind: "executable" }>): FunctionContents {
-  const { dir, entry, files } = folder;
+function programContents(
+  folder: Extract<FunctionFolder, { kind: "executable" }>,
+  note: (message: string) => void,
+): FunctionContents {
+  const { dir, entry, files, leftOut } = folder;
+  for (const [by, paths] of leftOut) note(leftOutNote(by, paths));
   const path = join(dir, entry);
   const program = inspectProgram(path);
   const entries = files.map(({ path: file, executable, link }): BuildEntry => {
@@ -198,4 +199,14 @@ function programContents(folder: Extract<FunctionFolder, { kind: "executable" }>
         ? { kind: "static" }
         : program;
   return { layers: [entries], config: () => ({ entrypoint: [join(FUNCTION_DIR, entry)] }), needs, program };
+}
+
+/** Names that a note shows. */
+const MAX_NAMED = 5;
+
+function leftOutNote(by: IgnoredBy, paths: readonly string[]): string {
+  const names = someOf(paths, MAX_NAMED);
+  return by === "hidden"
+    ? `the image has no hidden files: ${names}; to include one, name it in .dockerignore, such as !${paths[0]}`
+    : `the image has nothing that ${by} leaves out: ${names}`;
 }

@@ -15,16 +15,19 @@ const VALID = "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmeta
 
 test("copies the folder's own byte by byte", async () => {
   writeFileSync(join(dir, "package.yaml"), VALID);
-  expect(Buffer.from((await packageMetadata(dir)).content).toString()).toBe(VALID);
+  expect(Buffer.from((await packageMetadata(dir, "v1")).content).toString()).toBe(VALID);
 });
 
-test("else derives a Kubernetes name from the folder's name", async () => {
-  const folder = join(dir, "My_Function (1)");
-  mkdirSync(folder);
-  expect(Buffer.from((await packageMetadata(folder)).content).toString()).toBe(
-    "apiVersion: meta.pkg.crossplane.io/v1alpha1\nkind: Function\nmetadata:\n  name: my-function-1\n",
-  );
-});
+test.each(["v1", "v1alpha1"] as const)(
+  "else derives a Kubernetes name from the folder's name, of %s",
+  async (version) => {
+    const folder = join(dir, "My_Function (1)");
+    mkdirSync(folder);
+    expect(Buffer.from((await packageMetadata(folder, version)).content).toString()).toBe(
+      `apiVersion: meta.pkg.crossplane.io/${version}\nkind: Function\nmetadata:\n  name: my-function-1\n`,
+    );
+  },
+);
 
 test.each([
   ["another kind", VALID.replace("Function", "Provider"), /kind must be Function/],
@@ -33,7 +36,7 @@ test.each([
   ["a name that Kubernetes refuses", VALID.replace("mine", "Not_A_Name"), /metadata\.name/],
 ])("%s is refused", async (_, text, message) => {
   writeFileSync(join(dir, "package.yaml"), text);
-  await expect(packageMetadata(dir)).rejects.toMatchObject({
+  await expect(packageMetadata(dir, "v1")).rejects.toMatchObject({
     code: "Input",
     details: [expect.stringMatching(message)],
   });
@@ -43,7 +46,7 @@ test.each(["v1alpha1", "v1beta1", "v1"])("a crossplane.yaml of %s does as well",
   const annotations = "  annotations: {meta.crossplane.io/license: Apache-2.0, ignored: 1}\n";
   const text = VALID.replace("v1alpha1", version) + annotations;
   writeFileSync(join(dir, "crossplane.yaml"), text);
-  const metadata = await packageMetadata(dir);
+  const metadata = await packageMetadata(dir, "v1");
   expect(metadata).toMatchObject({ name: "mine", annotations: { "meta.crossplane.io/license": "Apache-2.0" } });
   expect(Buffer.from(metadata.content).toString()).toBe(text);
 });

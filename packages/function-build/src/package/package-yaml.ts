@@ -3,20 +3,13 @@ import { basename, join } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
+import { isPackageName } from "@xfn/package";
 
-/** The written version. */
-const API_VERSION = "meta.pkg.crossplane.io/v1alpha1";
+const GROUP = "meta.pkg.crossplane.io";
 /** The accepted versions: all that Crossplane has had. */
-const API_VERSIONS: ReadonlySet<unknown> = new Set([
-  API_VERSION,
-  "meta.pkg.crossplane.io/v1beta1",
-  "meta.pkg.crossplane.io/v1",
-]);
+const API_VERSIONS: ReadonlySet<unknown> = new Set([`${GROUP}/v1alpha1`, `${GROUP}/v1beta1`, `${GROUP}/v1`]);
 /** Metadata in the folder. The second name is that of a package's source (Crossplane xpkg specification). */
 const FILES = ["package.yaml", "crossplane.yaml"] as const;
-// An RFC 1123 subdomain.
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const MAX_NAME = 253;
 
 /** The name and annotations of a function's package. */
 export interface PackageMetadata {
@@ -31,13 +24,15 @@ export interface PackageMetadata {
  * The `package.yaml` of an image (Crossplane design document "Composition Functions", section "Packaging Containerized
  * Functions"): the folder's `package.yaml` or `crossplane.yaml`, else one with the folder's name.
  *
+ * @param version - of metadata that the folder lacks: `v1` for a function that serves gRPC, which Crossplane installs;
+ *   `v1alpha1`, of the design document, for one that only reads a FunctionIO
  * @throws InputError if the folder's own is invalid
  */
-export async function packageMetadata(dir: string): Promise<PackageMetadata> {
+export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): Promise<PackageMetadata> {
   const path = FILES.map((file) => join(dir, file)).find((file) => statSync(file, { throwIfNoEntry: false }));
   if (path === undefined) {
     const name = nameOf(dir);
-    const document = { apiVersion: API_VERSION, kind: "Function", metadata: { name } };
+    const document = { apiVersion: `${GROUP}/${version}`, kind: "Function", metadata: { name } };
     return { name, annotations: {}, content: Buffer.from(printYaml(document)) };
   }
   const [document, second] = await documentsOf(path);
@@ -58,11 +53,6 @@ export async function packageMetadata(dir: string): Promise<PackageMetadata> {
       details: faults.map((fault) => `${path}: ${fault}`),
     });
   return { name: name as string, annotations: textsOf(metadata["annotations"]), content: await readInput(path) };
-}
-
-/** Whether Kubernetes accepts the value as the name of a package. */
-export function isPackageName(name: unknown): name is string {
-  return typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME;
 }
 
 function textsOf(value: unknown): Record<string, string> {

@@ -191,6 +191,9 @@ export default compose(({ results }) => results.normal(String(value + other)));
   const { packages } = await bundle(dir, "function.ts");
   expect(packages).toMatchObject([
     { name: "@acme/tools", version: "1.0.0", ofSdk: false },
+    { name: "@bufbuild/protobuf", ofSdk: true },
+    { name: "@xfn/composition", ofSdk: true },
+    { name: "@xfn/function-grpc", ofSdk: true },
     { name: "@xfn/functionio", ofSdk: true },
     { name: "js-yaml", ofSdk: true },
     { name: "left-pad", version: "1.0.0", ofSdk: false },

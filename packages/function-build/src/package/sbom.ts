@@ -18,7 +18,7 @@ export interface SbomContents {
   readonly name: string;
   readonly packages: readonly BundledPackage[];
   /** The base image, unless it was made from the build machine. */
-  readonly base?: Image;
+  readonly base?: Image | undefined;
 }
 
 // The lock file of a large monorepo has some 5 MB.

@@ -18,6 +18,9 @@ function write(name: string, content = "", mode = 0o644): void {
   chmodSync(join(dir, name), mode);
 }
 
+const paths = (entry?: string): string[] => folderFiles(dir, entry).files.map(({ path }) => path);
+const leftOut = (entry?: string): object => Object.fromEntries(folderFiles(dir, entry).leftOut);
+
 test.each([
   [["function.ts", "index.ts"], "function.ts"],
   [["src/function.ts", "index.ts"], "src/function.ts"],
@@ -92,7 +95,7 @@ test("leaves out history, packages, tests and images of earlier builds", () => {
   ])
     write(name);
   write("lib/part.awk");
-  expect(folderFiles(dir)).toEqual([
+  expect(folderFiles(dir).files).toEqual([
     { path: "function", executable: true },
     { path: "lib/part.awk", executable: false },
   ]);
@@ -101,7 +104,7 @@ test("leaves out history, packages, tests and images of earlier builds", () => {
 test("keeps a link inside the folder, and refuses a link out of it", () => {
   write("lib/data.txt");
   symlinkSync(join(dir, "lib/data.txt"), join(dir, "data"));
-  expect(folderFiles(dir)).toContainEqual({ path: "data", executable: false, link: "lib/data.txt" });
+  expect(folderFiles(dir).files).toContainEqual({ path: "data", executable: false, link: "lib/data.txt" });
   symlinkSync("/etc/passwd", join(dir, "lib/outside"));
   expect(() => folderFiles(dir)).toThrow(/link out of/);
 });
@@ -109,10 +112,101 @@ test("keeps a link inside the folder, and refuses a link out of it", () => {
 test("does not follow a link to the folder itself", () => {
   write("lib/a.txt");
   symlinkSync("..", join(dir, "lib/up"));
-  expect(folderFiles(dir).map(({ path }) => path)).toEqual(["lib/a.txt", "lib/up"]);
+  expect(paths()).toEqual(["lib/a.txt", "lib/up"]);
 });
 
 test("names a script that only lacks its executable bit", () => {
   write("run.sh", "#!/bin/sh\n");
   expect(() => inspectFolder(dir)).toThrow(/run\.sh has a #! line, but is not executable: run chmod \+x/);
+});
+
+const SECRETS = [".env", ".npmrc", ".ssh/id_rsa", ".aws/credentials", ".docker/config.json", "lib/.netrc"];
+
+test("leaves out hidden files, which have credentials, and names them", () => {
+  write("function", "#!/bin/sh\n", 0o755);
+  for (const file of SECRETS) write(file, "secret");
+  expect(paths()).toEqual(["function"]);
+  expect(leftOut()).toEqual({ hidden: [".aws", ".docker", ".env", ".npmrc", ".ssh", "lib/.netrc"] });
+});
+
+test("includes the hidden files that .dockerignore names with an exclamation mark", () => {
+  for (const file of [...SECRETS, ".config/app.json", ".config/token"]) write(file);
+  write(".dockerignore", "!.config/app.json\n");
+  expect(paths()).toEqual([".config/app.json"]);
+});
+
+test("leaves out what .gitignore lists, in inner folders too, but not the function's own program", () => {
+  write("bin/function", "#!/bin/sh\n", 0o755);
+  for (const file of ["bin/other", "key.pem", "lib/a.txt", "lib/b.txt", "lib/c.txt"]) write(file);
+  write(".gitignore", "bin/\n*.pem\n/lib/b.txt\n");
+  write("lib/.gitignore", "c.txt\n");
+  expect(paths("bin/function")).toEqual(["bin/function", "lib/a.txt"]);
+  expect(leftOut("bin/function")).toEqual({ ".gitignore": ["bin", "key.pem", "lib/b.txt", "lib/c.txt"] });
+});
+
+test("keeps the program that the function is a link to, in an ignored folder too", () => {
+  write("bin/program", "#!/bin/sh\n", 0o755);
+  write("bin/other");
+  symlinkSync("bin/program", join(dir, "function"));
+  write(".gitignore", "bin/\n");
+  expect(folderFiles(dir, "function").files).toEqual([
+    { path: "bin/program", executable: true },
+    { path: "function", executable: false, link: "bin/program" },
+  ]);
+});
+
+test("keeps each link of a chain to the program, in ignored folders too", () => {
+  write("releases/2/program", "#!/bin/sh\n", 0o755);
+  write("releases/2/other");
+  symlinkSync("2", join(dir, "releases/current"));
+  symlinkSync("releases/current/program", join(dir, "latest"));
+  symlinkSync("latest", join(dir, "function"));
+  write(".gitignore", "releases/\nlatest\n");
+  expect(folderFiles(dir, "function").files).toEqual([
+    { path: "function", executable: false, link: "latest" },
+    { path: "latest", executable: false, link: "releases/current/program" },
+    { path: "releases/2/program", executable: true },
+    { path: "releases/current", executable: false, link: "2" },
+  ]);
+});
+
+test("does not follow a cycle of links", () => {
+  symlinkSync("b", join(dir, "a"));
+  symlinkSync("a", join(dir, "b"));
+  expect(paths("a")).toEqual(["a", "b"]);
+});
+
+test("leaves out what the .gitignore of an outer folder lists, up to the top of the git work tree", () => {
+  const inside = "team/functions/cache";
+  write(".gitignore", "top.txt\n");
+  mkdirSync(join(dir, "team/.git"), { recursive: true });
+  write("team/.gitignore", "*.pem\n/functions/cache/local.txt\n/local.md\n");
+  write("team/functions/.gitignore", "!public.pem\n");
+  for (const file of ["function", "key.pem", "public.pem", "local.txt", "local.md", "lib/key.pem", "top.txt"])
+    write(`${inside}/${file}`, "", 0o755);
+  const { files, leftOut } = folderFiles(join(dir, inside), "function");
+  expect(files.map(({ path }) => path)).toEqual(["function", "local.md", "public.pem", "top.txt"]);
+  expect([...leftOut]).toEqual([[".gitignore", ["key.pem", "lib/key.pem", "local.txt"]]]);
+});
+
+test("does not read an outer .gitignore without a git work tree", () => {
+  write(".gitignore", "data.txt\n");
+  write("cache/data.txt");
+  expect(folderFiles(join(dir, "cache")).files.map(({ path }) => path)).toEqual(["data.txt"]);
+});
+
+test("builds a folder that the .gitignore of an outer folder lists as a whole", () => {
+  mkdirSync(join(dir, ".git"));
+  write(".gitignore", "build/\n*.pem\n");
+  write("build/cache/data.txt");
+  write("build/cache/key.pem");
+  expect(folderFiles(join(dir, "build/cache")).files.map(({ path }) => path)).toEqual(["data.txt"]);
+});
+
+test("leaves out what .dockerignore lists, and then does not read .gitignore", () => {
+  for (const file of ["function", "data/a.txt", "data/keep.txt", "dist/app"]) write(file, "", 0o755);
+  write(".gitignore", "dist\n");
+  write(".dockerignore", "data\n!data/keep.txt\n");
+  expect(paths("function")).toEqual(["data/keep.txt", "dist/app", "function"]);
+  expect(leftOut("function")).toEqual({ ".dockerignore": ["data"] });
 });

@@ -1,18 +1,13 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { InputError, statInput, unreadable } from "@xfn/input";
-import { type FolderFile, folderFiles } from "./folder-files.ts";
+import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";
 
 /** The source of an image. Paths are relative to `dir`. */
 export type FunctionFolder =
   | { readonly kind: "script"; readonly dir: string; readonly entry: string }
-  | {
-      readonly kind: "executable";
-      readonly dir: string;
-      readonly entry: string;
-      readonly files: readonly FolderFile[];
-    };
+  | ({ readonly kind: "executable"; readonly dir: string; readonly entry: string } & FolderContents);
 
 // Few names, so that the entry is unambiguous. `package.json` comes first.
 const ENTRIES = ["function.ts", "src/function.ts", "index.ts", "src/index.ts", "function.js", "index.js"] as const;
@@ -35,15 +30,13 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
   if (isExecutableFile(join(dir, "function"))) return executable(dir, "function");
   const source = [packageEntry(dir), ...ENTRIES].find((entry) => entry !== undefined && isFile(join(dir, entry)));
   if (source !== undefined) return { kind: "script", dir, entry: source };
-  const files = folderFiles(dir);
-  const programs = files.filter((file) => file.executable && !file.path.includes("/"));
+  const files = visibleFiles(dir);
+  const programs = files.filter((file) => isExecutableFile(join(dir, file)));
   const [only, second] = programs;
   if (only === undefined) {
-    const script = files.find(
-      (file) => file.link === undefined && !file.path.includes("/") && startsProgram(join(dir, file.path)),
-    );
+    const script = files.find((file) => startsProgram(join(dir, file)));
     if (script !== undefined) {
-      const program = join(path, script.path);
+      const program = join(path, script);
       throw new InputError(`${program} has a #! line, but is not executable: run chmod +x ${program}`);
     }
     throw new InputError(
@@ -51,12 +44,12 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
     );
   }
   if (second !== undefined) {
-    const names = programs.map((file) => file.path).join(", ");
+    const names = programs.join(", ");
     throw new InputError(
       `${path} has ${programs.length} executable files (${names}): rename one to \`function\`, or choose one with --entrypoint`,
     );
   }
-  return { kind: "executable", dir, entry: only.path, files };
+  return executable(dir, only);
 }
 
 function chosenEntry(dir: string, chosen: string): FunctionFolder {
@@ -72,7 +65,7 @@ function chosenEntry(dir: string, chosen: string): FunctionFolder {
 }
 
 function executable(dir: string, entry: string): FunctionFolder {
-  return { kind: "executable", dir, entry, files: folderFiles(dir) };
+  return { kind: "executable", dir, entry, ...folderFiles(dir, entry) };
 }
 
 function packageEntry(dir: string): string | undefined {
@@ -98,6 +91,15 @@ function packageEntry(dir: string): string | undefined {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** The files of a folder itself, without links and hidden ones. */
+function visibleFiles(dir: string): readonly string[] {
+  const entries = readdirSync(dir, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith(".") && !IGNORED_FILES.test(entry.name))
+    .map(({ name }) => name)
+    .toSorted();
 }
 
 /** Whether a file starts with `#!`. */

@@ -5,11 +5,28 @@ import type { JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, statInput } from "@xfn/input";
-import { type BuildLayer, buildImage, type Image, type Store, writeArchive } from "@xfn/oci-rootfs";
+import {
+  type BuildLayer,
+  buildImage,
+  type Image,
+  ImageError,
+  readImageFile,
+  type Store,
+  writeArchive,
+} from "@xfn/oci-rootfs";
+import {
+  BASE_LAYER,
+  checkPackage,
+  EXAMPLES_FILE,
+  EXAMPLES_LAYER,
+  faultLine,
+  layerLabel,
+  type PackageContents,
+  revisionName,
+  STREAM_FILE,
+  XPKG_KEY,
+} from "@xfn/package";
 import { packageFiles } from "./package-files.ts";
-import { type CheckedPackage, checkPackage } from "./package-kinds.ts";
-import { packageFileName } from "./package-name.ts";
-import { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPKG_KEY } from "./xpkg-format.ts";
 
 /** Options of {@link buildPackage}. */
 export interface BuildPackageOptions {
@@ -18,20 +35,25 @@ export interface BuildPackageOptions {
   /** A folder with examples, which need not exist. */
   readonly examples: string;
   /** Patterns of files in `root` to leave out. */
-  readonly ignore?: readonly string[];
+  readonly ignore?: readonly string[] | undefined;
   /** The image of the function or provider. */
-  readonly runtime?: Image;
+  readonly runtime?: Image | undefined;
   /** The store of the runtime image. */
   readonly store: Store;
-  /** Default: {@link packageFileName} in `root`. */
-  readonly file?: string;
-  readonly signal?: AbortSignal;
+  /** Default: `NAME-HASH.xpkg` in `root`. */
+  readonly file?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A written package. */
-export interface BuiltPackage extends Pick<CheckedPackage, "kind" | "version"> {
+export interface BuiltPackage extends Pick<PackageContents, "kind" | "version"> {
   readonly file: string;
+  /** Whether the runtime is an image of `xfn build` that only reads a FunctionIO, which Crossplane cannot call. */
+  readonly readsFunctionIO: boolean;
 }
+
+/** The metadata of an image that is a package itself. Longer files have CRDs too, and are of other tools. */
+const MAX_METADATA_BYTES = 1024 * 1024;
 
 /** A package without a runtime has no platform, so that the same folder gives the same file on all machines. */
 const NO_PLATFORM = { os: "", architecture: "" };
@@ -52,7 +74,10 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
   const { checked, examples } = await readPackage(root, options);
   signal?.throwIfAborted();
   const layers: BuildLayer[] = [
-    { entries: [{ path: STREAM_FILE, content: stream(checked.documents) }], annotations: { [XPKG_KEY]: BASE_LAYER } },
+    {
+      entries: [{ path: STREAM_FILE, content: stream([checked.metadata, ...checked.objects]) }],
+      annotations: { [XPKG_KEY]: BASE_LAYER },
+    },
   ];
   if (examples !== undefined) {
     const content = stream(examples.map(({ value }) => value));
@@ -71,9 +96,9 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
         ),
       }),
     });
-    const file = options.file ?? join(root, packageFileName(checked.name, built.digest));
+    const file = options.file ?? join(root, `${revisionName(checked.name, built.digest)}.xpkg`);
     await writeArchive({ from: `oci:${scratch}`, path: file, signal });
-    return { file, kind: checked.kind, version: checked.version };
+    return { file, kind: checked.kind, version: checked.version, readsFunctionIO: readsFunctionIO(runtime) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -88,13 +113,14 @@ function checkFile(file: string): void {
 async function readPackage(
   root: string,
   { examples, ignore }: BuildPackageOptions,
-): Promise<{ checked: CheckedPackage; examples: readonly ParsedDocument[] | undefined }> {
+): Promise<{ checked: PackageContents; examples: readonly ParsedDocument[] | undefined }> {
   const folder = resolve(examples);
-  const files = packageFiles(root, { without: folder, ...(ignore !== undefined && { ignore }) });
+  const files = packageFiles(root, { without: folder, ignore });
   if (files.length === 0)
     throw new InputError(`no YAML files in the folder ${root}: a package needs a crossplane.yaml`);
   const checked = checkPackage(await documentsIn(files));
-  if ("faults" in checked) throw new InputError(`${root} is not a valid package`, { details: checked.faults });
+  if ("faults" in checked)
+    throw new InputError(`${root} is not a valid package`, { details: checked.faults.map(faultLine) });
   if (!existsSync(folder)) return { checked, examples: undefined };
   // Examples in such a folder could not be distinguished from the package's objects.
   if (root === folder || `${root}${sep}`.startsWith(`${folder}${sep}`))
@@ -111,6 +137,20 @@ async function documentsIn(files: readonly string[]): Promise<ParsedDocument[]> 
 
 function stream(values: readonly JsonValue[]): string {
   return values.map((value) => `---\n${printYaml(value)}`).join("");
+}
+
+/** The design document's version, which `xfn build` gives to functions that serve no gRPC. */
+const FUNCTION_IO_ONLY = /^apiVersion: meta\.pkg\.crossplane\.io\/v1alpha1\nkind: Function$/m;
+
+function readsFunctionIO(runtime: Image | undefined): boolean {
+  try {
+    const metadata = runtime && readImageFile(runtime.layers, STREAM_FILE, MAX_METADATA_BYTES);
+    return metadata !== undefined && FUNCTION_IO_ONLY.test(metadata.toString("utf8"));
+  } catch (error) {
+    // Another tool's: too large, or no file. This only decides on a note.
+    if (error instanceof ImageError) return false;
+    throw error;
+  }
 }
 
 /**

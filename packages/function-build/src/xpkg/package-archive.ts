@@ -7,7 +7,7 @@ import {
   type ReadArchiveResult,
   readArchive,
 } from "@xfn/oci-rootfs";
-import { layerLabel, XPKG_KEY } from "./xpkg-format.ts";
+import { layerLabel, XPKG_KEY } from "@xfn/package";
 
 /** Errors that the file itself causes, unlike a full disk. */
 const WRONG_FILE: ReadonlySet<string> = new Set([

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type PackageFilesOptions, packageFiles } from "./package-files.ts";
-import { packageFileName } from "./package-name.ts";
 
 let dir: string;
 
@@ -71,12 +70,4 @@ test("does not follow links to folders, which could form a cycle", () => {
   write("a/b.yaml");
   symlinkSync("..", join(dir, "a/up"));
   expect(found()).toEqual(["a/b.yaml"]);
-});
-
-test.each([
-  ["function-auto-ready", "function-auto-ready-0123456789ab.xpkg"],
-  ["acme.example", "acme-example-0123456789ab.xpkg"],
-  ["x".repeat(80), `${"x".repeat(50)}-0123456789ab.xpkg`],
-])("the file of %s is %s", (name, file) => {
-  expect(packageFileName(name, "sha256:0123456789abcdef")).toBe(file);
 });

@@ -13,7 +13,7 @@ export interface PackageFilesOptions {
   /** An absolute folder to skip: examples are not installed with the package. */
   readonly without?: string;
   /** Shell patterns of files, relative to the folder. `*` and `?` do not match a slash. */
-  readonly ignore?: readonly string[];
+  readonly ignore?: readonly string[] | undefined;
 }
 
 /**

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isObject } from "@xfn/functionio";
+
+/** The settings by which a function is strict, if its folder has no others. */
+const STRICT = { strict: true } as const;
+
+/**
+ * What the bundler and Node decide, and not the folder's settings: they may be for another compiler or another target.
+ * null removes a setting, some of which TypeScript 7 refuses.
+ */
+const DECIDED = {
+  target: "esnext",
+  module: "preserve",
+  moduleResolution: "bundler",
+  moduleDetection: "force",
+  lib: ["esnext"],
+  resolveJsonModule: true,
+  esModuleInterop: true,
+  allowSyntheticDefaultImports: true,
+  alwaysStrict: true,
+  allowJs: true,
+  skipLibCheck: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  composite: false,
+  incremental: false,
+  declaration: false,
+  declarationMap: false,
+  emitDeclarationOnly: false,
+  isolatedDeclarations: false,
+  baseUrl: null,
+  outDir: null,
+  outFile: null,
+  declarationDir: null,
+  tsBuildInfoFile: null,
+  downlevelIteration: null,
+  ignoreDeprecations: null,
+  plugins: null,
+  rootDirs: null,
+} as const;
+
+/**
+ * A project of a function's entry and its imports; tests beside it are not checked.
+ *
+ * @param own - the folder's settings to extend; undefined for `strict`
+ */
+export function checkProject(dir: string, entry: string, own: string | undefined): object {
+  const paths = { ...folderPaths(dir), ...sdkPaths(dir) };
+  return {
+    ...(own === undefined ? {} : { extends: own }),
+    compilerOptions: {
+      ...(own === undefined ? STRICT : {}),
+      ...DECIDED,
+      types: typeRoots(dir).some((root) => existsSync(join(root, "node"))) ? ["node"] : [],
+      // The default is relative to this project, which is in a temporary folder.
+      typeRoots: typeRoots(dir),
+      rootDir: "/",
+      paths: Object.keys(paths).length === 0 ? null : paths,
+    },
+    // Overrides the `include` of the folder's settings.
+    include: [],
+    files: [join(dir, entry)],
+  };
+}
+
+function typeRoots(dir: string): string[] {
+  const folders = [dir, dirname(fileURLToPath(import.meta.url))];
+  return folders
+    .flatMap(ancestors)
+    .map((folder) => join(folder, "node_modules", "@types"))
+    .filter(existsSync);
+}
+
+function ancestors(folder: string): string[] {
+  return dirname(folder) === folder ? [folder] : [folder, ...ancestors(dirname(folder))];
+}
+
+/** The aliases of the folder's settings, which the bundler resolves too. */
+function folderPaths(dir: string): Record<string, string[]> {
+  const options = compilerOptions(join(dir, "tsconfig.json"));
+  const { baseUrl, paths } = options;
+  const base = resolve(dir, typeof baseUrl === "string" ? baseUrl : ".");
+  const found: Record<string, string[]> = typeof baseUrl === "string" ? { "*": [join(base, "*")] } : {};
+  for (const [alias, targets] of Object.entries(isObject(paths) ? paths : {}))
+    if (Array.isArray(targets))
+      found[alias] = targets.filter((target) => typeof target === "string").map((target) => resolve(base, target));
+  return found;
+}
+
+/** Of a tsconfig.json, which is JSON with comments and trailing commas. Empty if it cannot be read: tsc says why. */
+function compilerOptions(path: string): Readonly<Record<string, unknown>> {
+  try {
+    const text = readFileSync(path, "utf8")
+      .replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1")
+      .replace(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, "$1");
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && isObject(value["compilerOptions"]) ? value["compilerOptions"] : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Paths of xfn's own SDK, for a folder without one. */
+function sdkPaths(dir: string): Record<string, string[]> {
+  if (hasSdk(dir)) return {};
+  const entry = fileURLToPath(import.meta.resolve("@xfn/functionio"));
+  const root = dirname(dirname(entry));
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    exports: Record<string, { types: string }>;
+  };
+  return Object.fromEntries(
+    Object.entries(exports).map(([subpath, { types }]) => [join("@xfn/functionio", subpath), [join(root, types)]]),
+  );
+}
+
+// Checks the file, because the package exports neither its package.json nor an entry for `require`.
+function hasSdk(dir: string): boolean {
+  return ancestors(dir).some((folder) =>
+    existsSync(join(folder, "node_modules", "@xfn", "functionio", "package.json")),
+  );
+}
