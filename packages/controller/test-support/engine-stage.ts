@@ -42,16 +42,23 @@ export function start(
   informers: FakeInformers;
   seen: string[];
   composed(): Context["composed"];
+  /** Why instances of the definition cannot be listed, as reconcilers see it. */
+  problems(): ReturnType<NonNullable<Context["instanceProblems"]>> | undefined;
+  engine: Engine;
+  /** The messages of warnings. */
+  warnings: string[];
 } {
   const seen: string[] = [];
   let composed: Context["composed"];
+  let problems: Context["instanceProblems"];
   const client = { forgetKinds: () => undefined, kind: () => Promise.resolve(BUCKETS) } as unknown as Client;
   const quiet = (): void => undefined;
+  const warnings: string[] = [];
   const base: Context = {
     client,
     informers,
     events: { record: quiet, flush: () => Promise.resolve() },
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    log: { debug: quiet, info: quiet, warn: (_: object, text: string) => void warnings.push(text), error: quiet },
     namespace: "xfn",
     pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
@@ -66,6 +73,7 @@ export function start(
     base,
     (context) => {
       composed = context.composed;
+      problems = context.instanceProblems;
       return {
         definition: reconciler("definition"),
         revision: reconciler("composition"),
@@ -76,7 +84,14 @@ export function start(
     },
     { concurrency: 16 },
   );
-  return { informers, seen, composed: () => composed };
+  return {
+    informers,
+    seen,
+    composed: () => composed,
+    problems: () => problems?.("xapps.example.org"),
+    engine,
+    warnings,
+  };
 }
 
 /** Waits until only timers are pending. */

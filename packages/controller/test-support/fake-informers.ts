@@ -8,10 +8,17 @@ export interface FakeInformers extends Informers {
   remove(kind: ResourceKind, name: string, namespace?: string): void;
   /** Delays the first list of a kind until the returned function is called. */
   delay(kind: ResourceKind): () => void;
+  /** Makes lists of a kind fail until the problem is undefined. @param forMs how long they have failed already */
+  fail(kind: ResourceKind, problem: unknown, forMs?: number): void;
   /** The watched kinds as `plural` or `plural?selector`, sorted. */
   readonly watched: readonly string[];
   /** The number of watches that were started. */
   readonly started: number;
+}
+
+interface Failure {
+  readonly problem: unknown;
+  readonly since: number;
 }
 
 interface Shared {
@@ -25,6 +32,7 @@ export function fakeInformers(): FakeInformers {
   const shared = new Map<string, Shared>();
   const stored = new Map<string, Map<string, LiveObject>>();
   const delayed = new Map<string, PromiseWithResolvers<void>>();
+  const problems = new Map<string, Failure>();
   let started = 0;
   const objectsOf = ({ plural }: ResourceKind): Map<string, LiveObject> => {
     const objects = stored.get(plural) ?? new Map<string, LiveObject>();
@@ -42,7 +50,7 @@ export function fakeInformers(): FakeInformers {
     },
     acquire(kind, { labelSelector } = {}) {
       const key = labelSelector === undefined ? kind.plural : `${kind.plural}?${labelSelector}`;
-      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind), delayed);
+      const one = shared.get(key) ?? makeInformer(kind, objectsOf(kind), delayed, problems);
       if (one.users === 0) started++;
       one.users++;
       shared.set(key, one);
@@ -65,7 +73,12 @@ export function fakeInformers(): FakeInformers {
         list.resolve();
       };
     },
-    peek: (kind) => shared.get(kind.plural)?.informer.cache,
+    fail({ plural }, problem, forMs = 0) {
+      if (problem === undefined) problems.delete(plural);
+      else problems.set(plural, { problem, since: performance.now() - forMs });
+    },
+    peek: (kind, { labelSelector } = {}) =>
+      shared.get(labelSelector === undefined ? kind.plural : `${kind.plural}?${labelSelector}`)?.informer.cache,
     put(kind, object) {
       const objects = objectsOf(kind);
       const key = keyOf(object.metadata.name, object.metadata.namespace);
@@ -90,6 +103,7 @@ function makeInformer(
   kind: ResourceKind,
   objects: Map<string, LiveObject>,
   delayed: ReadonlyMap<string, PromiseWithResolvers<void>>,
+  problems: ReadonlyMap<string, Failure>,
 ): Shared {
   const handlers = new Set<InformerHandlers>();
   const indexers = new Map<string, (object: LiveObject) => readonly string[]>();
@@ -97,6 +111,12 @@ function makeInformer(
     kind,
     get synced() {
       return !delayed.has(kind.plural);
+    },
+    get problem() {
+      return problems.get(kind.plural)?.problem;
+    },
+    get failingSince() {
+      return problems.get(kind.plural)?.since;
     },
     cache: {
       get: (name, namespace) => objects.get(keyOf(name, namespace)),

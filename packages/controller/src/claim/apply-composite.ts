@@ -7,6 +7,7 @@ import { claimReference } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import { wantedSpec } from "./claim-fields.ts";
 import { claimLabels, wantedAnnotations, wantedLabels } from "./claim-metadata.ts";
+import { reclaimField } from "./reclaim.ts";
 import { yieldFields } from "./yield-fields.ts";
 
 /**
@@ -46,7 +47,11 @@ function compositeIntent(context: ClaimContext, name: string, existing: LiveObje
   };
   const labels = { ...textsAt(yielding(wantedLabels(claim), "metadata", "labels")), ...claimLabels(claim) };
   const annotations = textsAt(yielding(wantedAnnotations(claim, existing), "metadata", "annotations"));
-  const spec: JsonObject = { ...yielding(wantedSpec(claim, definition), "spec"), claimRef: claimReference(context) };
+  const spec: JsonObject = {
+    ...yielding(wantedSpec(claim, definition), "spec"),
+    ...reclaimField(context, existing),
+    claimRef: claimReference(context),
+  };
   return {
     ...typeMeta(composites),
     metadata: {

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
+import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
-import { apiVersionOf, groupKind, typeMeta } from "../objects/kinds.ts";
+import { groupKind, typeMeta } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts";
@@ -85,10 +85,19 @@ export function bindingOf({ claim, claims }: ClaimContext, composite: LiveObject
   return isThis ? "this" : "another";
 }
 
+/**
+ * Whether a composite is bound to another claim of this one's name. A restore from a backup also gives a claim another
+ * UID.
+ */
+export function isOfNamesake({ claim }: ClaimContext, composite: LiveObject): boolean {
+  const uid = textAt(composite, "spec", "claimRef", "uid");
+  return uid !== undefined && uid !== claim.metadata.uid;
+}
+
 /** `spec.claimRef` of the composite. */
 export function claimReference({ claim, claims }: ClaimContext): JsonObject {
-  const { name, namespace = "" } = claim.metadata;
-  return { ...typeMeta(claims), namespace, name };
+  const { name, namespace = "", uid } = claim.metadata;
+  return { ...typeMeta(claims), namespace, name, uid };
 }
 
 /**

@@ -40,6 +40,22 @@ test("an object with only copied fields is left out", () => {
   expect(wanted(claim({ c: { d: 1 } }, { "f:c": { ".": {}, "f:d": {} } }))).toEqual({});
 });
 
+test("a copied field is left out, whatever has become of it", () => {
+  // The author has replaced an object by a text, and has added to an object that was copied as a whole.
+  expect(Object.entries(wanted(claim({ c: "text" }, { "f:c": { "f:d": {} } })))).toEqual([]);
+  expect(Object.entries(wanted(claim({ c: { d: 1 } }, { "f:c": {} })))).toEqual([]);
+});
+
+test("a copied field that the composite no longer has is dropped, also one with the name of a method", () => {
+  const one = claim({ a: 1, constructor: 1 }, { "f:a": {}, "f:constructor": {} });
+  expect(Object.entries(completed(one, composite({})))).toEqual([]);
+});
+
+test("an object of the author is completed, and stays if it is empty", () => {
+  expect(completed(claim({ c: { d: 1 } }), composite({ c: { e: 2 } }))).toEqual({ c: { d: 1, e: 2 } });
+  expect(completed(claim({ c: {} }), composite({ c: {} }))).toEqual({ c: {} });
+});
+
 test("lists are copied as a whole, regardless of the owners of their items", () => {
   const list = [{ name: "x" }];
   expect(wanted(claim({ list }, { "f:list": { 'k:{"name":"x"}': { ".": {}, "f:name": {} } } }))).toEqual({});
@@ -53,6 +69,8 @@ test("reserved fields are copied in neither direction", () => {
     resourceRef: {},
     resourceRefs: [],
     compositeDeletePolicy: "Foreground",
+    environmentConfigRefs: [],
+    publishConnectionDetailsTo: {},
     writeConnectionSecretToRef: {},
   };
   expect(wanted(claim({ ...own, a: 1 }))).toEqual({ a: 1 });
@@ -91,4 +109,19 @@ test("a field named __proto__ is data", () => {
   expect(Object.hasOwn(wanted(claim(spec)), "__proto__")).toBe(true);
   expect(Object.hasOwn(completed(claim({}), composite(spec)), "__proto__")).toBe(true);
   expect(Object.hasOwn(Object.prototype, "a")).toBe(false);
+});
+
+test("reclaimPolicy is the composite's, unless it is a field of the definition's author", () => {
+  const definition = (properties: JsonObject): Definition => {
+    const schema = { openAPIV3Schema: { properties: { spec: { properties } } } };
+    return { spec: { scope: "LegacyCluster", versions: [{ name: "v1", schema }] } } as unknown as Definition;
+  };
+  const one = claim({ a: 1, reclaimPolicy: "Retain" });
+  expect(wanted(one, definition({}))).toEqual({ a: 1 });
+  expect(wanted(one, definition({ reclaimPolicy: { type: "string" } }))).toEqual({ a: 1, reclaimPolicy: "Retain" });
+  const of = composite({ reclaimPolicy: "Delete" });
+  expect(completed(claim({}), of, definition({}))).toEqual({});
+  expect(completed(claim({}), of, definition({ reclaimPolicy: { type: "string" } }))).toEqual({
+    reclaimPolicy: "Delete",
+  });
 });

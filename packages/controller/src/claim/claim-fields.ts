@@ -1,4 +1,4 @@
-import type { Definition } from "@xfn/composition/definition";
+import { type Definition, hasReclaimPolicy } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { emptyObject } from "../objects/empty-object.ts";
@@ -20,6 +20,11 @@ const NEVER_COPIED: ReadonlySet<string> = new Set([
   "writeConnectionSecretToRef",
 ]);
 
+/** Whether a field is never copied. The reclaim policy is the composite's, unless the author defines such a field. */
+function isNeverCopied(field: string, definition: Definition): boolean {
+  return NEVER_COPIED.has(field) || (field === "reclaimPolicy" && hasReclaimPolicy(definition));
+}
+
 /**
  * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and a Composition
  * that the definition enforces. If the claim could ask for another one, both controllers would overwrite each other
@@ -39,7 +44,7 @@ export function wantedSpec(claim: LiveObject, definition: Definition): JsonObjec
   const copiedOnly = copiedOnlyFields(claim, definition);
   const spec = emptyObject();
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
-    if (NEVER_COPIED.has(key) || copiedOnly.has(key)) continue;
+    if (isNeverCopied(key, definition) || copiedOnly.has(key)) continue;
     const own = withoutFields(value, copied, key);
     if (own !== undefined) spec[key] = own;
   }
@@ -54,7 +59,7 @@ export function completedSpec(claim: LiveObject, composite: LiveObject, definiti
   const copied = copiedFields(claim);
   const has = objectAt(claim, "spec");
   const from = objectAt(composite, "spec");
-  const spec = completed(has, from, copied, (key) => NEVER_COPIED.has(key));
+  const spec = completed(has, from, copied, (key) => isNeverCopied(key, definition));
   for (const field of copiedOnlyFields(claim, definition)) {
     const value = from[field];
     if (value !== undefined) spec[field] = value;

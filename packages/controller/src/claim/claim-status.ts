@@ -30,7 +30,8 @@ export async function setClaimStatus(
     if (!OWN_FIELDS.includes(key)) wanted[key] = value;
   }
   const now = context.now();
-  const all = withConditions(context.claim, conditions, now) ?? current["conditions"];
+  const set = [...shownConditions(context, composite), ...conditions];
+  const all = withConditions(context.claim, set, now) ?? current["conditions"];
   if (all !== undefined) wanted["conditions"] = all;
   const connectionDetails = published ? { lastPublishedTime: timestamp(now) } : current["connectionDetails"];
   if (connectionDetails !== undefined) wanted["connectionDetails"] = connectionDetails;
@@ -38,8 +39,11 @@ export async function setClaimStatus(
   if (status !== undefined) await patchClaim(context, { status }, "status");
 }
 
-/** Whether a claim has exactly this condition, so that an event would only repeat it. */
-export function hasCondition(claim: LiveObject, { type, status, reason, message = "" }: Condition): boolean {
-  const current = conditionOf(claim, type);
-  return current?.["status"] === status && current["reason"] === reason && (current["message"] ?? "") === message;
+/** The conditions of the composite that functions let the claim show too. */
+function shownConditions({ claimConditions }: ClaimContext, composite: LiveObject): Condition[] {
+  return [...(claimConditions?.get(composite.metadata.uid) ?? [])].flatMap((type): Condition[] => {
+    const { status, reason, message } = conditionOf(composite, type) ?? {};
+    if ((status !== "True" && status !== "False" && status !== "Unknown") || typeof reason !== "string") return [];
+    return [{ type, status, reason, ...(typeof message === "string" && { message }) }];
+  });
 }

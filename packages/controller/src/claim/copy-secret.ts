@@ -1,3 +1,4 @@
+import { layoutOfDefinition } from "@xfn/composition/definition";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -19,7 +20,7 @@ import { ClaimError } from "./claim-error.ts";
 export async function copySecret(context: ClaimContext, composite: LiveObject): Promise<boolean> {
   const { claim, signal } = context;
   const target = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
-  const source = secretReferenceOf(composite);
+  const source = secretReferenceOf(composite, layoutOfDefinition(context.definition));
   if (target === undefined || source === undefined) return false;
   const data = objectAt(await readSource(context, composite, source.name, source.namespace), "data");
   const { namespace = "" } = claim.metadata;

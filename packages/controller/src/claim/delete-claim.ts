@@ -5,44 +5,63 @@ import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { bindingOf, compositeName, provisionedName } from "./bind-composite.ts";
+import { bindingOf, compositeName, isOfNamesake, provisionedName } from "./bind-composite.ts";
 import { type ClaimContext, findCompositeLive, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 import { setClaimConditions } from "./claim-status.ts";
+import { reclaimPolicyOf, releaseComposite } from "./reclaim.ts";
 
 /**
- * Deletes a claim's composite and its connection secret, and removes the claim's finalizer. With
- * `compositeDeletePolicy` Foreground it first waits until the composite and its composed resources are gone. A
- * composite that is bound to another claim, or was never bound to this one, stays.
+ * Deletes or releases a claim's composite, as its reclaim policy says. Deletes the claim's connection secret, and
+ * removes its finalizer. With `compositeDeletePolicy` Foreground it first waits until a deleted composite and its
+ * composed resources are gone. A composite that is bound to another claim, or was never bound to this one, stays.
  *
  * @throws {ClaimError} `CompositeOfAnother` for a composite that was created for this claim and has lost its
  *   `claimRef`
  */
 export async function deleteClaim(context: ClaimContext): Promise<Outcome | undefined> {
-  const { claim, memory, events } = context;
-  const finalizers = finalizersOf(claim);
-  if (!finalizers.includes(FINALIZER_CLAIM)) return undefined;
+  if (!finalizersOf(context.claim).includes(FINALIZER_CLAIM)) return undefined;
   const composite = await boundComposite(context);
-  if (composite !== undefined) {
-    const isForeground = textAt(claim, "spec", "compositeDeletePolicy") === "Foreground";
-    if (!isBeingDeleted(composite)) await deleteComposite(context, composite, isForeground);
-    if (isForeground) {
-      const message = `waits for the ${context.composites.kind} ${composite.metadata.name} to be deleted`;
-      await setClaimConditions(context, [{ type: "Ready", status: "False", reason: "Deleting", message }]);
-      return { requeueAfterMs: REQUEUE_AFTER_MS.compositeDeletion };
-    }
+  if (composite === undefined) return finish(context, "there is no composite left");
+  if (reclaimPolicyOf(context, composite) === "Retain") {
+    // Delete the copy first: the next claim may be bound as soon as the composite is released.
+    await deleteCopy(context);
+    await releaseComposite(context, composite);
+    return finish(context, `released ${composite.metadata.name}, which is retained`, "Released");
   }
-  const name = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
-  const secret = name === undefined ? undefined : { name, namespace: claim.metadata.namespace ?? "" };
-  await deleteConnectionSecret(context, claim, secret, context.signal);
-  await patchClaim(context, { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER_CLAIM) } });
+  const isForeground = textAt(context.claim, "spec", "compositeDeletePolicy") === "Foreground";
+  if (!isBeingDeleted(composite)) await deleteComposite(context, composite, isForeground);
+  if (isForeground) {
+    const message = `waits for the ${context.composites.kind} ${composite.metadata.name} to be deleted`;
+    await setClaimConditions(context, [{ type: "Ready", status: "False", reason: "Deleting", message }]);
+    return { requeueAfterMs: REQUEUE_AFTER_MS.compositeDeletion };
+  }
+  return finish(context, `deleted ${composite.metadata.name}`);
+}
+
+/** Deletes the claim's connection secret, and removes the finalizer. */
+async function finish(
+  context: ClaimContext,
+  message: string,
+  reason = "DeleteCompositeResource",
+): Promise<Outcome | undefined> {
+  const { claim, memory, events } = context;
+  await deleteCopy(context);
+  await patchClaim(context, { metadata: { finalizers: finalizersOf(claim).filter((one) => one !== FINALIZER_CLAIM) } });
   memory.writes.sawGone(claim.metadata.uid);
-  const message = composite === undefined ? "there is no composite left" : `deleted ${composite.metadata.name}`;
-  events.record(claim, { type: "Normal", reason: "DeleteCompositeResource", message });
+  events.record(claim, { type: "Normal", reason, message });
   return undefined;
 }
 
-/** Reads the composite that is deleted with the claim. */
+/** Deletes the claim's copy of the connection secret. */
+async function deleteCopy(context: ClaimContext): Promise<void> {
+  const { claim, signal } = context;
+  const name = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
+  const secret = name === undefined ? undefined : { name, namespace: claim.metadata.namespace ?? "" };
+  await deleteConnectionSecret(context, claim, secret, signal);
+}
+
+/** Reads the composite that is deleted or released with the claim. */
 async function boundComposite(context: ClaimContext): Promise<LiveObject | undefined> {
   const { claim, composites } = context;
   let name: string;
@@ -56,8 +75,10 @@ async function boundComposite(context: ClaimContext): Promise<LiveObject | undef
   const composite = await findCompositeLive(context, name);
   if (composite === undefined) return undefined;
   const binding = bindingOf(context, composite);
-  if (binding === "this") return composite;
-  if (binding === "none" && name === provisionedName(claim)) {
+  // A composite of a later claim of this name is that claim's.
+  if (binding === "this") return isOfNamesake(context, composite) ? undefined : composite;
+  // A retained one without a claim was released: a crash followed, before the finalizer was removed.
+  if (binding === "none" && name === provisionedName(claim) && reclaimPolicyOf(context, composite) === "Delete") {
     throw new ClaimError(
       "CompositeOfAnother",
       `the ${composites.kind} ${name} was created for this claim but has no spec.claimRef, and is not deleted; ` +

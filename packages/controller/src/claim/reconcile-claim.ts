@@ -1,7 +1,7 @@
-import type { Definition } from "@xfn/composition/definition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
-import { type Condition, isTrue } from "../objects/conditions.ts";
+import { type Condition, hasCondition, isTrue } from "../objects/conditions.ts";
 import { unsupportedPublishing } from "../objects/connection-secrets.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
@@ -18,11 +18,11 @@ import { bindableComposite, compositeName, recordBinding } from "./bind-composit
 import { type ClaimContext, type ClaimMemory, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 import { completedSpec } from "./claim-fields.ts";
-import { hasCondition, setClaimConditions, setClaimStatus } from "./claim-status.ts";
+import { setClaimConditions, setClaimStatus } from "./claim-status.ts";
+import { emitCauses, syncedCondition, waitingCondition } from "./composite-causes.ts";
 import { copySecret } from "./copy-secret.ts";
 import { deleteClaim } from "./delete-claim.ts";
 
-const SYNCED: Condition = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
 const AVAILABLE: Condition = { type: "Ready", status: "True", reason: "Available" };
 const USER_ACTION: Outcome = { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
 
@@ -107,15 +107,16 @@ async function synchronize(context: ClaimContext): Promise<Outcome | undefined> 
     context.events.record(context.claim, { type: "Normal", reason: "BindCompositeResource", message });
   }
   await copyBack(context, composite);
-  if (isTrue(composite, "Ready")) return publish(context, composite);
-  const message = `waits for the ${composite.kind} ${composite.metadata.name} to become ready`;
-  const waiting: Condition = { type: "Ready", status: "False", reason: "Waiting", message };
-  await setClaimStatus(context, composite, [SYNCED, waiting], false);
+  const synced = syncedCondition(composite);
+  if (isTrue(composite, "Ready")) return publish(context, composite, synced);
+  const conditions = [synced, waitingCondition(composite)];
+  emitCauses(context, conditions);
+  await setClaimStatus(context, composite, conditions, false);
   return undefined;
 }
 
 /** Copies the connection secret, and sets the claim ready. */
-async function publish(context: ClaimContext, composite: LiveObject): Promise<Outcome | undefined> {
+async function publish(context: ClaimContext, composite: LiveObject, synced: Condition): Promise<Outcome | undefined> {
   const { claim, events } = context;
   const reason = "PropagateConnectionSecret";
   try {
@@ -123,27 +124,28 @@ async function publish(context: ClaimContext, composite: LiveObject): Promise<Ou
     if (published)
       events.record(claim, { type: "Normal", reason, message: "copied the composite's connection secret" });
     if (!hasCondition(claim, AVAILABLE)) warnOfMissingSecret(context, composite);
-    await setClaimStatus(context, composite, [SYNCED, AVAILABLE], published);
+    emitCauses(context, [synced]);
+    await setClaimStatus(context, composite, [synced, AVAILABLE], published);
     return undefined;
   } catch (error) {
     if (!(error instanceof ClaimError)) throw error;
     const { code, message } = error;
-    const synced: Condition = { type: "Synced", status: "False", reason: code, message };
+    const refused: Condition = { type: "Synced", status: "False", reason: code, message };
     const waiting: Condition = {
       type: "Ready",
       status: "False",
       reason: "Waiting",
       message: "waits for its connection secret",
     };
-    if (!hasCondition(claim, synced)) events.record(claim, { type: "Warning", reason: code, message });
-    await setClaimStatus(context, composite, [synced, waiting], false);
+    emitCauses(context, [refused]);
+    await setClaimStatus(context, composite, [refused, waiting], false);
     return USER_ACTION;
   }
 }
 
 /** Warns that a claim which asks for connection details becomes ready without them. */
-function warnOfMissingSecret({ claim, events }: ClaimContext, composite: LiveObject): void {
-  const unpublished = unsupportedPublishing(claim);
+function warnOfMissingSecret({ claim, definition, events }: ClaimContext, composite: LiveObject): void {
+  const unpublished = unsupportedPublishing(claim, layoutOfDefinition(definition));
   if (unpublished !== undefined)
     events.record(claim, { type: "Warning", reason: "PropagateConnectionSecret", message: unpublished });
   const wants = textAt(claim, "spec", "writeConnectionSecretToRef", "name") !== undefined;

@@ -10,10 +10,10 @@ import { textAt } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
-import { writeStatus } from "./composite-status.ts";
-import { deleteComposed } from "./delete-composed.ts";
-import { readRecorded } from "./read-recorded.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
+import { writeStatus } from "./apply/composite-status.ts";
+import { deleteComposed } from "./apply/delete-composed.ts";
+import { readRecorded } from "./observe/read-recorded.ts";
+import type { ReconcileContext } from "./state/reconcile-context.ts";
 
 /**
  * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
@@ -38,7 +38,7 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
       await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
       return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
     }
-    await deleteConnectionSecret(context, context.xr, secretReferenceOf(context.xr), context.signal);
+    await deleteConnectionSecret(context, context.xr, secretReferenceOf(context.xr, context.layout), context.signal);
     if (failure !== undefined) throw failure;
   }
   await removeFinalizer(context);
@@ -56,7 +56,7 @@ async function deleteAll(
   // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
   const crds = (): Promise<readonly LiveObject[]> =>
     (listed ??= context.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
-  for (const reference of recordedReferences(context.xr)) {
+  for (const reference of recordedReferences(context.xr, context.layout)) {
     try {
       const found = await readReferenced(context, reference, crds);
       const result = found === undefined || found === "deleting" ? found : await deleteComposed(context, found, policy);

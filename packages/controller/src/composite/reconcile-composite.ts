@@ -1,4 +1,4 @@
-import type { Definition } from "@xfn/composition/definition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import {
   type Backoff,
   isApiError,
@@ -9,8 +9,9 @@ import {
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
+import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
-import type { Condition } from "../objects/conditions.ts";
+import { type Condition, conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { referenceOf } from "../objects/kinds.ts";
@@ -18,13 +19,16 @@ import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
-import { composeResources } from "./compose.ts";
-import { type CompositeMemory, emptyMemory } from "./composite-memory.ts";
-import { writeStatus } from "./composite-status.ts";
+import { applyRun } from "./apply/apply-run.ts";
+import { writeStatus } from "./apply/composite-status.ts";
+import { compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
-import { explainFailure, type Failure } from "./explain-failure.ts";
-import { PullSecretCache } from "./pull-secret-cache.ts";
-import { emitEvent, type ReconcileContext, readLive } from "./reconcile-context.ts";
+import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
+import { emitEvent } from "./state/emit-events.ts";
+import { explainFailure, type Failure } from "./state/explain-failure.ts";
+import { PullSecretCache } from "./state/pull-secret-cache.ts";
+import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
+import { cachedInputs } from "./state/settled-composite.ts";
 
 /** The delay after consecutive conflicts: another writer may be just as fast. */
 const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
@@ -47,11 +51,13 @@ class CompositeReconciler {
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
   readonly #pullSecrets: PullSecretCache = new PullSecretCache();
+  readonly #schemas: RequiredSchemas;
 
   constructor(context: Context, definition: Definition) {
     this.#context = context;
     this.#definition = definition;
     this.#kind = compositeKindOf(definition);
+    this.#schemas = new RequiredSchemas(context.now);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Outcome | undefined> {
@@ -60,20 +66,29 @@ class CompositeReconciler {
     const found = await this.#find(reference, signal);
     const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
+    const inputs = await cachedInputs(this.#context, this.#definition, found, signal);
+    if (memory.settled.has(inputs)) return undefined;
+    memory.settled.set(undefined);
     memory.writes.begin();
     const context: ReconcileContext = {
       ...this.#context,
       definition: this.#definition,
+      layout: layoutOfDefinition(this.#definition),
       memory,
       pullSecrets: this.#pullSecrets,
+      schemas: this.#schemas,
       signal,
       xr: memory.writes.newest(reference, found) ?? found,
       emitted: new Set(),
       hasWritten: false,
+      fights: [],
+      conditions: [],
+      slowedMs: undefined,
     };
     try {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
+      if (outcome === undefined && !memory.writes.isPending) memory.settled.set(inputs);
       return outcome;
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
@@ -98,6 +113,8 @@ class CompositeReconciler {
     if (memory !== undefined) {
       this.#memories.delete(key);
       this.#context.composed?.watch(memory.uid, []);
+      this.#context.required?.forget(memory.uid);
+      this.#context.claimConditions?.delete(memory.uid);
     }
     if (uid === undefined) return undefined;
     const empty = emptyMemory(uid, this.#context.now);
@@ -113,27 +130,31 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   }
   let readiness: Condition | undefined;
   let failure: CompositeError | undefined;
+  let ttlMs: number | undefined;
   try {
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
-    const { desired, unready, published, failures } = await composeResources(context);
-    readiness = readyCondition(unready);
+    const { desired, published, failures, ...composed } = await applyRun(context, await compose(context));
+    readiness = composed.readiness;
+    ttlMs = composed.ttlMs;
     failure = combineFailures(failures);
     if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
     else if (context.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
     const synced = syncedCondition(failure && explainFailure(failure));
-    await writeStatus(context, { desired, published, conditions: [synced, readiness] });
+    const conditions = [...context.conditions, synced, readiness, ...responsiveCondition(context)];
+    await writeStatus(context, { desired, published, conditions });
   } catch (error) {
     if (context.signal.aborted || isApiError(error, "Conflict")) throw error;
     const explained = explainFailure(error);
     emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
-    const conditions = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
+    const own = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
+    const conditions = [...context.conditions, ...own];
     await writeStatus(context, { conditions });
     throw error;
   }
   if (failure !== undefined) throw failure;
-  const { requeueAfterMs } = context.memory.writes;
-  return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+  const waits = [context.memory.writes.requeueAfterMs, context.slowedMs, ttlMs].filter((ms) => ms !== undefined);
+  return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
 function syncedCondition(failure: Failure | undefined): Condition {
@@ -142,12 +163,9 @@ function syncedCondition(failure: Failure | undefined): Condition {
     : { type: "Synced", status: "False", ...failure };
 }
 
-/** A message names this many entries and counts the others. */
-const MAX_NAMED = 10;
-
-function readyCondition(unready: readonly string[]): Condition {
-  if (unready.length === 0) return { type: "Ready", status: "True", reason: "Available" };
-  const more = unready.length > MAX_NAMED ? `, and ${unready.length - MAX_NAMED} more` : "";
-  const message = `Unready resources: ${unready.slice(0, MAX_NAMED).join(", ")}${more}`;
-  return { type: "Ready", status: "False", reason: "Creating", message };
+/** The condition `Responsive`, which an XR has once a fight was recognized. */
+function responsiveCondition({ fights, xr }: ReconcileContext): Condition[] {
+  const type = "Responsive";
+  if (fights.length > 0) return [{ type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") }];
+  return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "WatchCircuitClosed" }];
 }

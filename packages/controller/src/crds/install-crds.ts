@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@xfn/functionio";
-import { type Client, isApiError } from "@xfn/kubernetes";
+import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { apiVersionOf, COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, FUNCTION_RUNTIMES, PACKAGE_KINDS, REVISIONS } from "../objects/kinds.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { controllerCrds, PART_OF_LABEL } from "./controller-crds.ts";
+import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
+import { PART_OF_LABEL } from "./crd.ts";
 
 /** A server establishes a CRD within a second. After this time it will not. */
 const ESTABLISH_TIMEOUT_MS = 30_000;
@@ -37,16 +38,25 @@ export class InstallError extends Error {
  * @throws {InstallError}
  * @throws {ApiError}
  */
-export async function installCrds(client: Client, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+export async function installCrds(
+  client: Client,
+  options: ServedKinds & { signal?: AbortSignal | undefined } = {},
+): Promise<void> {
   const { signal } = options;
-  await Promise.all(controllerCrds().map((crd) => install(client, crd, signal)));
-  await waitUntilServed(client, signal);
+  await Promise.all(controllerCrds(options).map((crd) => install(client, crd, signal)));
+  const packages = options.packages === true ? PACKAGE_KINDS : [];
+  const runtimes = options.functionRuntimes === true ? [FUNCTION_RUNTIMES] : [];
+  await waitUntilServed(client, [DEFINITIONS, COMPOSITIONS, REVISIONS, ...packages, ...runtimes], signal);
 }
 
 /** The server lists a kind a moment after it has established the CRD. */
-async function waitUntilServed(client: Client, signal: AbortSignal | undefined): Promise<void> {
+async function waitUntilServed(
+  client: Client,
+  kinds: readonly ResourceKind[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const end = performance.now() + ESTABLISH_TIMEOUT_MS;
-  for (const kind of [DEFINITIONS, COMPOSITIONS, REVISIONS]) {
+  for (const kind of kinds) {
     for (;;) {
       try {
         await client.kind(apiVersionOf(kind), kind.kind, { signal });

@@ -6,13 +6,13 @@ import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
-import { LABEL_DEFINED } from "../objects/labels.ts";
-import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { findLive, textAt, textsAt } from "../objects/read-objects.ts";
+import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
+import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 
 /** The state of a definition's CRD. */
 export type CrdState =
-  | { readonly is: "established"; readonly crd: LiveObject }
+  | { readonly is: "established" }
   /** The API server does not serve it yet. */
   | { readonly is: "pending" }
   /** It was deleted, and remains until its instances are gone. Then it is created again. */
@@ -40,6 +40,7 @@ export async function ensureCrd(
   const observed = await findCrd(context, name, signal);
   if (observed !== undefined && !canControl(definition, observed)) return { is: "refused", ...describeOwner(observed) };
   if (observed !== undefined && isBeingDeleted(observed)) return { is: "deleting" };
+  if (observed !== undefined && scopeOfCrd(observed) !== scopeOfCrd(desired)) return scopeChanged(observed, desired);
   try {
     const options = { fieldManager: FIELD_MANAGERS.definition, signal };
     const { object, written } = await applies.apply(context.client, withLabel(desired), observed, options);
@@ -49,6 +50,45 @@ export async function ensureCrd(
     if (!isApiError(error, "Invalid", "Forbidden")) throw error;
     return { is: "refused", reason: "CannotApplyCRD", message: error.message };
   }
+}
+
+/** The scope of a CRD's instances, and their layout: the fields of other layouts would be pruned. */
+function scopeOfCrd(crd: KubernetesObject): string {
+  const versions = objectAt(crd, "spec")["versions"];
+  const isModern = (Array.isArray(versions) ? versions : []).some((version) => {
+    const path = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "crossplane", "properties"];
+    return objectAt(version, ...path)["resourceRefs"] !== undefined;
+  });
+  return `${textAt(crd, "spec", "scope")} ${isModern ? "with spec.crossplane" : "with the fields of Crossplane 1"}`;
+}
+
+/** An earlier definition of the name left the CRD, with instances that would lose their composed resources. */
+function scopeChanged(observed: LiveObject, desired: KubernetesObject): CrdState {
+  return {
+    is: "refused",
+    reason: "ScopeChanged",
+    message:
+      `the CustomResourceDefinition ${observed.metadata.name} has the scope ${scopeOfCrd(observed)}, and the definition ` +
+      `wants ${scopeOfCrd(desired)}; write the definition with that scope, or delete the CustomResourceDefinition with ` +
+      "its instances",
+  };
+}
+
+/**
+ * Whether a CRD is established as desired, as far as the watched CRDs show. An apply would then change nothing: a
+ * later change arrives as an event.
+ */
+export function isCrdSettled(
+  { informers }: Context,
+  applies: ApplyCache,
+  definition: LiveObject,
+  desired: KubernetesObject,
+): boolean {
+  const { name = "" } = textsAt(desired, "metadata");
+  const crd = informers.peek(CRDS, DEFINED_SELECTOR)?.get(name);
+  if (crd === undefined || !isControlledBy(crd, definition) || isBeingDeleted(crd) || !isTrue(crd, "Established"))
+    return false;
+  return applies.isApplied(withLabel(desired), crd, { fieldManager: FIELD_MANAGERS.definition });
 }
 
 function withLabel(desired: KubernetesObject): KubernetesObject {
@@ -85,7 +125,7 @@ function describeOwner(crd: LiveObject): { reason: string; message: string } {
 }
 
 function stateOf(crd: LiveObject): CrdState {
-  if (isTrue(crd, "Established")) return { is: "established", crd };
+  if (isTrue(crd, "Established")) return { is: "established" };
   const names = conditionOf(crd, "NamesAccepted");
   if (names?.["status"] !== "False") return { is: "pending" };
   const detail = textAt(names, "message") ?? "no reason given";

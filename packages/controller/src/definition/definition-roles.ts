@@ -5,37 +5,48 @@ import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CLUSTER_ROLES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 
-const VIEW = ["get", "list", "watch"];
-// No wildcard: it would also grant verbs with a special meaning, such as `escalate` and `use`.
-const EDIT = [...VIEW, "create", "update", "patch", "delete"];
+/** The verbs for readers of a kind. */
+export const VIEW: readonly string[] = ["get", "list", "watch"];
+/**
+ * The verbs for writers of a kind. No wildcard: it would also grant verbs with a special meaning, such as `escalate`
+ * and `use`.
+ */
+export const EDIT: readonly string[] = [...VIEW, "create", "update", "patch", "delete"];
 
 // The prefixes of aggregation labels: ClusterRoles with such a label become part of the role that it names.
 const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
 /**
- * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get the claims, so that an
- * editor of a namespace can claim in it. Composites are cluster-scoped, so only Crossplane's roles get them. The
- * controller's own roles come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC
- * Authorization").
+ * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get what is namespaced, so that
+ * an editor of a namespace can create it there. Only Crossplane's roles get cluster-scoped composites. The controller's
+ * own roles come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC Authorization").
  */
-export function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
-  const { group, names, claimNames } = definition.spec;
+function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
+  const { group, names, claimNames, scope } = definition.spec;
+  const local = (...roles: string[]): string[] =>
+    scope === "Namespaced" ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
   const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => ({
     ...typeMeta(CLUSTER_ROLES),
     metadata: {
       name: `crossplane:composite:${object.metadata.name}:${suffix}`,
-      labels: Object.fromEntries(labels.map((label) => [label, "true"])),
+      labels: Object.fromEntries([...labels, LABEL_DEFINED].map((label) => [label, "true"])),
       ownerReferences: [controllerReferenceTo(object)],
     },
     rules: [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }],
   });
   const roles = [
-    role("aggregate-to-edit", [`${CROSSPLANE}-admin`, `${CROSSPLANE}-edit`], names.plural, EDIT),
-    role("aggregate-to-view", [`${CROSSPLANE}-view`], names.plural, VIEW),
+    role(
+      "aggregate-to-edit",
+      [`${CROSSPLANE}-admin`, `${CROSSPLANE}-edit`, ...local("admin", "edit")],
+      names.plural,
+      EDIT,
+    ),
+    role("aggregate-to-view", [`${CROSSPLANE}-view`, ...local("view")], names.plural, VIEW),
   ];
   if (claimNames === undefined) return roles;
   return [
@@ -50,6 +61,21 @@ export interface DefinitionMemory {
   readonly applies: ApplyCache;
   /** The messages of events about roles, which are not repeated. */
   readonly emitted: Set<string>;
+}
+
+/** Whether the roles of a definition are as desired, as far as the watched ClusterRoles show. */
+export function areRolesSettled(
+  { informers }: Context,
+  applies: ApplyCache,
+  object: LiveObject,
+  definition: Definition,
+): boolean {
+  const cache = informers.peek(CLUSTER_ROLES, DEFINED_SELECTOR);
+  return definitionRoles(object, definition).every((role) => {
+    const existing = cache?.get(role.metadata?.name ?? "");
+    if (existing === undefined || !isControlledBy(existing, object)) return false;
+    return applies.isApplied(role, existing, { fieldManager: FIELD_MANAGERS.definition });
+  });
 }
 
 /**

@@ -28,20 +28,27 @@ export async function setStatus(
   controllers: JsonObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const status = objectAt(definition, "status");
-  const conditions = withConditions(definition, wanted, context.now());
-  const before = objectAt(status, "controllers");
+  const status = changedStatus(context, definition, wanted, controllers);
+  if (status === undefined) return;
+  const { resourceVersion } = definition.metadata;
+  await patch(context, definition, { metadata: { resourceVersion }, status }, signal, "status");
+}
+
+/** What {@link setStatus} changes; undefined if a definition has these conditions and kinds. */
+export function changedStatus(
+  { now }: Context,
+  definition: LiveObject,
+  wanted: readonly Condition[],
+  controllers: JsonObject,
+): JsonObject | undefined {
+  const conditions = withConditions(definition, wanted, now());
+  const before = objectAt(definition, "status", "controllers");
   const isSame = Object.keys(controllers).every((key) => {
     const current = before[key];
     return isObject(current) && sameJson(current, controllers[key] ?? null);
   });
-  if (conditions === undefined && isSame) return;
-  const { resourceVersion } = definition.metadata;
-  const body: JsonObject = {
-    metadata: { resourceVersion },
-    status: { ...(conditions !== undefined && { conditions }), ...(!isSame && { controllers }) },
-  };
-  await patch(context, definition, body, signal, "status");
+  if (conditions === undefined && isSame) return undefined;
+  return { ...(conditions !== undefined && { conditions }), ...(!isSame && { controllers }) };
 }
 
 function patch(

@@ -1,6 +1,13 @@
-import type { Cache, Informer, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import {
+  apiVersionOf,
+  type Cache,
+  type Informer,
+  type Informers,
+  type LiveObject,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import type { ComposedWatches } from "../objects/context.ts";
-import { apiVersionOf } from "../objects/kinds.ts";
+import { isSecretKind } from "../objects/kinds.ts";
 import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 
 /**
@@ -38,7 +45,9 @@ export class ComposedKindWatches implements ComposedWatches {
   }
 
   watch(xrUid: string, kinds: readonly ResourceKind[]): void {
-    const wanted = new Map(kinds.map((kind) => [keyOf(kind), kind]));
+    // Core Secrets are read live: a watch needs permission to list all Secrets of the cluster.
+    const watchable = kinds.filter((kind) => !isSecretKind(kind));
+    const wanted = new Map(watchable.map((kind) => [keyOf(kind), kind]));
     const before = this.#kindsOf.get(xrUid);
     if (wanted.size === 0) this.#kindsOf.delete(xrUid);
     else this.#kindsOf.set(xrUid, new Set(wanted.keys()));

@@ -77,6 +77,19 @@ test("a controller that starts while the server refuses a change reconciles the 
   expect(seen).toContain("XApp a");
 });
 
+test("a controller that starts while the server refuses a version reconciles the stored one, then the new one", async () => {
+  const { informers, seen } = start();
+  informers.put(APPS, xr("a"));
+  const refused = { version: "v2", keys: ["!"], generation: 2, conditions: [], controllers: stores("v1") };
+  informers.put(DEFINITIONS, definition(refused));
+  await settle();
+  expect(seen).toContain("XApp! a");
+  informers.put({ ...APPS, version: "v2" }, xr("c"));
+  informers.put(DEFINITIONS, definition({ ...refused, conditions: ["Established"], controllers: stores("v2") }));
+  await settle();
+  expect(seen).toContain("XApp! c");
+});
+
 test("deleting a refused definition leaves the composites of the kind's owner alone", async () => {
   const { informers, seen, composed } = start();
   informers.put(DEFINITIONS, definition());

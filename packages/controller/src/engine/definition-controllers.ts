@@ -1,8 +1,9 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { LiveObject } from "@xfn/kubernetes";
+import { apiVersionOf, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
+import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
-import { apiVersionOf, groupKind } from "../objects/kinds.ts";
+import { groupKind } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
@@ -36,7 +37,10 @@ export class DefinitionControllers {
     const isUnchanged = entry?.generation === generationOf(object);
     const definition = isUnchanged ? entry?.controllers.definition : this.#options.reconcilers.readDefinition(object);
     // While the new state has errors, the controllers run with the previous one.
-    if (definition === undefined) return;
+    if (definition === undefined) {
+      if (entry === undefined) this.#warnOfErrors(object);
+      return;
+    }
     if (!isUnchanged) this.#update(name, definition, object);
     const current = this.#entries.get(name)?.controllers;
     if (current !== undefined) this.#updateClaims(name, current, object);
@@ -45,6 +49,21 @@ export class DefinitionControllers {
   /** Stops the controllers of a definition that was deleted. */
   deleted({ metadata: { name } }: LiveObject): void {
     this.#end(name);
+  }
+
+  /** Why the instances of a definition cannot be listed. */
+  problemsOf(name: string): InstanceProblems {
+    const controllers = this.#entries.get(name)?.controllers;
+    return { composites: controllers?.composites.problem, claims: controllers?.claims?.problem };
+  }
+
+  /** The name of the definition whose composites or claims have a kind. */
+  definitionOf({ group, plural }: ResourceKind): string | undefined {
+    for (const [name, { controllers }] of this.#entries) {
+      const kinds = [controllers.composites.kind, controllers.claims?.kind];
+      if (kinds.some((kind) => kind?.group === group && kind.plural === plural)) return name;
+    }
+    return undefined;
   }
 
   /** The controller of a kind of composites, in any version. */
@@ -77,16 +96,28 @@ export class DefinitionControllers {
     } else if (storesVersionOf(object, definition)) {
       // Another version is of no use before the server stores it, which it may refuse.
       this.#end(name);
-      this.#begin(name, definition, object);
+      this.#begin(name, definition, generationOf(object));
+    } else if (entry === undefined) {
+      // The server refuses the new version: after a restart, too, instances are reconciled in the one that it serves.
+      // Without a generation, the next change of the status is compared with the definition again.
+      this.#begin(name, inStoredVersion(object, definition), "");
     }
   }
 
-  #begin(name: string, definition: Definition, object: LiveObject): void {
+  /** Reports a definition whose instances exist and cannot be reconciled since the controller started. */
+  #warnOfErrors(definition: LiveObject): void {
+    const { log, events } = this.#options.context;
+    const message = "its instances are not reconciled until its errors are fixed";
+    log.warn({ definition: definition.metadata.name }, message);
+    events.record(definition, { type: "Warning", reason: "InvalidDefinition", message });
+  }
+
+  #begin(name: string, definition: Definition, generation: string): void {
     const { client, log } = this.#options.context;
     const controllers = new InstanceControllers(this.#options, definition);
     const key = kindKey(definition);
     if (!this.#byKind.has(key)) this.#byKind.set(key, controllers);
-    this.#entries.set(name, { controllers, generation: generationOf(object) });
+    this.#entries.set(name, { controllers, generation });
     client.forgetKinds();
     log.info({ definition: name }, "reconciling composites");
   }
@@ -147,6 +178,19 @@ const SERVED_TYPES = { Established: "compositeResourceType", Offered: "composite
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
   if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
   return !isBeingDeleted(definition) && isTrue(definition, type);
+}
+
+/** A definition with the version that the server stores as its referenceable one. */
+function inStoredVersion(object: LiveObject, definition: Definition): Definition {
+  const { spec } = definition;
+  const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion") ?? "";
+  const name = stored.slice(stored.indexOf("/") + 1);
+  const [first] = spec.versions;
+  const isKnown = spec.versions.some((version) => version.name === name);
+  const versions =
+    isKnown || first === undefined ? spec.versions : [...spec.versions, { ...first, name, served: true }];
+  const marked = versions.map((version) => ({ ...version, referenceable: version.name === name }));
+  return { ...definition, spec: { ...spec, versions: marked } };
 }
 
 /** Whether the server stores composites in the definition's version, as far as its status knows. */

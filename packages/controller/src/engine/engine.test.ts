@@ -1,7 +1,8 @@
+import { ApiError, type ApiErrorCode } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { APPS, BUCKETS, CLAIMS, definition, object, settle, start, xr } from "../../test-support/engine-stage.ts";
 import { fakeInformers } from "../../test-support/fake-informers.ts";
-import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { CLUSTER_ROLES, COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 
 test("no XR is reconciled before revisions are listed: it would report that there is none", async () => {
   const informers = fakeInformers();
@@ -87,26 +88,6 @@ test("a revision reconciles its Composition, the XRs that use it, and those with
   expect(seen).toContain("composition one");
 });
 
-test("a CRD that another writer changes or deletes reconciles its definition", async () => {
-  const { informers, seen } = start();
-  const owner = (kind: string, uid: string): object => ({
-    ownerReferences: [{ apiVersion: "apiextensions.crossplane.io/v1", kind, name: `of-${uid}`, uid, controller: true }],
-  });
-  const own = object(CRDS, "xapps.example.org", {}, owner(DEFINITIONS.kind, "definition"));
-  const foreign = object(CRDS, "others.example.org", {}, owner("Other", "foreign"));
-  for (const crd of [own, foreign]) informers.put(CRDS, crd);
-  await settle();
-  expect(informers.watched).toContain("customresourcedefinitions?apiextensions.crossplane.io/defined");
-  expect(seen).toEqual([]);
-  for (const crd of [own, foreign]) informers.put(CRDS, { ...crd, metadata: { ...crd.metadata, ownerReferences: [] } });
-  await settle();
-  expect(seen.splice(0)).toEqual(["definition of-definition"]);
-  for (const crd of [own, foreign]) informers.put(CRDS, crd);
-  for (const { metadata } of [own, foreign]) informers.remove(CRDS, metadata.name);
-  await settle();
-  expect(seen).toEqual(["definition of-definition"]);
-});
-
 test("a change of an XR reconciles its claim", async () => {
   const { informers, seen } = start();
   informers.put(DEFINITIONS, definition());
@@ -147,4 +128,93 @@ test("a failed reconcile is retried, and others do not wait for it", async () =>
   informers.put(APPS, xr("good"));
   await expect.poll(() => seen.filter((what) => what === "XApp bad").length).toBe(3);
   expect(seen.filter((what) => what === "XApp good")).toHaveLength(1);
+});
+
+test("a kind that cannot be listed reconciles its definition once, which sees the problem until it is gone", async () => {
+  const { informers, seen, problems, engine } = start();
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  expect(problems()).toEqual({ composites: undefined, claims: undefined });
+  seen.splice(0);
+  // A server that is down passes by itself.
+  informers.fail(APPS, new ApiError("Unreachable", "connection refused"));
+  engine.watchFailed(APPS);
+  await settle();
+  expect(seen.splice(0)).toEqual([]);
+  informers.fail(APPS, new ApiError("Forbidden", "may not list xapps"));
+  engine.watchFailed(APPS);
+  engine.watchFailed(BUCKETS);
+  await settle();
+  expect(seen.splice(0)).toEqual(["definition xapps.example.org"]);
+  expect(problems()).toEqual({ composites: "may not list xapps", claims: undefined });
+  informers.put(DEFINITIONS, definition({ conditions: ["Offered"] }));
+  await settle();
+  seen.splice(0);
+  engine.watchFailed(APPS);
+  await settle();
+  expect(seen).toEqual([]);
+  informers.fail(APPS, undefined);
+  expect(problems()).toEqual({ composites: undefined, claims: undefined });
+});
+
+test("an error of the server changes no condition unless it lasts", async () => {
+  const { informers, seen, problems, engine } = start();
+  informers.put(DEFINITIONS, definition());
+  await settle();
+  seen.splice(0);
+  const error = new ApiError("ServerError", "502 Bad Gateway", { status: 502 });
+  informers.fail(APPS, error);
+  engine.watchFailed(APPS);
+  await settle();
+  expect(seen).toEqual([]);
+  expect(problems()).toEqual({ composites: undefined, claims: undefined });
+  informers.fail(APPS, error, 30_000);
+  engine.watchFailed(APPS);
+  await settle();
+  expect(seen).toEqual(["definition xapps.example.org"]);
+  expect(problems()).toEqual({ composites: "502 Bad Gateway", claims: undefined });
+});
+
+test.each([CRDS, CLUSTER_ROLES])(
+  "a $kind that another writer changes or deletes reconciles its definition",
+  async (kind) => {
+    const { informers, seen } = start();
+    const owner = (ownerKind: string, uid: string): object => ({
+      ownerReferences: [
+        { apiVersion: "apiextensions.crossplane.io/v1", kind: ownerKind, name: `of-${uid}`, uid, controller: true },
+      ],
+    });
+    const own = object(kind, "xapps.example.org", {}, owner(DEFINITIONS.kind, "definition"));
+    const foreign = object(kind, "others.example.org", {}, owner("Other", "foreign"));
+    for (const one of [own, foreign]) informers.put(kind, one);
+    await settle();
+    expect(informers.watched).toContain(`${kind.plural}?apiextensions.crossplane.io/defined`);
+    expect(seen).toEqual([]);
+    for (const one of [own, foreign])
+      informers.put(kind, { ...one, metadata: { ...one.metadata, ownerReferences: [] } });
+    await settle();
+    expect(seen.splice(0)).toEqual(["definition of-definition"]);
+    for (const one of [own, foreign]) informers.put(kind, one);
+    for (const { metadata } of [own, foreign]) informers.remove(kind, metadata.name);
+    await settle();
+    expect(seen).toEqual(["definition of-definition"]);
+  },
+);
+
+test("an XR that another writer changed first is reconciled again without a warning, any other failure with one", async () => {
+  const failures: Record<string, (ApiErrorCode | undefined)[]> = {
+    "XApp a": ["Conflict", undefined],
+    "XApp b": ["Conflict", "Conflict", undefined],
+  };
+  const { informers, warnings } = start((what) => {
+    const code = failures[what]?.shift();
+    if (code !== undefined) throw new ApiError(code, "no");
+  });
+  informers.put(DEFINITIONS, definition());
+  informers.put(APPS, xr("a"));
+  await expect.poll(() => failures["XApp a"]).toEqual([]);
+  expect(warnings).toEqual([]);
+  informers.put(APPS, xr("b"));
+  await expect.poll(() => failures["XApp b"]).toEqual([]);
+  expect(warnings).toEqual(["reconcile failed"]);
 });

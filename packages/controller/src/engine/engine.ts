@@ -1,7 +1,8 @@
-import { type Informer, type LiveObject, type Reconcile, WorkerSlots } from "@xfn/kubernetes";
+import { type Informer, type LiveObject, type Reconcile, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
+import { isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
-import { LABEL_DEFINED } from "../objects/labels.ts";
+import { CLUSTER_ROLES, COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
@@ -9,12 +10,16 @@ import { ComposedKindWatches } from "./composed-watches.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
 import type { InstanceReconcilers } from "./instance-controllers.ts";
 import { KindController, type ReconcileObserver } from "./kind-controller.ts";
+import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
+import { RequiredObjectWatches } from "./required-watches.ts";
 
 /** The reconcilers of all kinds. */
 export interface Reconcilers extends InstanceReconcilers {
   readonly definition: Reconcile;
   /** Reconciles the revisions of Compositions. */
   readonly revision: Reconcile;
+  /** Absent: packages are disabled. */
+  readonly packages?: PackageReconcilers | undefined;
 }
 
 /** Options of {@link startEngine}. */
@@ -22,6 +27,8 @@ export interface EngineOptions {
   /** Concurrent reconciles over all kinds. */
   readonly concurrency: number;
   readonly observer?: ReconcileObserver | undefined;
+  /** Called when a kind of composites or claims is no longer reconciled. */
+  readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
 }
 
 /** Current numbers, for metrics. */
@@ -32,6 +39,8 @@ export interface EngineLevels {
   readonly waiting: number;
   /** Watched kinds of composed resources. */
   readonly composedKinds: number;
+  /** How long all slots have been occupied without an end, while reconciles wait, in milliseconds. */
+  readonly stuckMs: number;
 }
 
 /** The controllers of this process. */
@@ -39,6 +48,8 @@ export interface Engine {
   /** Resolves when definitions, Compositions and revisions are listed: from then on XRs are reconciled. */
   readonly started: Promise<void>;
   levels(): EngineLevels;
+  /** Reports that a kind cannot be listed or watched. The definition of that kind then says so. */
+  watchFailed(kind: ResourceKind): void;
   /** Starts no more reconciles. Running ones get `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -61,9 +72,11 @@ class ControllerEngine implements Engine {
   readonly #observer: ReconcileObserver | undefined;
   readonly #slots: WorkerSlots;
   readonly #composed: ComposedKindWatches;
+  readonly #required: RequiredObjectWatches;
   readonly #instances: DefinitionControllers;
   readonly #compositions: KindController;
   readonly #definitions: KindController;
+  readonly #packages: PackageControllers | undefined;
   readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #stopped: AbortController = new AbortController();
   readonly #unsubscribes: (() => void)[] = [];
@@ -78,13 +91,28 @@ class ControllerEngine implements Engine {
       controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
     });
     this.#composed = composed;
-    const context: Context = { ...base, composed };
+    const required = new RequiredObjectWatches(base.informers, ({ apiVersion, kind, metadata: { name, namespace } }) =>
+      this.#instances.composites(apiVersion, kind)?.enqueue(queueKey(name, namespace)),
+    );
+    this.#required = required;
+    const context: Context = {
+      ...base,
+      composed,
+      required,
+      instanceProblems: (name) => this.#instances.problemsOf(name),
+    };
     this.#context = context;
     const reconcilers = makeReconcilers(context);
     const shared = { context, slots: this.#slots, observer: this.#observer };
-    this.#instances = new DefinitionControllers({ ...shared, composed, reconcilers });
+    const { onStopped } = options;
+    this.#instances = new DefinitionControllers({ ...shared, onStopped, composed, reconcilers });
     this.#compositions = new KindController({ ...shared, kind: COMPOSITIONS, reconcile: reconcilers.revision });
     const revisions = this.#watchRevisions();
+    this.#packages =
+      reconcilers.packages &&
+      new PackageControllers({ ...shared, reconcilers: reconcilers.packages }, (...users) =>
+        this.#instances.enqueueUsers(...users),
+      );
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
     this.#definitions = new KindController({
@@ -101,7 +129,8 @@ class ControllerEngine implements Engine {
         deleted: (last) => this.#instances.deleted(last),
       },
     });
-    this.#watchCrds();
+    this.#watchDefined(CRDS);
+    this.#watchDefined(CLUSTER_ROLES);
   }
 
   get started(): Promise<void> {
@@ -110,7 +139,20 @@ class ControllerEngine implements Engine {
 
   levels(): EngineLevels {
     const { running, waiting } = this.#slots;
-    return { running, waiting, composedKinds: this.#composed.size };
+    return { running, waiting, composedKinds: this.#composed.size, stuckMs: this.#slots.stuckMs };
+  }
+
+  watchFailed(kind: ResourceKind): void {
+    const name = this.#instances.definitionOf(kind);
+    if (name === undefined) return;
+    const { composites, claims } = this.#instances.problemsOf(name);
+    const definition = this.#definitions.cache.get(name);
+    // The reconciler looks again by itself while the condition has the problem.
+    const isNews =
+      definition !== undefined &&
+      ((composites !== undefined && isTrue(definition, "Established")) ||
+        (claims !== undefined && isTrue(definition, "Offered")));
+    if (isNews) this.#definitions.enqueue(name);
   }
 
   async stop(graceMs?: number): Promise<void> {
@@ -121,9 +163,11 @@ class ControllerEngine implements Engine {
     await Promise.all([
       this.#definitions.stop(graceMs),
       this.#compositions.stop(graceMs),
+      this.#packages?.stop(graceMs),
       this.#instances.stop(graceMs),
     ]);
     this.#composed.stop();
+    this.#required.stop();
     for (const release of this.#releases) release();
   }
 
@@ -132,7 +176,10 @@ class ControllerEngine implements Engine {
     const compositions = this.#context.informers.acquire(COMPOSITIONS);
     const { signal } = this.#stopped;
     try {
-      await Promise.all([revisions, compositions.informer].map((informer) => informer.whenSynced(signal)));
+      await Promise.all([
+        ...[revisions, compositions.informer].map((informer) => informer.whenSynced(signal)),
+        this.#packages?.whenListed(signal),
+      ]);
     } finally {
       compositions.release();
     }
@@ -158,15 +205,15 @@ class ControllerEngine implements Engine {
   }
 
   /**
-   * Reconciles a definition when its CRD is changed or deleted. New CRDs need no reconcile: their definitions created
-   * them.
+   * Reconciles a definition when its CRD or a role is changed or deleted. New ones need no reconcile: their definitions
+   * created them.
    */
-  #watchCrds(): void {
-    const changed = (crd: LiveObject): void => {
-      const owner = controllerOf(crd);
+  #watchDefined(kind: ResourceKind): void {
+    const changed = (object: LiveObject): void => {
+      const owner = controllerOf(object);
       if (owner?.kind === DEFINITIONS.kind) this.#definitions.enqueue(owner.name);
     };
-    const { informer, release } = this.#context.informers.acquire(CRDS, { labelSelector: LABEL_DEFINED });
+    const { informer, release } = this.#context.informers.acquire(kind, DEFINED_SELECTOR);
     this.#unsubscribes.push(informer.subscribe({ updated: (_, before) => changed(before), deleted: changed }));
     this.#releases.push(release);
   }

@@ -1,4 +1,5 @@
-import type { Definition } from "@xfn/composition/definition";
+import { machineryOf } from "@xfn/composition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
@@ -16,7 +17,7 @@ export interface InstanceReconcilers {
 }
 
 /** Options of {@link InstanceControllers}. */
-export interface InstanceOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer"> {
+export interface InstanceOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "onStopped"> {
   readonly composed: ComposedKindWatches;
   readonly reconcilers: InstanceReconcilers;
 }
@@ -57,11 +58,12 @@ export class InstanceControllers {
   }
 
   startClaims(kind: ResourceKind): void {
-    const { context, slots, observer, reconcilers } = this.#options;
+    const { context, slots, observer, onStopped, reconcilers } = this.#options;
     this.#claims = new KindController({
       context,
       slots,
       observer,
+      onStopped,
       kind,
       reconcile: reconcilers.claim(this.#definition),
       // A claim creates the composite that it does not find, so the cache of composites must be complete.
@@ -83,31 +85,38 @@ export class InstanceControllers {
   }
 
   async stop(graceMs?: number): Promise<void> {
-    const { composed } = this.#options;
-    for (const { metadata } of this.composites.cache.list()) composed.watch(metadata.uid, []);
+    for (const { metadata } of this.composites.cache.list()) this.#unwatch(metadata.uid);
     await Promise.all([this.stopClaims(graceMs), this.composites.stop(graceMs)]);
   }
 
   #startComposites(): KindController {
-    const { context, slots, observer, composed, reconcilers } = this.#options;
+    const { context, slots, observer, onStopped, composed, reconcilers } = this.#options;
+    const layout = layoutOfDefinition(this.#definition);
     const enqueueClaim = (composite: LiveObject): void => this.#enqueueClaim(composite);
     return new KindController({
       context,
       slots,
       observer,
+      onStopped,
       kind: compositeKindOf(this.#definition),
       reconcile: reconcilers.composite(this.#definition),
-      indexers: { [BY_COMPOSITION]: (object) => [textAt(object, "spec", "compositionRef", "name") ?? ""] },
-      prepare: (cache, signal) => watchRecorded(context.client, composed, cache, signal),
+      indexers: { [BY_COMPOSITION]: (object) => [textAt(machineryOf(object, layout), "compositionRef", "name") ?? ""] },
+      prepare: (cache, signal) => watchRecorded(context.client, composed, cache, layout, signal),
       handlers: {
         added: enqueueClaim,
         updated: enqueueClaim,
         deleted: (last) => {
-          composed.watch(last.metadata.uid, []);
+          this.#unwatch(last.metadata.uid);
           enqueueClaim(last);
         },
       },
     });
+  }
+
+  #unwatch(xrUid: string): void {
+    const { composed, context } = this.#options;
+    composed.watch(xrUid, []);
+    context.required?.forget(xrUid);
   }
 
   #enqueueClaim(composite: LiveObject): void {

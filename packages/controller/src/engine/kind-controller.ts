@@ -3,8 +3,10 @@ import {
   type Indexers,
   type Informer,
   type InformerHandlers,
+  isApiError,
   type LiveObject,
   type Outcome,
+  qualifiedKind,
   type Reconcile,
   type ResourceKind,
   type WorkerSlots,
@@ -15,6 +17,9 @@ import type { Context } from "../objects/context.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { withPoll } from "./poll-policy.ts";
+
+// A load balancer answers 502 while it replaces an API server. A conversion webhook that is down fails for longer.
+const LASTING_MS = 30_000;
 
 /** Called after each reconcile, for metrics. */
 export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: number) => void;
@@ -27,6 +32,8 @@ export interface KindControllerOptions {
   readonly slots: WorkerSlots;
   readonly observer?: ReconcileObserver | undefined;
   readonly indexers?: Indexers | undefined;
+  /** Called when the controller has stopped. */
+  readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
   /** Called for changes, after the queue. */
   readonly handlers?: InformerHandlers | undefined;
   /** Runs after the first list and before the first reconcile. A failure is logged, and reconciles begin. */
@@ -52,7 +59,7 @@ export class KindController {
     this.kind = kind;
     this.#options = options;
     this.#reconcile = options.reconcile;
-    this.#source = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+    this.#source = qualifiedKind(kind);
     const { informer, release } = context.informers.acquire(kind);
     this.#informer = informer;
     this.#release = release;
@@ -63,13 +70,27 @@ export class KindController {
       source: this.#source,
       reconcile: (key, signal) => this.#run(key, signal),
       onReconcile: ({ failed, milliseconds }) => observer?.(this.#source, failed, milliseconds),
-      onFailure: ({ key, error, failures, retryInMs }) =>
-        context.log.warn(
-          { kind: this.#source, key, failures, retryMs: Math.round(retryInMs), ...describeFailure(error) },
+      onFailure: ({ key, error, failures, retryInMs }) => {
+        const retryMs = Math.round(retryInMs);
+        // Another writer was faster, such as a user who deletes the object. The retry sees the change.
+        const isOvertaken = failures === 1 && isApiError(error, "Conflict");
+        // The 1st, 2nd, 4th, 8th, ... failure in a row: a problem that lasts must not fill the log.
+        const level = Number.isInteger(Math.log2(failures)) && !isOvertaken ? "warn" : "debug";
+        context.log[level](
+          { kind: this.#source, key, failures, retryMs, ...describeFailure(error) },
           "reconcile failed",
-        ),
+        );
+      },
     });
     void this.#start();
+  }
+
+  /** Why the server refuses to list or watch the kind. Undefined for problems that pass by themselves. */
+  get problem(): string | undefined {
+    const { problem, failingSince = Number.POSITIVE_INFINITY } = this.#informer;
+    const lasts = performance.now() - failingSince >= LASTING_MS;
+    const isRefusal = isApiError(problem, "Forbidden") || (lasts && isApiError(problem, "ServerError"));
+    return isRefusal ? problem.message : undefined;
   }
 
   /** Reconciles one object soon, by its `queueKey`. */
@@ -94,6 +115,7 @@ export class KindController {
       await this.#queue.stop(graceMs);
     } finally {
       this.#release();
+      this.#options.onStopped?.(this.kind);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Layout } from "@xfn/composition";
 import type { Cache, Client, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches } from "../objects/context.ts";
 import { recordedReferences } from "../objects/references.ts";
@@ -14,12 +15,13 @@ export async function watchRecorded(
   client: Client,
   composed: ComposedWatches,
   xrs: Cache,
+  layout: Layout,
   signal: AbortSignal,
 ): Promise<void> {
   const kinds = new Map<string, ResourceKind | undefined>();
   for (const xr of xrs.list()) {
     const wanted: ResourceKind[] = [];
-    for (const { apiVersion, kind } of recordedReferences(xr)) {
+    for (const { apiVersion, kind } of recordedReferences(xr, layout)) {
       const key = `${apiVersion}/${kind}`;
       // Lookup errors are reported by the reconcile that needs the object.
       if (!kinds.has(key)) kinds.set(key, await client.kind(apiVersion, kind, { signal }).catch(() => undefined));

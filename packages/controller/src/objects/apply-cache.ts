@@ -66,7 +66,7 @@ export class ApplyCache {
     if (intent.apiVersion !== observed.apiVersion) return false;
     if (isAsOwned(intent, observed, options)) return true;
     const sent = this.#sent.get(keyOf(observed, options));
-    return sent !== undefined && sent.intent === digest(intent) && sent.owned === ownedText(observed, options);
+    return sent !== undefined && sent.intent === digestOf(intent) && sent.owned === ownedText(observed, options);
   }
 
   /** Digests cost more than the comparison, so they are computed only where the comparison fails. */
@@ -74,7 +74,7 @@ export class ApplyCache {
     const key = keyOf(object, options);
     const owned = isAsOwned(intent, object, options) ? undefined : ownedText(object, options);
     if (owned === undefined) this.#sent.delete(key);
-    else this.#sent.set(key, { intent: digest(intent), owned });
+    else this.#sent.set(key, { intent: digestOf(intent), owned });
   }
 
   /** Drops the record of a deleted object. */
@@ -123,10 +123,10 @@ function without(object: JsonObject, names: readonly string[]): JsonObject {
 
 function ownedText(object: LiveObject, options: ApplyOptions): string | undefined {
   const fields = appliedFields(object, options.fieldManager, options.subresource ?? "");
-  return fields === undefined ? undefined : digest([fields, project(object, fields)]);
+  return fields === undefined ? undefined : digestOf([fields, project(object, fields)]);
 }
 
 /** Recorded in place of values, which are long and may be secrets. */
-function digest(value: JsonValue): string {
+export function digestOf(value: JsonValue): string {
   return createHash("sha256").update(canonicalJson(value)).digest("base64");
 }

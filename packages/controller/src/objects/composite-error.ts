@@ -6,14 +6,30 @@ export type CompositeErrorCode =
   | "FatalResult"
   /** The Composition has functions, and functions are disabled. */
   | "FunctionsDisabled"
+  /** A step names a Function that the controller does not know. */
+  | "FunctionNotFound"
+  /** A step names a Function whose package is not installed, or whose runtime does not serve. */
+  | "FunctionNotReady"
+  /** A function requires more objects than a run may read. */
+  | "TooManyRequired"
+  /** A step names a Secret in a namespace from which functions may get none. */
+  | "CredentialsNotAllowed"
   /** The Composition selects an environment. */
   | "EnvironmentUnsupported"
+  /** Its Composition composes itself without end. */
+  | "Recursive"
   /** The API server does not serve the kind of a composed resource. */
   | "KindNotServed"
   /** A composed resource is invalid as desired. */
   | "InvalidResource"
+  /** A namespaced composite composes something that is not in its namespace. */
+  | "OutsideNamespace"
   /** Another owner controls the object of a composed resource, or the connection secret. */
   | "NotControllable"
+  /** A composed resource is a core Secret, and composing those is disabled. */
+  | "SecretsDisabled"
+  /** The XR controls objects whose templates are unknown, and would create them again. */
+  | "UnnamedResources"
   /** RBAC, a quota or admission refuses. */
   | "Forbidden"
   /** A pull secret is in a namespace from which none may be read. */
@@ -36,7 +52,7 @@ export class CompositeError extends Error {
 
   /** Whether the same reconcile may succeed later. */
   get retryable(): boolean {
-    return this.code === "ApiServer";
+    return this.code === "ApiServer" || this.code === "FunctionNotReady";
   }
 }
 
@@ -70,6 +86,8 @@ export function compositeErrorCode({ code }: ApiError): CompositeErrorCode {
     case "KindNotServed":
       return "KindNotServed";
     case "Invalid":
+    // The namespace of an object that is created does not exist.
+    case "NotFound":
       return "InvalidResource";
     default:
       return "ApiServer";

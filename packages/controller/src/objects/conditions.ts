@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { objectAt } from "./read-objects.ts";
+import { shortened } from "./shortened.ts";
 
 /** A condition without its time and generation, which {@link withConditions} adds. */
 export interface Condition {
@@ -57,6 +58,13 @@ export function isTrue(object: JsonObject, type: string): boolean {
   return conditionOf(object, type)?.["status"] === "True";
 }
 
+/** Whether an object has exactly this condition, so that an event about it would only repeat another. */
+export function hasCondition(object: JsonObject, { type, status, reason, message = "" }: Condition): boolean {
+  const current = conditionOf(object, type);
+  const isSameText = (current?.["message"] ?? "") === shortened(message, MAX_MESSAGE_LENGTH);
+  return current?.["status"] === status && current["reason"] === reason && isSameText;
+}
+
 /** A time as `metav1.Time` prints it: in seconds. */
 export function timestamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
@@ -65,7 +73,7 @@ export function timestamp(now: number): string {
 function printed(condition: Condition, before: JsonObject | undefined, now: number, generation: number): JsonObject {
   const { type, status, reason, message = "" } = condition;
   const since = before?.["status"] === status ? before["lastTransitionTime"] : undefined;
-  const text = message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 3)}...`;
+  const text = shortened(message, MAX_MESSAGE_LENGTH);
   return {
     type,
     status,

@@ -1,3 +1,4 @@
+import type { Layout } from "@xfn/composition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { ApplyCache } from "./apply-cache.ts";
@@ -32,16 +33,20 @@ export interface PublishOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. */
-export function secretReferenceOf(xr: LiveObject): SecretReference | undefined {
+/**
+ * The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. Only XRs of Crossplane
+ * 1 have one.
+ */
+export function secretReferenceOf(xr: LiveObject, { isLegacy }: Layout): SecretReference | undefined {
+  if (!isLegacy) return undefined;
   const name = textAt(xr, "spec", "writeConnectionSecretToRef", "name");
   const namespace = textAt(xr, "spec", "writeConnectionSecretToRef", "namespace");
   return name === undefined || namespace === undefined ? undefined : { name, namespace };
 }
 
 /** The warning for an XR or claim that wants its details in an external secret store; undefined if it does not. */
-export function unsupportedPublishing({ spec }: LiveObject): string | undefined {
-  if (!isObject(spec) || spec["publishConnectionDetailsTo"] === undefined) return undefined;
+export function unsupportedPublishing({ spec }: LiveObject, { isLegacy }: Layout): string | undefined {
+  if (!isLegacy || !isObject(spec) || spec["publishConnectionDetailsTo"] === undefined) return undefined;
   return (
     "spec.publishConnectionDetailsTo has no effect: external secret stores are not supported; " +
     "use spec.writeConnectionSecretToRef"
@@ -80,6 +85,13 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
     return (await new ApplyCache().apply(client, intent, observed, apply)).written;
   } catch (error) {
     if (isApiError(error, "Conflict")) throw error;
+    if (isApiError(error, "NotFound")) {
+      throw new CompositeError(
+        "InvalidResource",
+        `cannot publish connection details in ${describeSecret(secret)}: there is no namespace ${secret.namespace}; create ` +
+          "it, or name another in spec.writeConnectionSecretToRef",
+      );
+    }
     throw asCompositeError(error, `cannot publish connection details in ${describeSecret(secret)}`, true);
   }
 }

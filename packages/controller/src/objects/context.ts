@@ -1,5 +1,7 @@
-import type { Cache, Client, EventRecorder, Informers, ResourceKind } from "@xfn/kubernetes";
-import type { FunctionRunner } from "@xfn/pipeline";
+import type { FunctionCaller } from "@xfn/function-grpc";
+import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import type { PackageContents, PackageKind } from "@xfn/package";
+import type { FunctionRunner, RegistryAuth, ResponseCache } from "@xfn/pipeline";
 import type { Logger } from "./logger.ts";
 
 /** What every reconciler uses. */
@@ -10,18 +12,111 @@ export interface Context {
   readonly log: Logger;
   /** Watches on the kinds of composed resources. Absent in tests: changes are seen at the next poll. */
   readonly composed?: ComposedWatches | undefined;
+  /** Watches on what functions require. Absent in tests: changes are seen at the next poll. */
+  readonly required?: RequiredWatches | undefined;
+  /** Why the instances of a definition cannot be listed. Absent in tests: they can. */
+  readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
   /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
   readonly runner?: FunctionRunner | undefined;
+  /** The function packages of `mode: Pipeline`. Absent: functions are disabled. */
+  readonly functions?: FunctionDirectory | undefined;
+  /** Packages at registries. Absent: packages are disabled. */
+  readonly packages?: PackageRegistry | undefined;
+  /** Whether steps can name Functions of the API server (`--enable-packages`). Default: false. */
+  readonly functionPackages?: boolean | undefined;
+  /**
+   * Whether each version of a function that steps or Functions name has a FunctionRuntime
+   * (`--enable-function-runtimes`). Default: false.
+   */
+  readonly functionRuntimes?: boolean | undefined;
+  /** Hosts the functions of packages. Absent: functions are disabled, and no package has a runtime. */
+  readonly functionHost?: FunctionHost | undefined;
+  /**
+   * The types of conditions that functions show on the claim too, by the UID of the XR. The next reconcile of an XR
+   * finds them again after a restart.
+   */
+  readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
+  /** Responses of functions that can be used again. Absent: each run calls every function. */
+  readonly responses?: ResponseCache | undefined;
+  /**
+   * Whether Compositions may compose core Secrets, and read Secrets that no controller owns
+   * (`--allow-composed-secrets`). Default: false.
+   */
+  readonly allowComposedSecrets?: boolean | undefined;
   /** The controller's own namespace, from which pull secrets may be read. */
   readonly namespace: string;
   /** The controller's own service account, whose pull secrets apply to every image. Absent: there are none. */
   readonly serviceAccount?: string | undefined;
   /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
+  /** The namespaces from which functions may get Secrets (`--credentials-secret-namespaces`). Default: none. */
+  readonly credentialsSecretNamespaces?: readonly string[] | undefined;
   /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
   readonly pollIntervalMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+/** The function packages that steps can call. */
+export interface FunctionDirectory {
+  /** The names of all Functions. */
+  readonly names: readonly string[];
+  /** The function of a name; undefined if there is none. */
+  byName(name: string, use: PackageUse): FunctionCaller | undefined;
+  /** The function of a package, which a runner serves. With a digest, responses of other versions are not reused. */
+  byPackage(reference: string, use: PackageUse): FunctionCaller;
+}
+
+/** The use of a package by one step of one run. */
+export interface PackageUse {
+  readonly step: string;
+  /** Finds the credentials for the registry of a package; undefined if there are none. */
+  readonly auth: (image: string) => Promise<RegistryAuth | undefined>;
+}
+
+/** Reads packages at registries. Every method throws `ImageError`, `read` also `PackageError`. */
+export interface PackageRegistry {
+  /** The digest that a reference names now. */
+  digestOf(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<string>;
+  /** Reads and checks a package of a kind. */
+  read(
+    reference: string,
+    kind: PackageKind,
+    auth: RegistryAuth | undefined,
+    signal: AbortSignal,
+  ): Promise<PackageContents>;
+}
+
+/** A runner that serves functions of packages on demand. */
+export interface FunctionHost {
+  /** The address of its gRPC server. */
+  readonly endpoint: string;
+  /** Connects. @throws Error if it does not answer within this time */
+  ready(timeoutMs: number): Promise<void>;
+}
+
+/** Why instances of a definition cannot be listed or watched; undefined if they can. */
+export interface InstanceProblems {
+  readonly composites?: string | undefined;
+  readonly claims?: string | undefined;
+}
+
+/** Objects that a function requires: one by its name, or all with some labels. */
+export interface Selection {
+  readonly kind: ResourceKind;
+  /** Absent: cluster-scoped objects, or those of all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+/** Watches on what functions require, shared by all XRs. */
+export interface RequiredWatches {
+  /** Sets what an XR requires. A change of a selected object then reconciles the XR. */
+  watch(xr: LiveObject, selections: readonly Selection[]): void;
+  forget(xrUid: string): void;
+  /** The cache of a selection that is watched and listed; undefined otherwise: read the objects live. */
+  cache(selection: Selection): Cache | undefined;
 }
 
 /** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as one XR needs it. */

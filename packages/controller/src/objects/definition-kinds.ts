@@ -6,7 +6,7 @@ import type { ResourceKind } from "@xfn/kubernetes";
  * it.
  */
 export function compositeKindOf(definition: Definition): ResourceKind {
-  return kindOf(definition, definition.spec.names, false);
+  return kindOf(definition, definition.spec.names, definition.spec.scope === "Namespaced");
 }
 
 /** The kind of a definition's claims, in the same version; undefined if it offers none. */

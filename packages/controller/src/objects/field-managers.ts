@@ -13,6 +13,10 @@ export const FIELD_MANAGERS = {
   definition: "apiextensions.crossplane.io/definition",
   /** Revisions, and the status of Compositions. */
   composition: "apiextensions.crossplane.io/composition",
+  /** Revisions of packages, and the status of packages. */
+  package: "pkg.crossplane.io/package",
+  /** The status of revisions of packages. */
+  packageRevision: "pkg.crossplane.io/revision",
   connectionSecret: "apiextensions.crossplane.io/connection",
   /** The CRDs that the controller installs at start. */
   install: "apiextensions.crossplane.io/install",

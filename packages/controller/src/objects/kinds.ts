@@ -1,4 +1,5 @@
-import type { ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { KubernetesObject } from "@xfn/functionio";
+import { apiVersionOf, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 
 // The kinds that the controllers know by name. Every other kind comes from a definition or from discovery.
 
@@ -12,6 +13,46 @@ export const DEFINITIONS: ResourceKind = {
   kind: "CompositeResourceDefinition",
   plural: "compositeresourcedefinitions",
 };
+const PACKAGES = { group: "pkg.crossplane.io", version: "v1", namespaced: false } as const;
+
+export const FUNCTIONS: ResourceKind = { ...PACKAGES, kind: "Function", plural: "functions" };
+export const FUNCTION_REVISIONS: ResourceKind = { ...PACKAGES, kind: "FunctionRevision", plural: "functionrevisions" };
+export const PROVIDERS: ResourceKind = { ...PACKAGES, kind: "Provider", plural: "providers" };
+export const PROVIDER_REVISIONS: ResourceKind = { ...PACKAGES, kind: "ProviderRevision", plural: "providerrevisions" };
+export const CONFIGURATIONS: ResourceKind = { ...PACKAGES, kind: "Configuration", plural: "configurations" };
+export const CONFIGURATION_REVISIONS: ResourceKind = {
+  ...PACKAGES,
+  kind: "ConfigurationRevision",
+  plural: "configurationrevisions",
+};
+/** Crossplane's design "Controlled Rollout of Composition Functions (v2)" names no version. */
+export const FUNCTION_RUNTIMES: ResourceKind = {
+  ...PACKAGES,
+  version: "v1alpha1",
+  kind: "FunctionRuntime",
+  plural: "functionruntimes",
+};
+const PACKAGE_SETTINGS = { ...PACKAGES, version: "v1beta1" } as const;
+
+export const LOCKS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "Lock", plural: "locks" };
+export const IMAGE_CONFIGS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "ImageConfig", plural: "imageconfigs" };
+export const RUNTIME_CONFIGS: ResourceKind = {
+  ...PACKAGE_SETTINGS,
+  kind: "DeploymentRuntimeConfig",
+  plural: "deploymentruntimeconfigs",
+};
+/** The kinds of `--enable-packages`. */
+export const PACKAGE_KINDS: readonly ResourceKind[] = [
+  FUNCTIONS,
+  FUNCTION_REVISIONS,
+  PROVIDERS,
+  PROVIDER_REVISIONS,
+  CONFIGURATIONS,
+  CONFIGURATION_REVISIONS,
+  LOCKS,
+  IMAGE_CONFIGS,
+  RUNTIME_CONFIGS,
+];
 export const CRDS: ResourceKind = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -35,9 +76,14 @@ export const SERVICE_ACCOUNTS: ResourceKind = {
   namespaced: true,
 };
 
-/** `group/version` of a kind; `version` alone for the core group. */
-export function apiVersionOf({ group, version }: ResourceKind): string {
-  return group === "" ? version : `${group}/${version}`;
+/** Whether a kind is that of core Secrets, in any version. */
+export function isSecretKind({ group, kind }: Pick<ResourceKind, "group" | "kind">): boolean {
+  return group === SECRETS.group && kind === SECRETS.kind;
+}
+
+/** Whether an object is a core Secret. */
+export function isSecret({ apiVersion = "", kind = "" }: KubernetesObject): boolean {
+  return !apiVersion.includes("/") && kind === SECRETS.kind;
 }
 
 /** The `apiVersion` and `kind` of a kind's objects. */

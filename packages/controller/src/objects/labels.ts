@@ -1,10 +1,31 @@
-/** On the CRDs of definitions: the controller watches these and not the thousands that a cluster may have. */
+import { createHash } from "node:crypto";
+
+/**
+ * On the CRDs and ClusterRoles of definitions: the controller watches these and not the thousands that a cluster may
+ * have.
+ */
 export const LABEL_DEFINED = "apiextensions.crossplane.io/defined";
+/** Selects the objects that have {@link LABEL_DEFINED}. */
+export const DEFINED_SELECTOR: { readonly labelSelector: string } = { labelSelector: LABEL_DEFINED };
 export const LABEL_COMPOSITION_NAME = "crossplane.io/composition-name";
 export const LABEL_COMPOSITION_HASH = "crossplane.io/composition-hash";
+/** On the revisions of a package: its name as a {@link labelValue}. */
+export const LABEL_PACKAGE = "pkg.crossplane.io/package";
+/** On the FunctionRuntimes that the controller created: the digest of their package. */
+export const LABEL_SOURCE = "pkg.crossplane.io/source";
 /** `"true"`: the object is not reconciled. */
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
 export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";
+
+/** The maximum length of a label value (Kubernetes, "Labels and Selectors"). */
+export const MAX_LABEL_LENGTH = 63;
+
+/** The label value by which objects of an object with this name are listed: the name, shortened if necessary. */
+export function labelValue(name: string): string {
+  if (name.length <= MAX_LABEL_LENGTH) return name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 12);
+  return `${name.slice(0, MAX_LABEL_LENGTH - hash.length - 1).replace(/[.-]{1,50}$/, "")}-${hash}`;
+}
 
 /** A label selector in the form of the API server: `a=b,c=d`. */
 export function selectorText(labels: Readonly<Record<string, string>>): string {

@@ -1,6 +1,15 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt } from "./read-objects.ts";
+
+/**
+ * An object as functions see it. Managed fields are left out: they only concern the server, and are longer than the
+ * object.
+ */
+export function withoutManagedFields(object: LiveObject): KubernetesObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
 
 /**
  * The fields of an object that some field managers own, merged over all their entries of `metadata.managedFields`.
@@ -27,7 +36,8 @@ export function ownedKeys(object: LiveObject, manager: string, ...path: readonly
   return Object.keys(fields).flatMap((key) => (key.startsWith("f:") ? [key.slice(2)] : []));
 }
 
-function mergeFields(into: JsonObject, from: JsonObject): void {
+/** Adds fields to others, in place. */
+export function mergeFields(into: JsonObject, from: JsonObject): void {
   for (const key of Object.keys(from)) {
     const part = from[key];
     const merged: JsonObject = { ...objectAt(into, key) };

@@ -56,6 +56,11 @@ export class OwnWrites {
     return own.object;
   }
 
+  /** Whether there are answers that the caches may not show yet. */
+  get isPending(): boolean {
+    return this.#objects.size > 0;
+  }
+
   /**
    * The time in milliseconds after which the next reconcile must run, because this one used an object that no cache
    * shows: it may have been deleted since. Undefined if there was no such object.

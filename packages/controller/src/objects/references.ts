@@ -1,17 +1,20 @@
+import { type Layout, machineryOf } from "@xfn/composition";
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import { type LiveObject, namingProblem, type ObjectReference } from "@xfn/kubernetes";
 import { groupKind } from "./kinds.ts";
 
 /**
- * The composed resources that an XR has recorded (`spec.resourceRefs`). Skips entries without a name, which Crossplane
+ * The composed resources that an XR has recorded (`resourceRefs`). Skips entries without a name, which Crossplane
  * leaves behind, and entries with an invalid name: neither refers to an object.
+ *
+ * Those of a namespaced XR are in its namespace, whatever they say: users of the namespace can write them.
  */
-export function recordedReferences(xr: LiveObject): ObjectReference[] {
-  const { spec } = xr;
-  const list = isObject(spec) ? spec["resourceRefs"] : undefined;
+export function recordedReferences(xr: LiveObject, layout: Layout): ObjectReference[] {
+  const list = machineryOf(xr, layout)["resourceRefs"];
   return (Array.isArray(list) ? list : []).flatMap((one) => {
     if (!isObject(one)) return [];
-    const { apiVersion, kind, name, namespace } = one;
+    const { apiVersion, kind, name } = one;
+    const namespace = xr.metadata.namespace ?? one["namespace"];
     if (!isText(apiVersion) || !isText(kind) || !isText(name)) return [];
     const reference = { apiVersion, kind, name, ...(isText(namespace) && { namespace }) };
     return namingProblem(reference) === undefined ? [reference] : [];
@@ -29,14 +32,22 @@ export function objectKey({ apiVersion, kind, namespace = "", name }: ObjectRefe
   return `${groupKind(apiVersion, kind)}/${namespace}/${name}`;
 }
 
-/** The references as an XR records them: one for each object, in its last version, in a stable order. */
-export function recordOf(references: Iterable<ObjectReference>): JsonObject[] {
+/**
+ * The references as an XR records them: one for each object, in its last version, in a stable order. Those of a
+ * namespaced XR have no namespace, which its schema lacks.
+ */
+export function recordOf({ metadata }: LiveObject, references: Iterable<ObjectReference>): JsonObject[] {
   const byKey = new Map<string, ObjectReference>();
   for (const reference of references) byKey.set(objectKey(reference), reference);
   return [...byKey.values()]
     .toSorted((a, b) => compare(textOf(a), textOf(b)))
     .map(({ apiVersion, kind, name, namespace }): JsonObject => {
-      return { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
+      return {
+        apiVersion,
+        kind,
+        name,
+        ...(namespace !== undefined && metadata.namespace === undefined && { namespace }),
+      };
     });
 }
 

@@ -5,7 +5,8 @@ import { declareSettings, givenFlags, readSettings, variableOf } from "@xfn/prog
 import * as grpc from "@xfn/runner-grpc";
 import { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
+import { endpointOf } from "../functions/function-directory.ts";
+import { checkConfig, checkFunctions, checkRunner, runnerOptions } from "./check-config.ts";
 import { START_GROUPS, START_SETTINGS, type StartConfig } from "./start-settings.ts";
 
 let folder: string;
@@ -33,7 +34,8 @@ function read(
 function problemsOf(...args: readonly string[]): string[] {
   const { config, problems } = read(args);
   const runner = config.enableCompositionFunctions ? checkRunner(config, grpc) : [];
-  return [...problems, ...checkConfig(config), ...runner];
+  const functions = config.enableCompositionFunctions ? checkFunctions(config, { endpointOf }) : [];
+  return [...problems, ...checkConfig(config), ...runner, ...functions];
 }
 
 test("every setting appears once in the help, with its variable", () => {
@@ -47,8 +49,20 @@ test("the controller can start with the defaults", () => {
     enableCompositionFunctions: false,
     leaderElection: false,
     pullSecretNamespaces: [],
+    allowComposedSecrets: false,
     pollInterval: 60_000,
   });
+});
+
+test("packages require functions, and settings of registries require packages", () => {
+  expect(problemsOf("--enable-packages")).toEqual(["--enable-packages requires --enable-composition-functions"]);
+  const enabled = ["--enable-packages", "--enable-composition-functions"];
+  const registries = ["--insecure-registry", "localhost:5000", "--mirror", "docker.io=mirror.example.org"];
+  expect(problemsOf(...enabled, ...registries)).toEqual([]);
+  expect(problemsOf(...registries)).toEqual([
+    expect.stringContaining("--insecure-registry requires --enable-packages"),
+    expect.stringContaining("--mirror requires --enable-packages"),
+  ]);
 });
 
 test("settings are read from environment variables", () => {
@@ -85,6 +99,55 @@ test("an invalid runner setting fails the start", () => {
   expect(problemsOf(enabled, "--runner-token-file", missing)).toEqual([expect.stringContaining(missing)]);
   writeFileSync(missing, `${"t".repeat(32)}\n`);
   expect(problemsOf(enabled, "--runner-token-file", missing)).toEqual([]);
-  const { config } = read([enabled, "--runner", "runner:7443", "--runner-tls-ca", "ca.crt"]);
-  expect(runnerOptions(config)).toEqual({ endpoint: "runner:7443", tls: { caFile: "ca.crt" } });
+  const { config } = read([enabled, "--runner", "runner:7443", "--runner-tls-ca", "ca.crt", "--max-output", "1Mi"]);
+  const maxOutputBytes = 1024 * 1024;
+  expect(runnerOptions(config)).toEqual({ endpoint: "runner:7443", maxOutputBytes, tls: { caFile: "ca.crt" } });
+  expect(problemsOf(enabled, "--max-output", "101Mi")).toEqual([expect.stringContaining("at most 100Mi")]);
+});
+
+const functionFlags = (...sources: string[]): string[] => [
+  "--enable-composition-functions",
+  ...sources.flatMap((source) => ["--function", source]),
+];
+
+test.each([
+  ["localhost:9443", { host: "localhost", port: 9443 }, false],
+  ["dns:///function-a.crossplane-system:9443", { host: "function-a.crossplane-system", port: 9443 }, false],
+  ["http://10.0.0.1:9443", { host: "10.0.0.1", port: 9443 }, false],
+  ["https://function-a.crossplane-system:9443", { host: "function-a.crossplane-system", port: 9443 }, true],
+  ["[::1]:9443", { host: "::1", port: 9443 }, false],
+  ["unix:/run/a.sock", { path: "/run/a.sock" }, false],
+])("the Function %s is an endpoint", (source, address, isSecure) => {
+  expect(endpointOf(source)).toEqual({ text: source, address, isSecure });
+  expect(problemsOf(...functionFlags(`a=${source}`))).toEqual([]);
+});
+
+test.each(["registry.example.org/functions/a:v1", "localhost:5000/a", "oci:/layouts/a", "oci:layout"])(
+  "the Function %s is a package",
+  (source) => {
+    expect(endpointOf(source)).toBeUndefined();
+    expect(problemsOf(...functionFlags(`a=${source}`))).toEqual([]);
+  },
+);
+
+test.each([
+  [["a"], "NAME=ENDPOINT or NAME=PACKAGE"],
+  [["=localhost:1"], "NAME=ENDPOINT or NAME=PACKAGE"],
+  [["A_b=localhost:1"], "must be the name of an object"],
+  [["a=crossplane-contrib/function-a:v1"], "neither an endpoint"],
+  [["a=function-a"], "neither an endpoint"],
+  [["a=localhost:65536"], "neither an endpoint"],
+  [["a=https://localhost"], "neither an endpoint"],
+  [["a=localhost:1", "a=localhost:2"], "a is given twice"],
+])("the Functions %j are refused", (sources, problem) => {
+  expect(problemsOf(...functionFlags(...sources)).join("\n")).toContain(problem);
+});
+
+test("Functions require functions, and their certificates exist in pairs", () => {
+  expect(problemsOf("--function", "a=localhost:1")).toEqual(["--function requires --enable-composition-functions"]);
+  const [cert, ca] = ["--function-tls-cert", "--function-tls-ca"];
+  const found = problemsOf(...functionFlags("a=https://a:1"), cert, "/does/not/exist", ca, "/nor/this").join("\n");
+  expect(found).toContain("--function-tls-cert and --function-tls-key must be set together");
+  expect(found).toContain("there is no file /does/not/exist");
+  expect(found).toContain("there is no file /nor/this");
 });

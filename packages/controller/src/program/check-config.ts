@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type * as RunnerGrpc from "@xfn/runner-grpc";
+import type * as FunctionDirectory from "../functions/function-directory.ts";
 import type { StartConfig } from "./start-settings.ts";
 
 /** Checks settings against each other and against the files that they name. @returns the problems, one line each */
@@ -8,6 +9,7 @@ export function checkConfig(config: StartConfig): string[] {
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");
+  problems.push(...checkPackages(config));
   const given = [
     config.runnerTokenFile,
     config.runnerTlsCa,
@@ -18,8 +20,69 @@ export function checkConfig(config: StartConfig): string[] {
   if (!config.enableCompositionFunctions) {
     if (given.some((value) => value !== undefined))
       problems.push("--runner-* settings require --enable-composition-functions");
+    if (config.function.length > 0) problems.push("--function requires --enable-composition-functions");
   } else if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
     problems.push("--runner-tls-cert and --runner-tls-key must be set together");
+  return problems;
+}
+
+/** Whether the controller reads packages at registries. */
+export function readsPackages({ enablePackages, enableFunctionRuntimes }: StartConfig): boolean {
+  return enablePackages || enableFunctionRuntimes;
+}
+
+/** Checks the settings of packages without reading the files that they name. */
+function checkPackages(config: StartConfig): string[] {
+  if (readsPackages(config)) {
+    if (config.enableCompositionFunctions) return [];
+    const flags = {
+      "enable-packages": config.enablePackages,
+      "enable-function-runtimes": config.enableFunctionRuntimes,
+    };
+    const enabled = Object.entries(flags).filter(([, isEnabled]) => isEnabled);
+    return enabled.map(([flag]) => `--${flag} requires --enable-composition-functions`);
+  }
+  const { insecureRegistry, mirror, registryCa, trustedRealm } = config;
+  const flags = {
+    "insecure-registry": insecureRegistry,
+    mirror,
+    "registry-ca": registryCa,
+    "trusted-realm": trustedRealm,
+  };
+  return Object.entries(flags)
+    .filter(([, values]) => values.length > 0)
+    .map(
+      ([flag]) =>
+        `--${flag} requires --enable-packages or --enable-function-runtimes: only packages are read from registries`,
+    );
+}
+
+/**
+ * Checks the sources of functions, and the files for their endpoints.
+ *
+ * @param endpointOf of the module that connects to functions, which is loaded only if they are enabled
+ */
+export function checkFunctions(
+  config: StartConfig,
+  { endpointOf }: Pick<typeof FunctionDirectory, "endpointOf">,
+): string[] {
+  const { functionTlsCa, functionTlsCert, functionTlsKey } = config;
+  const problems: string[] = [];
+  for (const [index, { name, source }] of config.function.entries()) {
+    if (config.function.findIndex((other) => other.name === name) < index)
+      problems.push(`--function: ${name} is given twice; a Function has one source`);
+    try {
+      endpointOf(source);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      problems.push(`--function ${name}: ${error.message}`);
+    }
+  }
+  if ((functionTlsCert === undefined) !== (functionTlsKey === undefined))
+    problems.push("--function-tls-cert and --function-tls-key must be set together");
+  for (const path of [functionTlsCa, functionTlsCert, functionTlsKey]) {
+    if (path !== undefined && !existsSync(path)) problems.push(`--function-tls-*: there is no file ${path}`);
+  }
   return problems;
 }
 
@@ -39,9 +102,15 @@ export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptio
   };
   return {
     endpoint: config.runner,
+    maxOutputBytes: config.maxOutput,
     ...(config.runnerTokenFile === undefined ? {} : { tokenFile: config.runnerTokenFile }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
+}
+
+/** The certificates for functions with an `https://` endpoint. */
+export function certificateFiles(config: StartConfig): FunctionDirectory.FunctionCertificateFiles {
+  return { ca: config.functionTlsCa, cert: config.functionTlsCert, key: config.functionTlsKey };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { RequestOutcome } from "@xfn/kubernetes";
+import { qualifiedKind, type RequestOutcome, type ResourceKind, resourceOf } from "@xfn/kubernetes";
 import { PROCESS_METRICS } from "@xfn/program";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { EngineLevels } from "../engine/engine.ts";
@@ -47,6 +47,16 @@ export class ControllerMetrics {
     registers: this.#registers,
   });
 
+  readonly #lookups = new Counter({
+    name: `${PREFIX}function_responses_total`,
+    help: "Responses of functions that can be stored, by where they came from",
+    labelNames: ["source"],
+    registers: this.#registers,
+  });
+
+  /** Counts a response of a function. */
+  readonly lookedUp = (isHit: boolean): void => this.#lookups.inc({ source: isHit ? "cache" : "call" });
+
   constructor(version: string) {
     collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
     const build = new Gauge({
@@ -69,6 +79,16 @@ export class ControllerMetrics {
     if (verb !== "watch") this.#requestSeconds.observe({ verb }, milliseconds / 1000);
     if (retries > 0) this.#retries.inc(retries);
   };
+
+  /** Removes the series of a kind that is no longer reconciled. */
+  async forget(kind: ResourceKind): Promise<void> {
+    const labels = { kind: qualifiedKind(kind) };
+    for (const outcome of ["ok", "failed"]) this.#reconciles.remove({ ...labels, outcome });
+    this.#reconcileSeconds.remove(labels);
+    const resource = resourceOf(kind);
+    for (const series of (await this.#requests.get()).values)
+      if (series.labels.resource === resource) this.#requests.remove(series.labels);
+  }
 
   /** Reads the levels at each scrape from now on. */
   watch(engine: () => EngineLevels, isLeader: () => boolean): void {

@@ -1,9 +1,9 @@
 import { printYaml } from "@xfn/functionio/document";
-import { controllerCrds } from "../crds/controller-crds.ts";
+import { controllerCrds, type ServedKinds } from "../crds/controller-crds.ts";
 
 /** Prints the CRDs that the controllers need, as YAML documents. */
-export function printCrds(): string {
-  return controllerCrds()
+export function printCrds(kinds: ServedKinds): string {
+  return controllerCrds(kinds)
     .map((crd) => `---\n${printYaml(crd)}`)
     .join("");
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings } from "@xfn/program";
-import { START_GROUPS, START_SETTINGS } from "./start-settings.ts";
+import { CRDS_SETTINGS, START_GROUPS, START_SETTINGS } from "./start-settings.ts";
 
 const PROGRAM = "xfn-controller";
 
@@ -27,6 +27,16 @@ const CRDS_HELP = `
 Example:
   $ xfn-controller crds | kubectl apply --server-side -f -`;
 
+const ROLES_HELP = `
+Prints one ClusterRole for each CompositeResourceDefinition. The controller's role of deploy/ aggregates them by their label. Without
+them, it has no access to your kinds. The rules name the kinds of the definition, and those that its Compositions compose. Give CRDs
+of composed kinds too: they have the plurals, which are guesses otherwise. Kinds that functions compose must be added by hand.
+
+PATH is a file, a folder, or - for stdin. Exit codes: 0; 2 for files that cannot be used.
+
+Example:
+  $ xfn-controller roles definition.yaml composition.yaml provider-crds/ | kubectl apply --server-side -f -`;
+
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-controller` */
 export async function main(args: readonly string[]): Promise<number> {
   const version = versionOf();
@@ -46,13 +56,23 @@ export async function main(args: readonly string[]): Promise<number> {
       const controllers = await import("./start.ts");
       exitWith(await controllers.start(config, problems, version));
     });
-  program
-    .command("crds")
-    .description("print the CRDs that the controllers need, as YAML")
+  const crds = program.command("crds").description("print the CRDs that the controllers need, as YAML");
+  declareSettings(crds, CRDS_SETTINGS)
     .addHelpText("after", CRDS_HELP)
     .action(async () => {
+      const { config } = readSettings(CRDS_SETTINGS, givenFlags(crds));
       const { printCrds } = await import("./print-crds.ts");
-      process.stdout.write(printCrds());
+      const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
+      process.stdout.write(printCrds({ packages, functionRuntimes }));
+    });
+  program
+    .command("roles")
+    .description("print the ClusterRoles that the controllers need for definitions and Compositions, as YAML")
+    .argument("<path...>", "definitions, Compositions, and CRDs of composed kinds")
+    .addHelpText("after", ROLES_HELP)
+    .action(async (paths: readonly string[]) => {
+      const { printRoles } = await import("./print-roles.ts");
+      process.stdout.write(await printRoles(paths));
     });
   return await parse(args);
 }

@@ -2,10 +2,21 @@
 export class Readiness {
   #state = "starting";
   #stopping = false;
+  readonly #checks: (() => string | undefined)[] = [];
 
   /** Why the program is not ready; undefined if it is. */
   get problem(): string | undefined {
-    return this.#state === "ready" || this.#state === "standby" ? undefined : this.#state;
+    if (this.#state !== "ready" && this.#state !== "standby") return this.#state;
+    for (const check of this.#checks) {
+      const problem = check();
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  /** @param check returns what is wrong; undefined if nothing is */
+  check(check: () => string | undefined): void {
+    this.#checks.push(check);
   }
 
   set(state: "starting" | "standby" | "ready"): void {

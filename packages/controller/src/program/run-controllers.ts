@@ -8,22 +8,28 @@ import {
   isApiError,
   leaderClient,
   pauseAfter,
+  type ResourceKind,
   recordEvents,
   startInformers,
 } from "@xfn/kubernetes";
+import { ResponseCache } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
-import type { Context } from "../objects/context.ts";
+import type { Context, FunctionDirectory, PackageRegistry } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
 import { allReconcilers } from "./reconcilers.ts";
 import type { StartConfig } from "./start-settings.ts";
+import { watchLog } from "./watch-log.ts";
 
 const LEASE = "xfn-controller";
+
+// A tenth of the memory that the controller may have in deploy/.
+const MAX_RESPONSE_BYTES = 48 * 1024 * 1024;
 
 // An API server that starts together with the controller answers within seconds.
 const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
@@ -33,6 +39,8 @@ export interface ControllersInput {
   readonly config: StartConfig;
   readonly client: Client;
   readonly runner: RunnerClient | undefined;
+  readonly functions: FunctionDirectory | undefined;
+  readonly packages: PackageRegistry | undefined;
   readonly namespace: string;
   readonly log: Log;
   readonly metrics: ControllerMetrics;
@@ -71,17 +79,24 @@ export async function runControllers(input: ControllersInput): Promise<number> {
     await lease.release();
   }
   if (signal.aborted) return ExitCode.ok;
-  log.error({}, "lost the lease; another replica may lead now");
+  // The reason says whether another replica has the lease, or the API server did not answer.
+  log.error(describeFailure(lease.lost.reason), "lost the lease");
   return ExitCode.failed;
 }
 
 /** @param end aborts at the process's signal, or when the lease is lost */
 async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promise<void> {
-  const { config, client, log, metrics, readiness, signal } = input;
+  const { config, client, runner, log, metrics, readiness, signal } = input;
   readiness.set("starting");
-  if (!config.skipCrds) await installWithRetries(client, log, end);
+  if (!config.skipCrds) await installWithRetries(client, config, log, end);
+  // The informers exist before the engine that they report to.
+  const running: { engine?: Engine } = {};
+  const report = watchLog(log, Date.now);
   const informers = startInformers(client, {
-    onError: (error, kind) => log.warn({ kind: kind.kind, ...describeFailure(error) }, "cannot watch"),
+    onError: (error, kind) => {
+      report(error, kind);
+      running.engine?.watchFailed(kind);
+    },
   });
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
@@ -91,15 +106,32 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     informers,
     events,
     log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
-    runner: input.runner,
+    runner,
+    functions: input.functions,
+    packages: input.packages,
+    functionPackages: config.enablePackages,
+    functionRuntimes: config.enableFunctionRuntimes,
+    functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
+    claimConditions: new Map(),
+    responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),
     namespace: input.namespace,
     serviceAccount: config.serviceAccount,
     pullSecretNamespaces: config.pullSecretNamespaces,
+    credentialsSecretNamespaces: config.credentialsSecretNamespaces,
+    allowComposedSecrets: config.allowComposedSecrets,
     pollIntervalMs: config.pollInterval,
     now: Date.now,
   };
   const { concurrency } = config;
-  const engine = startEngine(context, allReconcilers, { concurrency, observer: metrics.reconciled });
+  const onStopped = (kind: ResourceKind): void => void metrics.forget(kind);
+  const packages = input.packages && (await import("./package-reconcilers.ts")).packageReconcilers;
+  const engine = startEngine(context, (full) => allReconcilers(full, packages), {
+    concurrency,
+    observer: metrics.reconciled,
+    onStopped,
+  });
+  running.engine = engine;
+  readiness.check(() => stuckProblem(engine));
   metrics.watch(
     () => engine.levels(),
     () => !end.aborted,
@@ -110,6 +142,15 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   await engine.stop(signal.aborted ? config.shutdownGrace : 0);
   await events.flush();
   await informers.stop();
+}
+
+// Longer than any request and most functions take.
+const STUCK_MS = 180_000;
+
+function stuckProblem(engine: Engine): string | undefined {
+  const { stuckMs, running, waiting } = engine.levels();
+  if (stuckMs < STUCK_MS) return undefined;
+  return `${running} reconciles run and ${waiting} wait; none has ended for ${Math.round(stuckMs / 1000)} s`;
 }
 
 async function reportStart(engine: Engine, readiness: Readiness, log: Log): Promise<void> {
@@ -126,10 +167,15 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
 /**
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
-async function installWithRetries(client: Client, log: Log, signal: AbortSignal): Promise<void> {
+async function installWithRetries(
+  client: Client,
+  { enablePackages: packages, enableFunctionRuntimes: functionRuntimes }: StartConfig,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
-      return await installCrds(client, { signal });
+      return await installCrds(client, { signal, packages, functionRuntimes });
     } catch (error) {
       signal.throwIfAborted();
       if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;

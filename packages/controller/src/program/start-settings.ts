@@ -10,28 +10,49 @@ import {
   one,
   operationSettings,
   optional,
+  outputSetting,
+  REGISTRY_ACCESS_SETTINGS,
+  type RegistryAccessSettings,
   type SettingsOf,
+  STORE_SETTINGS,
+  type StoreSettings,
   tlsClientSettings,
   toggle,
 } from "@xfn/program/settings";
+import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import type { NamedFunction } from "../functions/function-directory.ts";
 
 /** Settings of `xfn-controller start`, read but not yet checked against each other. */
-export interface StartConfig extends OperationSettings {
+export interface StartConfig
+  extends OperationSettings,
+    RegistryAccessSettings,
+    Pick<StoreSettings, "insecureRegistry"> {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** Requests per second, on average and in a burst. */
   readonly apiRate: number;
   readonly apiBurst: number;
   readonly enableCompositionFunctions: boolean;
+  readonly enablePackages: boolean;
+  readonly enableFunctionRuntimes: boolean;
   readonly runner: string;
   readonly runnerTokenFile: string | undefined;
   readonly runnerTlsCa: string | undefined;
   readonly runnerTlsCert: string | undefined;
   readonly runnerTlsKey: string | undefined;
   readonly runnerTlsServerName: string | undefined;
+  /** Bytes. */
+  readonly maxOutput: number;
+  /** The Functions that steps can name. */
+  readonly function: readonly NamedFunction[];
+  readonly functionTlsCa: string | undefined;
+  readonly functionTlsCert: string | undefined;
+  readonly functionTlsKey: string | undefined;
   readonly namespace: string | undefined;
   readonly serviceAccount: string | undefined;
   readonly pullSecretNamespaces: readonly string[];
+  readonly credentialsSecretNamespaces: readonly string[];
+  readonly allowComposedSecrets: boolean;
   readonly concurrency: number;
   /** Milliseconds. */
   readonly pollInterval: number;
@@ -42,7 +63,7 @@ export interface StartConfig extends OperationSettings {
 }
 
 /** The socket of the runner in the same pod (deploy/). A path socket needs no token. */
-export const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
+const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
 
 // Reconciles mostly wait for the API server and for functions. More of them finish no sooner on a small API server;
 // fewer leave it idle.
@@ -92,6 +113,16 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     "enable-composition-functions",
     "run the functions of Compositions; without it, Compositions with functions are not composed",
   ),
+  enablePackages: toggle(
+    "enable-packages",
+    "install Functions of pkg.crossplane.io as packages; requires --enable-composition-functions",
+  ),
+  enableFunctionRuntimes: toggle(
+    "enable-function-runtimes",
+    "pin each functionRef.package to a digest, with a FunctionRuntime; requires --enable-composition-functions",
+  ),
+  insecureRegistry: STORE_SETTINGS.insecureRegistry,
+  ...REGISTRY_ACCESS_SETTINGS,
   runner: one(
     "runner",
     "<endpoint>",
@@ -105,6 +136,18 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   runnerTlsCert: RUNNER_TLS.cert,
   runnerTlsKey: RUNNER_TLS.key,
   runnerTlsServerName: RUNNER_TLS.serverName,
+  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
+  function: many(
+    "function",
+    "<name=source>",
+    "a Function for steps of mode: Pipeline: NAME=ENDPOINT of its gRPC server, or NAME=PACKAGE for the runner",
+    namedFunction,
+    [],
+    "none",
+  ),
+  functionTlsCa: optional("function-tls-ca", "<file>", "CA of functions with an https:// endpoint", anyText),
+  functionTlsCert: optional("function-tls-cert", "<file>", "own certificate for these functions (mTLS)", anyText),
+  functionTlsKey: optional("function-tls-key", "<file>", "its private key", anyText),
   namespace: optional(
     "namespace",
     "<name>",
@@ -124,6 +167,18 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     namespaceName,
     [],
     "none",
+  ),
+  credentialsSecretNamespaces: many(
+    "credentials-secret-namespaces",
+    "<name>",
+    "namespaces whose Secrets Compositions may give to functions as credentials",
+    namespaceName,
+    [],
+    "none",
+  ),
+  allowComposedSecrets: toggle(
+    "allow-composed-secrets",
+    "let Compositions compose Secrets: their authors can then read, change and delete every Secret that no controller owns",
   ),
   concurrency: one(
     "concurrency",
@@ -161,6 +216,12 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   }),
 };
 
+/** Settings of `xfn-controller crds`. */
+export const CRDS_SETTINGS: SettingsOf<Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes">> = {
+  enablePackages: toggle("enable-packages", "also those of Functions and their revisions", { variable: false }),
+  enableFunctionRuntimes: toggle("enable-function-runtimes", "also that of FunctionRuntimes", { variable: false }),
+};
+
 /** The settings as the help shows them. */
 export const START_GROUPS: HelpGroups<StartConfig> = {
   "The API server": ["kubeconfig", "context", "apiRate", "apiBurst", "namespace"],
@@ -172,10 +233,24 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "runnerTlsCert",
     "runnerTlsKey",
     "runnerTlsServerName",
+    "maxOutput",
+    "function",
+    "functionTlsCa",
+    "functionTlsCert",
+    "functionTlsKey",
     "serviceAccount",
     "pullSecretNamespaces",
+    "credentialsSecretNamespaces",
   ],
-  "How it works": ["concurrency", "pollInterval", "skipCrds", "leaderElection", "leaseDuration"],
+  Packages: ["enablePackages", "enableFunctionRuntimes", "insecureRegistry", "mirror", "registryCa", "trustedRealm"],
+  "How it works": [
+    "concurrency",
+    "pollInterval",
+    "allowComposedSecrets",
+    "skipCrds",
+    "leaderElection",
+    "leaseDuration",
+  ],
   Operation: ["metricsAddress", "logLevel", "logFormat", "shutdownGrace"],
 };
 
@@ -190,4 +265,12 @@ function objectName(text: string): string {
   if (!/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/.test(text))
     throw new Error(`${JSON.stringify(text)} must be the name of an object`);
   return text;
+}
+
+function namedFunction(text: string): NamedFunction {
+  const at = text.indexOf("=");
+  if (at <= 0 || at === text.length - 1) {
+    throw new Error(`${JSON.stringify(text)} must be NAME=ENDPOINT or NAME=PACKAGE, such as function-a=localhost:9443`);
+  }
+  return { name: objectName(text.slice(0, at)), source: text.slice(at + 1) };
 }

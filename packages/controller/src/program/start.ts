@@ -1,8 +1,18 @@
 import { type ClusterAccess, connect, KubeconfigError, loadKubeconfig } from "@xfn/kubernetes";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { growYoungSpace } from "@xfn/program/v8-tuning";
+import type { PackageRegistry } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { checkConfig, checkRunner, runnerOptions } from "./check-config.ts";
+import { ApiHealth } from "./api-health.ts";
+import {
+  certificateFiles,
+  checkConfig,
+  checkFunctions,
+  checkRunner,
+  readsPackages,
+  runnerOptions,
+} from "./check-config.ts";
+import { idleHeap } from "./idle-heap.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
 import { runControllers } from "./run-controllers.ts";
@@ -23,14 +33,19 @@ const STOP_MARGIN_MS = 5_000;
  */
 export async function start(config: StartConfig, problems: readonly string[], version: string): Promise<number> {
   // gRPC takes 20 MB of memory, so it is loaded only if functions are enabled.
-  const grpc = config.enableCompositionFunctions ? await import("@xfn/runner-grpc") : undefined;
-  const all = [...problems, ...checkConfig(config), ...(grpc === undefined ? [] : checkRunner(config, grpc))];
+  const grpc = config.enableCompositionFunctions ? await loadGrpc() : undefined;
+  const all = [...problems, ...checkConfig(config)];
+  if (grpc !== undefined) all.push(...checkRunner(config, grpc), ...checkFunctions(config, grpc));
+  const packages = readsPackages(config) ? await registryPackages(config, all) : undefined;
   if (all.length > 0) throw new UsageError(all);
   growYoungSpace();
   const access = await clusterAccess(config);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   const metrics = new ControllerMetrics(version);
   const readiness = new Readiness();
+  const health = new ApiHealth(() => performance.now());
+  const memory = idleHeap();
+  readiness.check(() => health.problem);
   const stopped = new AbortController();
   const stopListening = listenForSignals(config, log, readiness, stopped);
   const client = await connect({
@@ -38,9 +53,14 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     fieldManager: FIELD_MANAGERS.program,
     userAgent: `xfn-controller/${version}`,
     rateLimit: { perSecond: config.apiRate, burst: config.apiBurst },
-    onRequest: metrics.requested,
+    onRequest: (outcome) => {
+      metrics.requested(outcome);
+      health.requested(outcome);
+      memory.used();
+    },
   });
   const runner = grpc?.createRunnerClient(runnerOptions(config));
+  const functions = grpc && runner && new grpc.ConnectedFunctions(runner, config.function, certificateFiles(config));
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
   try {
     if (config.metricsAddress !== undefined) {
@@ -49,16 +69,50 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     }
     log.info({ version, server: access.server, metrics: probes?.url, runner: runner && config.runner }, "started");
     const namespace = config.namespace ?? access.namespace ?? DEFAULT_NAMESPACE;
-    return await runControllers({ config, client, runner, namespace, log, metrics, readiness, signal: stopped.signal });
+    const { signal } = stopped;
+    return await runControllers({
+      config,
+      client,
+      runner,
+      functions,
+      packages,
+      namespace,
+      log,
+      metrics,
+      readiness,
+      signal,
+    });
   } catch (error) {
     if (!stopped.signal.aborted) throw error;
     return ExitCode.ok;
   } finally {
+    functions?.close();
     runner?.close();
     await Promise.all([probes?.close(), client.close()]);
+    memory.stop();
     stopListening();
     log.info({}, "stopped");
   }
+}
+
+/** The HTTP client of registries is loaded only if packages are enabled. */
+async function registryPackages(config: StartConfig, problems: string[]): Promise<PackageRegistry> {
+  const [{ readRegistryAccess }, { RegistryPackages }] = await Promise.all([
+    import("@xfn/oci-rootfs"),
+    import("../package/registry-packages.ts"),
+  ]);
+  return new RegistryPackages(readRegistryAccess(config, (problem) => void problems.push(problem)));
+}
+
+type Grpc = Pick<typeof import("@xfn/runner-grpc"), "createRunnerClient" | "RunnerSetupError"> &
+  Pick<typeof import("../functions/function-directory.ts"), "ConnectedFunctions" | "endpointOf">;
+
+async function loadGrpc(): Promise<Grpc> {
+  const [runner, functions] = await Promise.all([
+    import("@xfn/runner-grpc"),
+    import("../functions/function-directory.ts"),
+  ]);
+  return { ...runner, ...functions };
 }
 
 /** Aborts `stopped` at the first signal, and exits at the second one. */

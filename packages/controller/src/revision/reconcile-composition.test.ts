@@ -49,7 +49,8 @@ async function reconciled(numbers: Record<string, number>): Promise<Record<strin
     },
     create: () => Promise.reject(new ApiError("AlreadyExists", "there is one")),
   };
-  const context = { client, events: { record: () => undefined }, now: () => 0 } as unknown as Context;
+  const informers = { peek: () => undefined };
+  const context = { client, informers, events: { record: () => undefined }, now: () => 0 } as unknown as Context;
   await revisionReconciler(context)("c", new AbortController().signal);
   return after;
 }

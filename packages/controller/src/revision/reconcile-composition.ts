@@ -1,17 +1,29 @@
-import { checkComposition, documentOf } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH, LABEL_COMPOSITION_NAME, selectorText } from "../objects/labels.ts";
+import {
+  ANNOTATION_PAUSED,
+  LABEL_COMPOSITION_HASH,
+  LABEL_COMPOSITION_NAME,
+  labelValue,
+  selectorText,
+} from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, objectAt } from "../objects/read-objects.ts";
 import { adoptRevision, isOrphan } from "./adopt-revision.ts";
+import {
+  currentRevision,
+  isCompositionSettled,
+  type Problem,
+  problemOf,
+  syncedCondition,
+} from "./composition-state.ts";
 import { numberOf } from "./read-revision.ts";
 import { RevisionError } from "./revision-error.ts";
-import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";
+import { contentHash, hashLabel, revisionName } from "./revision-name.ts";
 
 /** The digits of the hash in a revision's name: seven, or more if another content has the same seven. */
 const NAME_DIGITS = [7, 16, 40] as const;
@@ -26,6 +38,7 @@ const NAME_DIGITS = [7, 16, 40] as const;
  */
 export function revisionReconciler(context: Context): Reconcile {
   return async (name, signal) => {
+    if (isCompositionSettled(context, name)) return undefined;
     // Read live: a revision of a stale Composition would become the newest for a moment, and composites would follow
     // it.
     const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
@@ -45,25 +58,12 @@ export function revisionReconciler(context: Context): Reconcile {
   };
 }
 
-/** Why the current content of a Composition has no revision. */
-interface Problem {
-  readonly reason: "InvalidComposition" | "CannotKeepRevision";
-  readonly message: string;
-}
-
-function problemOf(composition: LiveObject): Problem | undefined {
-  const { error } = checkComposition(documentOf(composition));
-  return error && { reason: "InvalidComposition", message: error.message };
-}
-
 async function ensureRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {
   const { client, events } = context;
-  const labelSelector = selectorText({ [LABEL_COMPOSITION_NAME]: compositionLabel(composition.metadata.name) });
+  const labelSelector = selectorText({ [LABEL_COMPOSITION_NAME]: labelValue(composition.metadata.name) });
   const { items } = await client.list(REVISIONS, { labelSelector, signal });
-  const own = items.filter((revision) => isControlledBy(revision, composition));
   const hash = contentHash(composition);
-  const same = own.find(({ metadata }) => metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash));
-  const newest = Math.max(0, ...own.filter((revision) => revision !== same).map(numberOf));
+  const { same, newest } = currentRevision(composition, hash, items);
   if (same === undefined) {
     const revision = await createRevision(context, composition, hash, newest + 1, signal);
     if (revision === undefined) return;
@@ -118,7 +118,7 @@ function revisionOf(composition: LiveObject, hash: string, name: string, number:
       name,
       labels: {
         ...metadata.labels,
-        [LABEL_COMPOSITION_NAME]: compositionLabel(metadata.name),
+        [LABEL_COMPOSITION_NAME]: labelValue(metadata.name),
         [LABEL_COMPOSITION_HASH]: hashLabel(hash),
       },
       ownerReferences: [controllerReferenceTo(composition)],
@@ -146,11 +146,7 @@ async function setCondition(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, events } = context;
-  const condition =
-    problem === undefined
-      ? ({ type: "Synced", status: "True", reason: "ReconcileSuccess" } as const)
-      : ({ type: "Synced", status: "False", ...problem } as const);
-  const conditions = withConditions(composition, [condition], context.now());
+  const conditions = withConditions(composition, [syncedCondition(problem)], context.now());
   if (conditions === undefined) return;
   if (problem !== undefined) {
     const message = `cannot create a revision: ${problem.message}`;

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { compositionLabel, contentHash, hashLabel, revisionName } from "./revision-name.ts";
+import { labelValue } from "../objects/labels.ts";
+import { contentHash, hashLabel, revisionName } from "./revision-name.ts";
 
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -34,7 +35,7 @@ test.each([
   `${"x".repeat(49)}-.-${"y".repeat(60)}`,
 ])("the names and labels of the revisions of %s are valid", (name) => {
   const hash = contentHash(composition({ name }));
-  expect(compositionLabel(name)).toMatch(LABEL_VALUE);
+  expect(labelValue(name)).toMatch(LABEL_VALUE);
   expect(hashLabel(hash)).toMatch(LABEL_VALUE);
   for (const digits of [7, 16, 40]) {
     expect(revisionName(name, hash, digits).length).toBeLessThanOrEqual(253);
@@ -43,5 +44,5 @@ test.each([
 });
 
 test("two long names have different labels", () => {
-  expect(compositionLabel(`${"x".repeat(100)}a`)).not.toBe(compositionLabel(`${"x".repeat(100)}b`));
+  expect(labelValue(`${"x".repeat(100)}a`)).not.toBe(labelValue(`${"x".repeat(100)}b`));
 });

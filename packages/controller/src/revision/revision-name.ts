@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KubernetesObject } from "@xfn/functionio";
 import { canonicalJson } from "../objects/canonical-json.ts";
+import { MAX_LABEL_LENGTH } from "../objects/labels.ts";
 
-/** The maximum length of a label value (Kubernetes, "Labels and Selectors"). */
-const MAX_LABEL_LENGTH = 63;
 /** The maximum length of a name (Kubernetes, "Object Names and IDs": DNS subdomain names). */
 const MAX_NAME_LENGTH = 253;
 
@@ -22,13 +21,6 @@ export function contentHash(composition: KubernetesObject): string {
 /** The hash as a label value, which lacks the last digit: label values have at most 63 characters. */
 export function hashLabel(hash: string): string {
   return hash.slice(0, MAX_LABEL_LENGTH);
-}
-
-/** The label value by which the revisions of a Composition are listed: its name, shortened if necessary. */
-export function compositionLabel(composition: string): string {
-  if (composition.length <= MAX_LABEL_LENGTH) return composition;
-  const hash = createHash("sha256").update(composition).digest("hex").slice(0, 12);
-  return `${composition.slice(0, MAX_LABEL_LENGTH - hash.length - 1).replace(/[.-]{1,50}$/, "")}-${hash}`;
 }
 
 /** The name of a revision. It depends on the content only, so that a retry after a crash finds the revision. */

@@ -1,16 +1,22 @@
-import { type Composition, checkComposition, documentOf } from "@xfn/composition";
-import type { Definition } from "@xfn/composition/definition";
+import {
+  type Composition,
+  checkComposition,
+  documentOf,
+  type Layout,
+  machineryOf,
+  machineryPath,
+} from "@xfn/composition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
-import { LABEL_COMPOSITION_NAME, selectorText } from "../objects/labels.ts";
+import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
-import { compositionLabel } from "./revision-name.ts";
 import { SelectionError } from "./selection-error.ts";
 
 /** The revision that a composite resource is composed with. */
@@ -47,19 +53,21 @@ export async function selectRevision(
   xr: LiveObject,
   signal?: AbortSignal,
 ): Promise<SelectedRevision> {
-  const policy = textAt(xr, "spec", "compositionUpdatePolicy") ?? definition.spec.defaultCompositionUpdatePolicy;
+  const layout = layoutOfDefinition(definition);
+  const wanted = machineryOf(xr, layout);
+  const policy = textAt(wanted, "compositionUpdatePolicy") ?? definition.spec.defaultCompositionUpdatePolicy;
   const pinned = policy === "Manual" ? await pinnedRevision(context, definition, xr, signal) : undefined;
   const name =
     definition.spec.enforcedCompositionRef?.name ??
-    textAt(xr, "spec", "compositionRef", "name") ??
+    textAt(wanted, "compositionRef", "name") ??
     (pinned && controllerOf(pinned)?.name) ??
     defaultComposition(definition, xr) ??
-    (await compositionByLabels(context, xr, signal));
+    (await compositionByLabels(context, definition, xr, signal));
   const isOwn = pinned !== undefined && belongsTo(pinned, name);
-  if (pinned !== undefined && !isOwn) refuseChosen(xr, pinned, name);
-  const revision = isOwn ? pinned : await newestRevision(context, xr, name, signal);
+  if (pinned !== undefined && !isOwn) refuseChosen(xr, layout, pinned, name);
+  const revision = isOwn ? pinned : await newestRevision(context, definition, xr, name, signal);
   requireKind(revision, xr);
-  return { composition: compositionOf(revision), revision, changes: changesOf(xr, name, revision, policy) };
+  return { composition: compositionOf(revision), revision, changes: changesOf(wanted, name, revision, policy) };
 }
 
 /** The revision that a composite with the policy Manual names. */
@@ -69,14 +77,15 @@ async function pinnedRevision(
   xr: LiveObject,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  const name = textAt(xr, "spec", "compositionRevisionRef", "name");
+  const layout = layoutOfDefinition(definition);
+  const name = textAt(machineryOf(xr, layout), "compositionRevisionRef", "name");
   if (name === undefined) return undefined;
   const revision = await findCached(context, REVISIONS, name, signal);
   // An enforced Composition overrides the composite's references, also dangling ones.
   if (revision !== undefined || definition.spec.enforcedCompositionRef !== undefined) return revision;
   throw new SelectionError(
     "RevisionNotFound",
-    `there is no CompositionRevision ${name}, which spec.compositionRevisionRef names; name another, or none for the newest`,
+    `there is no CompositionRevision ${name}, which ${fieldOf(layout, "compositionRevisionRef")} names; name another, or none for the newest`,
   );
 }
 
@@ -84,12 +93,13 @@ async function pinnedRevision(
  * Refuses a revision of another Composition that a user or a claim chose: they would restore it after each write. A
  * revision that the controller selected itself is left from an earlier Composition and can be replaced.
  */
-function refuseChosen(xr: LiveObject, revision: LiveObject, composition: string): void {
+function refuseChosen(xr: LiveObject, layout: Layout, revision: LiveObject, composition: string): void {
   const others = fieldsOf(xr, (manager) => manager !== FIELD_MANAGERS.composite);
-  if (objectAt(others, "f:spec")["f:compositionRevisionRef"] === undefined) return;
+  const path = machineryPath(layout).map((step) => `f:${step}`);
+  if (objectAt(others, ...path)["f:compositionRevisionRef"] === undefined) return;
   throw new SelectionError(
     "Incompatible",
-    `spec.compositionRevisionRef: ${revision.metadata.name} is not a revision of the Composition ${composition}, ` +
+    `${fieldOf(layout, "compositionRevisionRef")}: ${revision.metadata.name} is not a revision of the Composition ${composition}, ` +
       "which this composite uses; name one that is, or none",
   );
 }
@@ -98,15 +108,22 @@ function refuseChosen(xr: LiveObject, revision: LiveObject, composition: string)
 function belongsTo(revision: LiveObject, composition: string): boolean {
   const owner = controllerOf(revision);
   if (owner !== undefined) return owner.name === composition;
-  return revision.metadata.labels?.[LABEL_COMPOSITION_NAME] === compositionLabel(composition);
+  return revision.metadata.labels?.[LABEL_COMPOSITION_NAME] === labelValue(composition);
 }
 
-function defaultComposition({ spec }: Definition, xr: LiveObject): string | undefined {
-  return objectAt(xr, "spec")["compositionSelector"] === undefined ? spec.defaultCompositionRef?.name : undefined;
+function defaultComposition(definition: Definition, xr: LiveObject): string | undefined {
+  const { compositionSelector } = machineryOf(xr, layoutOfDefinition(definition));
+  return compositionSelector === undefined ? definition.spec.defaultCompositionRef?.name : undefined;
 }
 
-async function compositionByLabels(context: Context, xr: LiveObject, signal?: AbortSignal): Promise<string> {
-  const labels = textsAt(xr, "spec", "compositionSelector", "matchLabels");
+async function compositionByLabels(
+  context: Context,
+  definition: Definition,
+  xr: LiveObject,
+  signal?: AbortSignal,
+): Promise<string> {
+  const layout = layoutOfDefinition(definition);
+  const labels = textsAt(machineryOf(xr, layout), "compositionSelector", "matchLabels");
   const found = await listByLabels(context, COMPOSITIONS, labels, signal);
   const names = found.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name);
   // Sorted, so that a retry selects the same one.
@@ -115,12 +132,13 @@ async function compositionByLabels(context: Context, xr: LiveObject, signal?: Ab
   throw new SelectionError(
     "NoComposition",
     `there is no Composition for ${xr.kind} of ${xr.apiVersion}${withLabels(labels)}; ` +
-      "create one, or name one in spec.compositionRef",
+      `create one, or name one in ${fieldOf(layout, "compositionRef")}`,
   );
 }
 
 async function newestRevision(
   context: Context,
+  definition: Definition,
   xr: LiveObject,
   name: string,
   signal?: AbortSignal,
@@ -130,8 +148,10 @@ async function newestRevision(
     throw new SelectionError("CompositionNotFound", `there is no Composition ${name}; create it, or name another`);
   }
   requireKind(composition, xr);
-  const labels = textsAt(xr, "spec", "compositionRevisionSelector", "matchLabels");
-  const own = { [LABEL_COMPOSITION_NAME]: compositionLabel(name) };
+  const layout = layoutOfDefinition(definition);
+  const { compositionRevisionSelector: selector } = machineryOf(xr, layout);
+  const labels = textsAt(selector ?? definition.spec.defaultCompositionRevisionSelector, "matchLabels");
+  const own = { [LABEL_COMPOSITION_NAME]: labelValue(name) };
   const revisions = await listByLabels(context, REVISIONS, { ...labels, ...own }, signal);
   const latest = latestOf(composition, revisions);
   if (latest !== undefined) return latest;
@@ -143,8 +163,13 @@ async function newestRevision(
     "NoRevision",
     Object.keys(labels).length === 0
       ? `the Composition ${name} has no revision yet`
-      : `the Composition ${name} has no revision${withLabels(labels)}, which spec.compositionRevisionSelector selects`,
+      : `the Composition ${name} has no revision${withLabels(labels)}, which ${fieldOf(layout, "compositionRevisionSelector")} selects`,
   );
+}
+
+/** The path of a field in a message. */
+function fieldOf(layout: Layout, field: string): string {
+  return [...machineryPath(layout), field].join(".");
 }
 
 function withLabels(labels: Readonly<Record<string, string>>): string {
@@ -171,11 +196,11 @@ function typeText(found: LiveObject, field: string): string {
   return textAt(found, "spec", "compositeTypeRef", field) ?? textAt(found, "spec", "from", field) ?? "";
 }
 
-function changesOf(xr: LiveObject, composition: string, revision: LiveObject, policy: string): JsonObject {
+function changesOf(wanted: JsonObject, composition: string, revision: LiveObject, policy: string): JsonObject {
   const changes: JsonObject = {};
   const { name } = revision.metadata;
-  if (textAt(xr, "spec", "compositionRef", "name") !== composition) changes["compositionRef"] = { name: composition };
-  if (textAt(xr, "spec", "compositionRevisionRef", "name") !== name) changes["compositionRevisionRef"] = { name };
-  if (textAt(xr, "spec", "compositionUpdatePolicy") === undefined) changes["compositionUpdatePolicy"] = policy;
+  if (textAt(wanted, "compositionRef", "name") !== composition) changes["compositionRef"] = { name: composition };
+  if (textAt(wanted, "compositionRevisionRef", "name") !== name) changes["compositionRevisionRef"] = { name };
+  if (textAt(wanted, "compositionUpdatePolicy") === undefined) changes["compositionUpdatePolicy"] = policy;
   return changes;
 }

@@ -1,0 +1,34 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { type Condition, conditionOf, hasCondition } from "../objects/conditions.ts";
+import { textAt } from "../objects/read-objects.ts";
+import type { ClaimContext } from "./claim-context.ts";
+
+/**
+ * The condition `Synced` of a claim whose fields its composite has. It is false with the composite's cause if the
+ * composite could not be composed: authors of claims often cannot read composites, which are cluster-scoped.
+ */
+export function syncedCondition(composite: LiveObject): Condition {
+  const cause = conditionOf(composite, "Synced");
+  if (cause?.["status"] !== "False") return { type: "Synced", status: "True", reason: "ReconcileSuccess" };
+  const { kind, metadata } = composite;
+  const detail = [textAt(cause, "reason"), textAt(cause, "message")].filter((part) => part !== undefined).join(": ");
+  const message = `the ${kind} ${metadata.name} is not composed: ${detail}`;
+  return { type: "Synced", status: "False", reason: "CompositeNotSynced", message };
+}
+
+/** The condition `Ready` of a claim whose composite is not ready, with what the composite waits for. */
+export function waitingCondition(composite: LiveObject): Condition {
+  const { kind, metadata } = composite;
+  const cause = textAt(conditionOf(composite, "Ready"), "message");
+  const message = `waits for the ${kind} ${metadata.name} to become ready${cause === undefined ? "" : `: ${cause}`}`;
+  return { type: "Ready", status: "False", reason: "Waiting", message };
+}
+
+/** Emits an event for each condition with a cause that the claim does not have yet. */
+export function emitCauses({ claim, events }: ClaimContext, conditions: readonly Condition[]): void {
+  for (const condition of conditions) {
+    const { type, status, reason, message = "" } = condition;
+    if (status === "True" || hasCondition(claim, condition)) continue;
+    events.record(claim, { type: type === "Synced" ? "Warning" : "Normal", reason, message });
+  }
+}

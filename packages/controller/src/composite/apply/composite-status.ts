@@ -1,0 +1,70 @@
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { type Condition, timestamp, withConditions } from "../../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { objectAt } from "../../objects/read-objects.ts";
+import { applyChanged, type ReconcileContext } from "../state/reconcile-context.ts";
+import { statusIntent } from "./composite-intent.ts";
+
+/** Input of {@link writeStatus}. */
+export interface StatusUpdate {
+  /** The desired XR. Absent: only the conditions change. */
+  readonly desired?: KubernetesObject | undefined;
+  readonly conditions: readonly Condition[];
+  /** Whether this reconcile published connection details. */
+  readonly published?: boolean;
+}
+
+/**
+ * Writes an XR's status if it changes.
+ *
+ * @throws {ApiError} `Conflict` if the XR has changed since it was read: other writers own conditions of the same list
+ */
+export async function writeStatus(
+  context: ReconcileContext,
+  { desired, conditions, published }: StatusUpdate,
+): Promise<void> {
+  const { xr, layout } = context;
+  const now = context.now();
+  const current = objectAt(xr, "status")["conditions"];
+  const set = [...(desired === undefined ? [] : conditionsOf(desired)), ...conditions];
+  // Of two of one type, the later wins. Setting both would give a new time to each.
+  const all = [...new Map(set.map((condition) => [condition.type, condition])).values()];
+  const details =
+    published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
+  const isPublishing = layout.isLegacy && Object.keys(details).length > 0;
+  const { name, namespace } = xr.metadata;
+  const intent: KubernetesObject = {
+    apiVersion: xr.apiVersion,
+    kind: xr.kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    status: {
+      ...statusIntent(xr, desired, layout),
+      conditions: withConditions(xr, all, now) ?? current ?? [],
+      ...(isPublishing && { connectionDetails: details }),
+    },
+  };
+  const { object } = await applyChanged(context, intent, xr, {
+    fieldManager: FIELD_MANAGERS.composite,
+    subresource: "status",
+    onlyIfUnchanged: true,
+  });
+  context.xr = object;
+}
+
+/** The types of condition that only the controller sets. */
+const RESERVED: readonly unknown[] = ["Synced", "Ready", "Responsive"];
+
+/** The conditions that a function sets. Their times are left out: the controller sets them. */
+function conditionsOf(desired: KubernetesObject): Condition[] {
+  const list = objectAt(desired, "status")["conditions"];
+  return (Array.isArray(list) ? list : []).flatMap((one) => {
+    const condition = isObject(one) ? conditionIn(one) : undefined;
+    return condition === undefined || RESERVED.includes(condition.type) ? [] : [condition];
+  });
+}
+
+function conditionIn({ type, status, reason, message }: JsonObject): Condition | undefined {
+  if (typeof type !== "string" || typeof reason !== "string") return undefined;
+  if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
+  return { type, status, reason, ...(typeof message === "string" && { message }) };
+}

@@ -1,0 +1,38 @@
+import type { JsonObject, ObservedResource } from "@xfn/functionio";
+import { expect, test } from "vitest";
+import { readyCondition } from "./ready-condition.ts";
+
+const entry = (name: string, ...conditions: JsonObject[]): ObservedResource => ({
+  name,
+  resource: { apiVersion: "v1", kind: "Widget", metadata: { name }, status: { conditions } },
+});
+const condition = (type: string, status: string, message: string): JsonObject => ({
+  type,
+  status,
+  reason: "R",
+  message,
+});
+const messageOf = (...resources: ObservedResource[]): string | undefined =>
+  readyCondition(
+    resources.map(({ name }) => name),
+    resources,
+  ).message;
+
+test("the condition Synced of a resource comes before Ready, which only follows from it", () => {
+  const resource = entry("a", condition("Ready", "False", "not available"), condition("Synced", "False", "denied"));
+  expect(messageOf(resource)).toBe("Unready resources: a; Widget a: Synced is False (R): denied");
+});
+
+test("conditions with another status than False are no reason", () => {
+  const resource = entry("a", condition("Synced", "True", "applied"), condition("Ready", "Unknown", "starting"));
+  expect(messageOf(resource)).toBe("Unready resources: a");
+});
+
+test("ten entries are named, three with their reasons, each of at most 500 characters", () => {
+  const resources = Array.from({ length: 12 }, (_, index) =>
+    entry(`e${index}`, condition("Ready", "False", "m".repeat(10_000))),
+  );
+  const [names = "", ...reasons] = messageOf(...resources)?.split("; ") ?? [];
+  expect(names).toBe("Unready resources: e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, and 2 more");
+  expect(reasons.map((reason) => reason.replace(/^.*: /, "").length)).toEqual([500, 500, 500]);
+});

@@ -1,0 +1,48 @@
+import { type KubernetesObject, type ObservedResource, someOf } from "@xfn/functionio";
+import { type Condition, conditionOf } from "../../objects/conditions.ts";
+import { textAt } from "../../objects/read-objects.ts";
+import { describeReference, referenceTo } from "../../objects/references.ts";
+import { shortened } from "../../objects/shortened.ts";
+
+/** A message names this many entries and counts the others. */
+const MAX_NAMED = 10;
+/** A message gives the reasons of this many entries. */
+const MAX_REASONS = 3;
+/** Providers quote whole answers of their APIs. */
+const MAX_REASON_LENGTH = 500;
+
+/** The conditions that explain why a resource is not ready, the cause first. */
+const CAUSES: readonly string[] = ["Synced", "Ready"];
+
+/**
+ * The condition `Ready` of an XR. It names the entries that are not ready, and what their objects say about it.
+ *
+ * @param unready names of entries, sorted
+ * @param resources the entries after the apply
+ */
+export function readyCondition(unready: readonly string[], resources: readonly ObservedResource[]): Condition {
+  if (unready.length === 0) return { type: "Ready", status: "True", reason: "Available" };
+  const names = `Unready resources: ${someOf(unready, MAX_NAMED)}`;
+  const byName = new Map(resources.map(({ name, resource }) => [name, resource]));
+  const reasons = unready.flatMap((name) => reasonOf(byName.get(name)) ?? []).slice(0, MAX_REASONS);
+  return { type: "Ready", status: "False", reason: "Creating", message: [names, ...reasons].join("; ") };
+}
+
+/** The condition `Ready` of an XR about which a function package decides. */
+export function statedReadiness(isReady: boolean): Condition {
+  if (isReady) return readyCondition([], []);
+  return { type: "Ready", status: "False", reason: "Creating", message: "A function says that it is not ready" };
+}
+
+/** What an object says about why it is not ready; undefined if it says nothing. */
+function reasonOf(resource: KubernetesObject | undefined): string | undefined {
+  if (resource === undefined) return undefined;
+  for (const type of CAUSES) {
+    const condition = conditionOf(resource, type);
+    const message = condition?.["status"] === "False" ? textAt(condition, "message") : undefined;
+    if (message === undefined) continue;
+    const reason = textAt(condition, "reason") ?? "no reason given";
+    return `${describeReference(referenceTo(resource))}: ${type} is False (${reason}): ${shortened(message, MAX_REASON_LENGTH)}`;
+  }
+  return undefined;
+}

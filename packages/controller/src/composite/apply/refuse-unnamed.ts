@@ -1,0 +1,66 @@
+import { ANNOTATION_RESOURCE_NAME, type Composition, machineryOf } from "@xfn/composition";
+import { isObject, type JsonObject, someOf } from "@xfn/functionio";
+import { type LiveObject, resourceOf } from "@xfn/kubernetes";
+import { CompositeError } from "../../objects/composite-error.ts";
+import { groupKind } from "../../objects/kinds.ts";
+import { textAt } from "../../objects/read-objects.ts";
+import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Applicable } from "./check-applicable.ts";
+
+/** A message lists this many objects and counts the others. */
+const MAX_NAMED = 5;
+
+/**
+ * Refuses to create composed resources while the XR controls objects whose templates are unknown. Crossplane composes
+ * such objects of templates without names; creating them again would be a second infrastructure.
+ *
+ * @param unnamed the objects that the XR controls and that lack the annotation with their entry
+ * @param resources the desired resources by object
+ * @throws {CompositeError} `UnnamedResources`
+ */
+export async function refuseUnnamed(
+  context: ReconcileContext,
+  composition: Composition,
+  unnamed: readonly LiveObject[],
+  resources: ReadonlyMap<string, Applicable>,
+): Promise<void> {
+  // An entry that has the name of such an object becomes its entry.
+  const unknown = unnamed.filter((object) => !resources.has(objectKey(referenceTo(object))));
+  const keys = new Set(unnamed.map((object) => objectKey(referenceTo(object))));
+  const creates = [...resources].some(([key, { observed }]) => observed === undefined && !keys.has(key));
+  if (unknown.length === 0 || !creates) return;
+  const names = unknown.map((object) => describeReference(referenceTo(object)));
+  const commands = await Promise.all(
+    unknown.slice(0, MAX_NAMED).map((object) => annotateCommand(context, composition, object)),
+  );
+  throw new CompositeError(
+    "UnnamedResources",
+    `the annotation ${ANNOTATION_RESOURCE_NAME} is missing on ${someOf(names, MAX_NAMED)}, so the templates would create ` +
+      `them again; annotate each with the name of its template, or delete it: ${commands.join("; ")}`,
+  );
+}
+
+async function annotateCommand(
+  { client, signal, xr, layout }: ReconcileContext,
+  composition: Composition,
+  object: LiveObject,
+): Promise<string> {
+  const kind = await client.kind(object.apiVersion, object.kind, { signal });
+  const { name, namespace } = object.metadata;
+  const place = namespace === undefined ? "" : ` -n ${namespace}`;
+  const template = templateByOrder(machineryOf(xr, layout), composition, object) ?? "TEMPLATE";
+  return `kubectl annotate ${resourceOf(kind)} ${name}${place} ${ANNOTATION_RESOURCE_NAME}=${template}`;
+}
+
+/** The template at the object's position in `resourceRefs`, as in Crossplane v1.13, if its kind is the same. */
+function templateByOrder(machinery: JsonObject, { spec }: Composition, object: LiveObject): string | undefined {
+  const list = machinery["resourceRefs"];
+  const references = Array.isArray(list) ? list : [];
+  const index = references.findIndex((one) => isObject(one) && textAt(one, "name") === object.metadata.name);
+  const template = spec.resources[index];
+  const base = template?.base;
+  if (template === undefined || !isObject(base)) return undefined;
+  const kind = groupKind(textAt(base, "apiVersion") ?? "", textAt(base, "kind") ?? "");
+  return kind === groupKind(object.apiVersion, object.kind) ? template.name : undefined;
+}

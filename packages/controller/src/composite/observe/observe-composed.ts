@@ -1,0 +1,173 @@
+import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
+import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
+import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { connectionSecretOf, secretDetails } from "@xfn/pipeline";
+import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../../objects/connection-secrets.ts";
+import { isSecret, referenceOf, SECRETS } from "../../objects/kinds.ts";
+import { withoutManagedFields } from "../../objects/managed-fields.ts";
+import { controllerOf } from "../../objects/owner.ts";
+import { findLive } from "../../objects/read-objects.ts";
+import { describeReference, recordedReferences, referenceTo } from "../../objects/references.ts";
+import { emitEvent } from "../state/emit-events.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { readRecorded } from "./read-recorded.ts";
+
+/** The composed resources that exist. */
+export interface ObservedComposed {
+  /** By entry name. The XR controls each of them, or it has no controller. */
+  readonly entries: ReadonlyMap<string, LiveObject>;
+  /** The objects that the XR controls and whose entry is unknown. */
+  readonly unnamed: readonly LiveObject[];
+  /**
+   * References that stay recorded whatever is desired: those to all objects that exist and have no other controller.
+   */
+  readonly references: readonly ObjectReference[];
+}
+
+/**
+ * Reads the objects that an XR has recorded. Reads an object live if no cache has it: an existing entry must never
+ * count as missing, because a function might give its object another name now.
+ *
+ * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such
+ * as after a restore from a backup, and never deletes them.
+ *
+ * @throws {ApiError} if a recorded object cannot be read
+ */
+export async function observeComposed(context: ReconcileContext): Promise<ObservedComposed> {
+  const entries = new Map<string, LiveObject>();
+  const references: ObjectReference[] = [];
+  const unnamed: LiveObject[] = [];
+  for (const reference of recordedReferences(context.xr, context.layout)) {
+    const object = await readReferenced(context, reference);
+    if (object === "unknown") {
+      references.push(reference);
+      continue;
+    }
+    const controller = object && controllerOf(object)?.uid;
+    if (object === undefined || (controller !== undefined && controller !== context.xr.metadata.uid)) continue;
+    references.push(referenceTo(object));
+    const entry = object.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
+    const problem = problemOf(entry, controller, entries);
+    if (problem !== undefined) emitEvent(context, "Warning", `${describeReference(reference)} ${problem}`);
+    if (entry === "" && controller !== undefined) unnamed.push(object);
+    if (entry !== "" && !entries.has(entry)) entries.set(entry, object);
+  }
+  return { entries, references, unnamed };
+}
+
+function problemOf(
+  entry: string,
+  controller: string | undefined,
+  entries: ReadonlyMap<string, LiveObject>,
+): string | undefined {
+  if (entry === "")
+    return `lacks the annotation ${ANNOTATION_RESOURCE_NAME}, so its entry is unknown; it is left alone`;
+  const other = entries.get(entry);
+  if (other !== undefined) {
+    const first = describeReference(referenceTo(other));
+    return `is for the entry ${JSON.stringify(entry)}, which ${first} already has; it is left alone`;
+  }
+  return controller === undefined ? "has lost its controller reference; it is not deleted" : undefined;
+}
+
+async function readReferenced(
+  context: ReconcileContext,
+  reference: ObjectReference,
+): Promise<LiveObject | "unknown" | undefined> {
+  let kind: ResourceKind;
+  try {
+    kind = await context.client.kind(reference.apiVersion, reference.kind, { signal: context.signal });
+  } catch (error) {
+    if (!isApiError(error, "KindNotServed")) throw error;
+    // The CRD may return, with its objects.
+    emitEvent(context, "Warning", `${describeReference(reference)} is recorded, but ${error.message}`);
+    return "unknown";
+  }
+  return readRecorded(context, kind, reference);
+}
+
+/**
+ * The observed entries as functions see them, sorted by name, with the connection details that they published in
+ * their Secrets.
+ *
+ * @throws {ApiError} if a Secret cannot be read
+ */
+export async function observedEntries(
+  context: ReconcileContext,
+  composition: Composition,
+  { entries }: ObservedComposed,
+): Promise<ObservedResource[]> {
+  const needsDetails = detailsFilter(composition);
+  const observed: ObservedResource[] = [];
+  for (const [name, object] of entries) {
+    const secret = needsDetails(name) ? await readSecretOf(context, object) : undefined;
+    const resource = asObserved(context, object);
+    observed.push({ name, resource, ...(secret && { connectionDetails: secretDetails(secret) }) });
+  }
+  return observed.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * A composed resource as templates and functions see it. Without `--allow-composed-secrets`, a Secret has no content:
+ * a patch could publish it, and so could the annotation in which kubectl keeps the object.
+ */
+export function asObserved(context: ReconcileContext, object: LiveObject): KubernetesObject {
+  if (context.allowComposedSecrets || !isSecret(object)) return withoutManagedFields(object);
+  const { apiVersion, kind, metadata } = object;
+  const { name, namespace, uid, labels, annotations } = metadata;
+  const entry = annotations?.[ANNOTATION_RESOURCE_NAME];
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      uid,
+      ...(namespace !== undefined && { namespace }),
+      ...(labels !== undefined && { labels }),
+      ...(entry !== undefined && { annotations: { [ANNOTATION_RESOURCE_NAME]: entry } }),
+    },
+  };
+}
+
+/**
+ * The entries whose connection details the Composition uses: functions see all, templates only those that they name.
+ */
+function detailsFilter({ spec }: Composition): (entry: string) => boolean {
+  if (spec.mode === "Pipeline" || spec.functions.length > 0) return () => true;
+  const named = spec.resources.filter(({ connectionDetails }) => (connectionDetails ?? []).length > 0);
+  const names = new Set(named.map(({ name }) => name));
+  return (entry) => names.has(entry);
+}
+
+/**
+ * Reads the Secret in which a composed resource publishes its details. Its name comes from the resource's author, so
+ * only a Secret that the resource controls is read, or a connection secret without a controller. Otherwise the author
+ * could read any Secret of the cluster.
+ */
+async function readSecretOf(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
+  const path = connectionSecretOf(object)?.split("/");
+  if (path === undefined) return undefined;
+  const [namespace, name, ...more] = path;
+  if (!namespace || !name) return undefined;
+  const skip = (reason: string): undefined => {
+    const title = `the connection secret ${path.join("/")} of ${describeReference(referenceTo(object))}`;
+    emitEvent(context, "Warning", `${title} ${reason}; it is not read`);
+  };
+  const reference = referenceOf(SECRETS, name, namespace);
+  if (more.length > 0 || namingProblem(reference) !== undefined) return skip("has an invalid name");
+  if ((context.xr.metadata.namespace ?? namespace) !== namespace) return skip("is in another namespace");
+  const secret = await findLive(context, reference, context.signal);
+  const controller = secret && controllerOf(secret);
+  if (controller !== undefined && controller.uid !== object.metadata.uid)
+    return skip(`belongs to ${controller.kind} ${controller.name}`);
+  const isDetails = controller !== undefined || secret?.["type"] === SECRET_TYPE_CONNECTION;
+  if (secret === undefined || isDetails || context.allowComposedSecrets) return secret;
+  return skip(`has no controller and is not of type ${SECRET_TYPE_CONNECTION}`);
+}
+
+/** Reads the XR's connection secret; undefined if it has none. @throws {ApiError} if it cannot be read */
+export async function readConnectionSecret(context: ReconcileContext): Promise<LiveObject | undefined> {
+  const secret = secretReferenceOf(context.xr, context.layout);
+  if (secret === undefined) return undefined;
+  return findLive(context, referenceOf(SECRETS, secret.name, secret.namespace), context.signal);
+}

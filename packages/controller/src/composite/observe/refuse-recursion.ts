@@ -1,0 +1,61 @@
+import { machineryOf } from "@xfn/composition";
+import type { LiveObject } from "@xfn/kubernetes";
+import { CompositeError } from "../../objects/composite-error.ts";
+import { controllerOf } from "../../objects/owner.ts";
+import { textAt } from "../../objects/read-objects.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+
+// Platforms nest different Compositions. One that occurs so often among the ancestors composes itself without end.
+const MAX_OCCURRENCES = 4;
+// Ends the walk even if owner references have a cycle.
+const MAX_ANCESTORS = 64;
+
+/**
+ * Refuses to compose an XR whose ancestors use its Composition already: each XR would compose the next one, without
+ * end. Ancestors are read from caches only: the controller watches all kinds of XRs.
+ *
+ * @param composition the name of the selected Composition
+ * @throws {CompositeError} `Recursive`
+ */
+export async function refuseRecursion(context: ReconcileContext, composition: string): Promise<void> {
+  let object: LiveObject | undefined = context.xr;
+  let occurrences = 0;
+  for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
+    object = await cachedController(context, object);
+    if (object === undefined) return;
+    if (compositionsOf(object).includes(composition)) occurrences++;
+    if (occurrences < MAX_OCCURRENCES) continue;
+    throw new CompositeError(
+      "Recursive",
+      `the Composition ${composition} composes itself: ${occurrences} ancestors of this resource use it, the last one is ` +
+        `${object.kind} ${object.metadata.name}; remove its template or function that composes ${context.xr.kind}`,
+    );
+  }
+}
+
+/** The name of an XR's Composition in each layout: an ancestor's definition is not at hand. */
+function compositionsOf(xr: LiveObject): (string | undefined)[] {
+  return [true, false].map((isLegacy) => textAt(machineryOf(xr, { isLegacy }), "compositionRef", "name"));
+}
+
+async function cachedController(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
+  const { client, informers, signal } = context;
+  // The composite of a composed claim has no controller; the claim has one.
+  const child = controllerOf(object) === undefined ? await cachedClaim(context, object) : object;
+  const controller = child && controllerOf(child);
+  if (child === undefined || controller === undefined) return undefined;
+  const kind = await client.kind(controller.apiVersion, controller.kind, { signal }).catch(() => undefined);
+  const owner =
+    kind && informers.peek(kind)?.get(controller.name, kind.namespaced ? child.metadata.namespace : undefined);
+  return owner?.metadata.uid === controller.uid ? owner : undefined;
+}
+
+async function cachedClaim(
+  { client, informers, signal }: ReconcileContext,
+  composite: LiveObject,
+): Promise<LiveObject | undefined> {
+  const at = (field: string): string => textAt(composite, "spec", "claimRef", field) ?? "";
+  if (at("name") === "") return undefined;
+  const kind = await client.kind(at("apiVersion"), at("kind"), { signal }).catch(() => undefined);
+  return kind && informers.peek(kind)?.get(at("name"), at("namespace"));
+}

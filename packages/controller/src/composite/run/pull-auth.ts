@@ -1,0 +1,48 @@
+import type { ImagePullSecret } from "@xfn/composition";
+import type { RegistryAuth } from "@xfn/pipeline";
+import { CompositeError } from "../../objects/composite-error.ts";
+import { referenceOf, SECRETS } from "../../objects/kinds.ts";
+import { accountSecrets, authOf } from "../../package/pull-secrets.ts";
+import { emitEvent } from "../state/emit-events.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+
+/** An image that a step needs. */
+export interface PulledImage {
+  readonly step: string;
+  readonly image: string;
+  /** The pull secrets of the step or the package. */
+  readonly secrets: readonly ImagePullSecret[];
+}
+
+/**
+ * Finds the credentials for a step's image: first in the step's pull secrets, in their order, then in those of the
+ * controller's service account. A missing secret is reported and skipped, as a kubelet does: the image may need none.
+ *
+ * @throws {CompositeError} `PullSecret` for a secret in a namespace that is not allowed. Otherwise the author of a
+ *   Composition could send any Secret of the cluster to any registry
+ */
+export async function pullAuth(
+  context: ReconcileContext,
+  { step, image, secrets: named }: PulledImage,
+): Promise<RegistryAuth | undefined> {
+  const account = await accountSecrets(context, (one) => context.pullSecrets.read(context, one, context.signal));
+  const secrets: readonly ImagePullSecret[] = [...named, ...account.map((name) => ({ name }))];
+  for (const { name, namespace = context.namespace } of secrets) {
+    if (namespace !== context.namespace && !context.pullSecretNamespaces.includes(namespace)) {
+      throw new CompositeError(
+        "PullSecret",
+        `the pull secret ${namespace}/${name} is in a namespace from which none may be read; use ` +
+          `${context.namespace}, or allow it with --pull-secret-namespaces`,
+      );
+    }
+    const secret = await context.pullSecrets.read(context, referenceOf(SECRETS, name, namespace), context.signal);
+    if (secret === undefined) {
+      const message = `step ${JSON.stringify(step)}: there is no pull secret ${namespace}/${name}`;
+      emitEvent(context, "Warning", message);
+      continue;
+    }
+    const found = authOf(secret, image);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,121 @@
+import type { Composition } from "@xfn/composition";
+import { isObject, type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import {
+  type FunctionRunner,
+  type PipelineResult,
+  runPipeline,
+  type StepCondition,
+  secretDetails,
+} from "@xfn/pipeline";
+import { RequiredObjects } from "../../functions/required-objects.ts";
+import { stepCredentials } from "../../functions/step-credentials.ts";
+import { stepFunctions } from "../../functions/step-functions.ts";
+import { CompositeError } from "../../objects/composite-error.ts";
+import type { Condition } from "../../objects/conditions.ts";
+import { withoutManagedFields } from "../../objects/managed-fields.ts";
+import { isControlledBy } from "../../objects/owner.ts";
+import { objectAt } from "../../objects/read-objects.ts";
+import type { SelectedRevision } from "../../revision/select-revision.ts";
+import { appliedByRuns } from "../apply/composite-intent.ts";
+import { emitResult } from "../state/emit-events.ts";
+import { explainFailure } from "../state/explain-failure.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { pullAuth } from "./pull-auth.ts";
+
+/** @throws {CompositeError} for a Composition that cannot run here */
+export function requireSupported({ runner }: ReconcileContext, composition: Composition): void {
+  const { environment, functions, pipeline = [] } = composition.spec;
+  const title = `the Composition ${composition.metadata.name ?? ""}`;
+  if (environment !== undefined) {
+    throw new CompositeError(
+      "EnvironmentUnsupported",
+      `${title} has an environment, which is not supported yet; remove spec.environment`,
+    );
+  }
+  if (functions.length + pipeline.length > 0 && runner === undefined) {
+    throw new CompositeError(
+      "FunctionsDisabled",
+      `${title} has functions, which are disabled; start the controller with --enable-composition-functions`,
+    );
+  }
+}
+
+/** The runner of Compositions without functions, which never call it. */
+const NO_RUNNER: FunctionRunner = {
+  run: () => Promise.reject(new CompositeError("FunctionsDisabled", "composition functions are disabled")),
+};
+
+/**
+ * Runs the templates and functions of a Composition, and emits their results as events.
+ *
+ * @throws {CompositeError} `FatalResult`
+ * @throws {PipelineError}
+ */
+export async function runComposition(
+  context: ReconcileContext,
+  { composition, revision }: Pick<SelectedRevision, "composition" | "revision">,
+  observed: ObservedResource[],
+  secret: LiveObject | undefined,
+): Promise<PipelineResult> {
+  const { xr, layout, runner = NO_RUNNER, signal } = context;
+  const required = new RequiredObjects(context);
+  const run = await unlessTooMany(context, () =>
+    runPipeline({
+      composite: withoutManagedFields(xr),
+      applied: appliedByRuns(xr, layout),
+      composition,
+      observed,
+      ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
+      runner,
+      functions: stepFunctions(context, revision, (step, image, secrets) =>
+        pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
+      ),
+      required,
+      credentials: (reference) => stepCredentials(context, reference, signal),
+      ...(context.responses && { responses: context.responses }),
+      signal,
+      auth: ({ name, container }) =>
+        pullAuth(context, { step: name, image: container.image, secrets: container.imagePullSecrets }),
+    }),
+  );
+  // A failed run may not have asked for all, so the watches of the last complete one stay.
+  context.required?.watch(xr, required.selections);
+  for (const result of run.results) if (result.severity !== "Fatal") emitResult(context, result);
+  context.conditions = [
+    ...(run.fatal !== undefined && composition.spec.mode === "Pipeline" ? undetermined(xr) : []),
+    ...run.conditions,
+  ];
+  showOnClaim(context, run.conditions);
+  if (run.fatal === undefined) return run;
+  const { step = "", message } = run.fatal;
+  throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
+}
+
+/** The conditions of earlier runs after a fatal result, as in Crossplane: no function confirmed them. */
+function undetermined(xr: LiveObject): Condition[] {
+  const conditions = objectAt(xr, "status")["conditions"];
+  return (Array.isArray(conditions) ? conditions : []).flatMap((one): Condition[] => {
+    const type = isObject(one) ? one["type"] : undefined;
+    if (typeof type !== "string" || SYSTEM_CONDITIONS.has(type)) return [];
+    const message = "A fatal error occurred before the status of this condition could be determined.";
+    return [{ type, status: "Unknown", reason: "FatalError", message }];
+  });
+}
+
+/** Lets the claim copy conditions. As in Crossplane, a type that was shown once stays shown. */
+function showOnClaim({ claimConditions, memory }: ReconcileContext, conditions: readonly StepCondition[]): void {
+  const shown = conditions.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type);
+  if (shown.length === 0) return;
+  claimConditions?.set(memory.uid, new Set([...(claimConditions.get(memory.uid) ?? []), ...shown]));
+}
+
+/** Ends the watches of an XR whose functions require too many objects: their caches would hold all of them. */
+async function unlessTooMany<T>({ required, memory }: ReconcileContext, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (explainFailure(error).reason === "TooManyRequired") required?.forget(memory.uid);
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { ApplyCache } from "../../objects/apply-cache.ts";
+import { OwnWrites } from "../../objects/own-writes.ts";
+import { FightBreaker } from "./fight-breaker.ts";
+import { SettledInputs } from "./settled-composite.ts";
+
+/**
+ * What the process retains of one XR between reconciles. It only saves requests and events: losing it changes no
+ * result.
+ */
+export interface CompositeMemory {
+  readonly uid: string;
+  readonly writes: OwnWrites;
+  readonly applies: ApplyCache;
+  readonly fights: FightBreaker;
+  readonly settled: SettledInputs;
+  /** The events of the last reconcile, which are not recorded again while they repeat. */
+  events: ReadonlySet<string>;
+  /** Consecutive conflicts. */
+  conflicts: number;
+}
+
+export function emptyMemory(uid: string, now: () => number): CompositeMemory {
+  return {
+    uid,
+    writes: new OwnWrites(now),
+    applies: new ApplyCache(),
+    fights: new FightBreaker(now),
+    settled: new SettledInputs(),
+    events: new Set(),
+    conflicts: 0,
+  };
+}

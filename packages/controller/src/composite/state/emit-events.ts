@@ -1,0 +1,63 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import type { StepResult } from "@xfn/pipeline";
+import type { Context } from "../../objects/context.ts";
+import { claimKindOf } from "../../objects/definition-kinds.ts";
+import { textAt } from "../../objects/read-objects.ts";
+import { describeReference, referenceTo } from "../../objects/references.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
+
+/** A function may return any number of results; more events of one reconcile would hide the others. */
+const MAX_EVENTS = 100;
+
+/** Emits an event about the XR, unless the last reconcile emitted the same one. */
+export function emitEvent(
+  context: ReconcileContext,
+  type: "Normal" | "Warning",
+  message: string,
+  reason = "ComposeResources",
+): void {
+  emitOnce(context, context.xr, { type, reason, message });
+}
+
+/** Emits an event about the XR's claim, if it has one, unless the last reconcile emitted the same one. */
+function emitClaimEvent(
+  context: ReconcileContext,
+  type: "Normal" | "Warning",
+  message: string,
+  reason = "ComposeResources",
+): void {
+  const { definition, informers, xr } = context;
+  const kind = claimKindOf(definition);
+  const [name, namespace] = ["name", "namespace"].map((field) => textAt(xr, "spec", "claimRef", field));
+  const claim = kind && name && informers.peek(kind)?.get(name, namespace);
+  if (claim) emitOnce(context, claim, { type, reason, message });
+}
+
+/** Emits a result of a step, or of the pipeline, as an event. */
+export function emitResult(context: ReconcileContext, { severity, message, step, reason, target }: StepResult): void {
+  const text = step === undefined ? message : `Pipeline step ${JSON.stringify(step)}: ${message}`;
+  const type = severity === "Normal" ? "Normal" : "Warning";
+  emitEvent(context, type, text, reason);
+  if (target === "CompositeAndClaim") emitClaimEvent(context, type, text, reason);
+}
+
+/** Emits an event on both objects: the owner of an adopted object may not read the XR. */
+export function emitAdoption(context: ReconcileContext, role: string, object: LiveObject): void {
+  const title = describeReference(referenceTo(object));
+  const message = `adopted ${title} as ${role}: it existed without a controller`;
+  emitEvent(context, "Warning", message, "AdoptResource");
+  const { kind, metadata } = context.xr;
+  const adopted = `adopted by ${kind} ${metadata.name}, which changes and deletes this object from now on`;
+  context.events.record(object, { type: "Warning", reason: "AdoptResource", message: adopted });
+}
+
+function emitOnce(
+  { emitted, events, memory }: ReconcileContext,
+  about: LiveObject,
+  event: Parameters<Context["events"]["record"]>[1],
+): void {
+  const text = [about.kind, event.type, event.reason, event.message].join(" ");
+  if (emitted.has(text) || emitted.size >= MAX_EVENTS) return;
+  emitted.add(text);
+  if (!memory.events.has(text)) events.record(about, event);
+}

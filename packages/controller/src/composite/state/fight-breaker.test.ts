@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { FightBreaker } from "./fight-breaker.ts";
+
+/** Writes these intents in turn, one in a second. @returns the wait of each before it was written */
+function waits(intents: readonly string[], rounds: number): number[] {
+  let now = 0;
+  const breaker = new FightBreaker(() => now);
+  const found: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const intent of intents) {
+      found.push(breaker.waitMs("a", intent));
+      breaker.wrote("a", intent);
+      now += 1_000;
+    }
+  }
+  return found;
+}
+
+test("functions that alternate between a few intents are slowed", () => {
+  expect(waits(["x", "y", "z"], 6).slice(-3)).toEqual([29_000, 29_000, 29_000]);
+});
+
+test("only the last intents are remembered, so that the memory of an object is bounded", () => {
+  const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `intent-${index}`);
+  expect(waits(many(16), 3).at(-1)).toBe(29_000);
+  expect(new Set(waits(many(17), 10))).toEqual(new Set([0]));
+});

@@ -1,0 +1,23 @@
+import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
+import type { Context } from "../../objects/context.ts";
+import { findLive } from "../../objects/read-objects.ts";
+import { objectKey } from "../../objects/references.ts";
+
+/** Many XRs run the same functions in a row. A changed Secret is seen after this time. */
+const FRESH_MS = 10_000;
+
+/** Pull secrets and service accounts as read in the last seconds, also those that do not exist. */
+export class PullSecretCache {
+  readonly #entries: Map<string, { object: LiveObject | undefined; at: number }> = new Map();
+
+  async read(context: Context, reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
+    const key = objectKey(reference);
+    const now = context.now();
+    for (const [other, { at }] of this.#entries) if (now - at > FRESH_MS) this.#entries.delete(other);
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) return entry.object;
+    const object = await findLive(context, reference, signal);
+    this.#entries.set(key, { object, at: now });
+    return object;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Layout } from "@xfn/composition";
+import type { Definition } from "@xfn/composition/definition";
+import { type KubernetesObject } from "@xfn/functionio";
+import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { RequiredSchemas } from "../../functions/required-schemas.ts";
+import { type ApplyOptions, type ApplyResult } from "../../objects/apply-cache.ts";
+import type { Condition } from "../../objects/conditions.ts";
+import type { Context } from "../../objects/context.ts";
+import { findLive } from "../../objects/read-objects.ts";
+import type { CompositeMemory } from "./composite-memory.ts";
+import type { PullSecretCache } from "./pull-secret-cache.ts";
+
+/** One reconcile of one XR. */
+export interface ReconcileContext extends Context {
+  readonly definition: Definition;
+  /** Where the XR has the fields that the controller reads and writes. */
+  readonly layout: Layout;
+  readonly memory: CompositeMemory;
+  readonly pullSecrets: PullSecretCache;
+  readonly schemas: RequiredSchemas;
+  readonly signal: AbortSignal;
+  /** The XR as last read or written. */
+  xr: LiveObject;
+  /** The events of this reconcile, with type, reason and message. */
+  readonly emitted: Set<string>;
+  /** Whether this reconcile has written anything but a status. */
+  hasWritten: boolean;
+  /** Composed resources that another writer changes back, each as a message. */
+  readonly fights: string[];
+  /** The conditions that functions set in this reconcile. */
+  conditions: readonly Condition[];
+  /** The time until a write that the circuit breaker held back may be sent, in milliseconds. */
+  slowedMs: number | undefined;
+}
+
+/** Reads an object from the API server; undefined if it does not exist. */
+export async function readLive(context: ReconcileContext, reference: ObjectReference): Promise<LiveObject | undefined> {
+  const object = await findLive(context, reference, context.signal);
+  if (object !== undefined) context.memory.writes.saw(object);
+  return object;
+}
+
+/**
+ * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither
+ * has it.
+ */
+export async function readKnown(
+  context: ReconcileContext,
+  kind: ResourceKind,
+  reference: ObjectReference,
+): Promise<LiveObject | undefined> {
+  const cached = context.composed?.cache(kind)?.get(reference.name, reference.namespace);
+  return context.memory.writes.newest(reference, cached) ?? (await readLive(context, reference));
+}
+
+/** Applies an intent if it changes the observed object, and records the server's answer. */
+export async function applyChanged(
+  context: ReconcileContext,
+  intent: KubernetesObject,
+  observed: LiveObject | undefined,
+  options: ApplyOptions,
+): Promise<ApplyResult> {
+  const { client, memory, signal } = context;
+  const result = await memory.applies.apply(client, intent, observed, { ...options, signal });
+  if (result.written) {
+    memory.writes.saw(result.object);
+    context.hasWritten ||= options.subresource === undefined;
+  }
+  return result;
+}

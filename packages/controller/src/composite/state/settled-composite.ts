@@ -1,0 +1,77 @@
+import type { Composition } from "@xfn/composition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import type { LiveObject } from "@xfn/kubernetes";
+import { secretReferenceOf } from "../../objects/connection-secrets.ts";
+import type { Context } from "../../objects/context.ts";
+import { isBeingDeleted } from "../../objects/owner.ts";
+import { recordedReferences } from "../../objects/references.ts";
+import { selectRevision } from "../../revision/select-revision.ts";
+
+// A full reconcile also drops what the process remembers of earlier writes.
+const MAX_SKIPS = 9;
+
+/** Everything that determines the result of a reconcile: the XR, its revision and its composed resources, as cached. */
+type Inputs = readonly LiveObject[];
+
+/**
+ * Recognizes polls of an XR that would change nothing. Templates are pure: with the same cached objects as in the last
+ * reconcile, which succeeded and asked for no requeue, they render the same again. A poll of 20,000 XRs then costs a
+ * tenth.
+ */
+export class SettledInputs {
+  #last: Inputs | undefined;
+  #skips = 0;
+
+  /** Whether the reconcile can be skipped. */
+  has(inputs: Inputs | undefined): boolean {
+    const last = this.#last;
+    if (inputs === undefined || last === undefined || inputs.length !== last.length) return false;
+    // A cache replaces an object when it changes, so an object is its own version.
+    if (inputs.some((input, index) => input !== last[index])) return false;
+    return this.#skips++ < MAX_SKIPS;
+  }
+
+  /** Records the inputs with which a reconcile began; undefined unless it settled the XR. */
+  set(inputs: Inputs | undefined): void {
+    this.#last = inputs;
+    this.#skips = 0;
+  }
+}
+
+/**
+ * The inputs of a reconcile, as far as caches have all of them. Undefined if it has others: functions, an environment
+ * and Secrets are read anew in each reconcile.
+ *
+ * @param xr as cached
+ */
+export async function cachedInputs(
+  context: Context,
+  definition: Definition,
+  xr: LiveObject,
+  signal: AbortSignal,
+): Promise<Inputs | undefined> {
+  const { client, composed } = context;
+  const layout = layoutOfDefinition(definition);
+  if (composed === undefined || isBeingDeleted(xr) || secretReferenceOf(xr, layout) !== undefined) return undefined;
+  const inputs = [xr];
+  try {
+    const { composition, revision } = await selectRevision(context, definition, xr, signal);
+    if (!isPure(composition)) return undefined;
+    inputs.push(revision);
+    for (const { apiVersion, kind, name, namespace } of recordedReferences(xr, layout)) {
+      const object = composed.cache(await client.kind(apiVersion, kind, { signal }))?.get(name, namespace);
+      if (object === undefined) return undefined;
+      inputs.push(object);
+    }
+  } catch {
+    // The reconcile finds the same problem, and reports it.
+    return undefined;
+  }
+  return inputs;
+}
+
+/** Whether a Composition consists of templates alone that read no Secrets. */
+function isPure({ spec }: Composition): boolean {
+  if (spec.mode === "Pipeline" || spec.functions.length > 0 || spec.environment !== undefined) return false;
+  return spec.resources.every(({ connectionDetails }) => (connectionDetails ?? []).length === 0);
+}

@@ -1,0 +1,36 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { FUNCTION_RUNTIMES } from "../objects/kinds.ts";
+import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
+import { PULL_POLICY, PULL_SECRETS, packageReference } from "./package-crds.ts";
+import { RUNTIME_CONFIG } from "./runtime-config.ts";
+
+/** The CustomResourceDefinition of FunctionRuntimes. */
+export function runtimeCrd(): KubernetesObject {
+  return crd(FUNCTION_RUNTIMES, {}, [version(FUNCTION_RUNTIMES.version, RUNTIME_SCHEMA, COLUMNS, true)]);
+}
+
+const COLUMNS: readonly JsonObject[] = [
+  conditionColumn("HEALTHY", "Healthy"),
+  { name: "PACKAGE", type: "string", jsonPath: ".spec.package" },
+  AGE,
+  { name: "ENDPOINT", type: "string", jsonPath: ".status.endpoint", priority: 1 },
+];
+
+const ONE_PACKAGE: JsonObject = {
+  rule: "self == oldSelf",
+  message: "a runtime runs one package; create another runtime",
+};
+
+const RUNTIME_SCHEMA = root(
+  {
+    type: "object",
+    required: ["package"],
+    properties: {
+      package: packageReference(ONE_PACKAGE),
+      pullPolicy: PULL_POLICY,
+      pullSecrets: PULL_SECRETS,
+      runtimeConfigRef: RUNTIME_CONFIG,
+    },
+  },
+  { endpoint: TEXT, resolvedPackage: TEXT },
+);

@@ -1,0 +1,71 @@
+import type { Definition } from "@xfn/composition/definition";
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { Condition } from "../objects/conditions.ts";
+import type { InstanceProblems } from "../objects/context.ts";
+import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
+import { FINALIZER_DEFINED, FINALIZER_OFFERED, finalizersOf } from "../objects/finalizers.ts";
+import { typeMeta } from "../objects/kinds.ts";
+import type { CrdState } from "./definition-crd.ts";
+
+/** The finalizers that a definition still needs. */
+export function missingFinalizers(object: LiveObject, definition: Definition): string[] {
+  const existing = finalizersOf(object);
+  const required = [FINALIZER_DEFINED, ...(claimKindOf(definition) === undefined ? [] : [FINALIZER_OFFERED])];
+  return required.filter((finalizer) => !existing.includes(finalizer));
+}
+
+/** The condition of a definition that has errors. */
+export function invalidCondition(message: string): Condition {
+  return { type: "Established", status: "False", reason: "InvalidDefinition", message };
+}
+
+/** The conditions of a definition, and the kinds that it serves (`status.controllers`). */
+export interface DefinitionStatus {
+  readonly conditions: readonly Condition[];
+  readonly controllers: JsonObject;
+}
+
+/**
+ * The status of a definition with these CRDs.
+ *
+ * @param claims undefined if the definition offers no claims
+ */
+export function definitionStatus(
+  definition: Definition,
+  composites: CrdState,
+  claims: CrdState | undefined,
+  problems: InstanceProblems,
+): DefinitionStatus {
+  const established = composites.is === "established";
+  const claimKind = claimKindOf(definition);
+  // Claims depend on composites, so their condition follows: conditions always have the same order.
+  const reportsClaims = claims !== undefined && (established || composites.is === "refused");
+  const conditions = [
+    conditionFor("Established", "WatchingCompositeResource", composites, problems.composites),
+    reportsClaims ? conditionFor("Offered", "WatchingCompositeResourceClaim", claims, problems.claims) : undefined,
+  ].filter((condition) => condition !== undefined);
+  const controllers: JsonObject = {
+    ...(established && { compositeResourceType: typeMeta(compositeKindOf(definition)) }),
+    ...(claimKind && claims?.is === "established" && { compositeResourceClaimType: typeMeta(claimKind) }),
+  };
+  return { conditions, controllers };
+}
+
+/**
+ * @param problem why the instances cannot be listed
+ * @returns undefined for a CRD that is about to change its state
+ */
+function conditionFor(
+  type: string,
+  reason: string,
+  state: CrdState,
+  problem: string | undefined,
+): Condition | undefined {
+  if (state.is === "established" && problem !== undefined) {
+    const message = `its instances exist, but are not reconciled: ${problem}; the controller needs the verbs get, list and watch`;
+    return { type, status: "False", reason: "CannotWatch", message };
+  }
+  if (state.is === "established") return { type, status: "True", reason };
+  return state.is === "refused" ? { type, status: "False", reason: state.reason, message: state.message } : undefined;
+}

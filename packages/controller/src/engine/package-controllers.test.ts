@@ -1,0 +1,113 @@
+import { type Client, type LiveObject, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
+import { afterEach, expect, test } from "vitest";
+import { object, settle } from "../../test-support/engine-stage.ts";
+import { fakeInformers } from "../../test-support/fake-informers.ts";
+import type { Context } from "../objects/context.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "../objects/kinds.ts";
+import { LABEL_SOURCE } from "../objects/labels.ts";
+import { PackageControllers } from "./package-controllers.ts";
+
+// Which objects are reconciled when a Function, its revision or a runtime changes.
+
+const owner = (kind: ResourceKind, name: string, controller = true): object => ({
+  apiVersion: `${kind.group}/${kind.version}`,
+  kind: kind.kind,
+  name,
+  uid: `uid-${name}`,
+  controller,
+});
+
+const compositionRevision = (name: string, functionRef: object): LiveObject => {
+  const compositeTypeRef = { apiVersion: "example.org/v1", kind: "XApp" };
+  const spec = { compositeTypeRef, pipeline: [{ step: "a", functionRef }] };
+  const composition = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", name: `of-${name}` };
+  return object(REVISIONS, name, { spec }, { ownerReferences: [{ ...composition, uid: "c", controller: true }] });
+};
+
+let controllers: PackageControllers | undefined;
+
+afterEach(async () => {
+  await controllers?.stop();
+});
+
+async function stage() {
+  const informers = fakeInformers();
+  // As the engine does.
+  informers.acquire(REVISIONS);
+  const seen: string[] = [];
+  const quiet = (): void => undefined;
+  const context: Context = {
+    client: {} as unknown as Client,
+    informers,
+    events: { record: quiet, flush: () => Promise.resolve() },
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    namespace: "xfn",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: Date.now,
+  };
+  const reconciler = (kind: string) => async (key: string) => void seen.push(`${kind} ${key}`);
+  const reconcilers = {
+    function: reconciler("function"),
+    functionRevision: reconciler("functionRevision"),
+    functionRuntime: reconciler("functionRuntime"),
+    compositionRevision: reconciler("compositionRevision"),
+  } as unknown as ConstructorParameters<typeof PackageControllers>[0]["reconcilers"];
+  controllers = new PackageControllers(
+    { context, slots: new WorkerSlots(8), observer: undefined, reconcilers },
+    (apiVersion, kind, composition) => void seen.push(`users ${apiVersion} ${kind} ${composition}`),
+  );
+  informers.put(REVISIONS, compositionRevision("by-name", { name: "fn" }));
+  informers.put(REVISIONS, compositionRevision("by-package", { package: "registry.example.org/fn:v1" }));
+  informers.put(FUNCTIONS, object(FUNCTIONS, "fn"));
+  await settle();
+  seen.length = 0;
+  return { informers, seen };
+}
+
+test("a changed revision reconciles its Function and the XRs whose Compositions name it", async () => {
+  const { informers, seen } = await stage();
+  informers.put(
+    FUNCTION_REVISIONS,
+    object(FUNCTION_REVISIONS, "fn-1", {}, { ownerReferences: [owner(FUNCTIONS, "fn")] }),
+  );
+  await settle();
+  expect(seen.toSorted()).toEqual(["function fn", "functionRevision fn-1", "users example.org/v1 XApp of-by-name"]);
+});
+
+test("a changed runtime reconciles its owners, and the XRs of their Compositions", async () => {
+  const { informers, seen } = await stage();
+  const ownerReferences = [owner(REVISIONS, "by-package", false), owner(FUNCTION_REVISIONS, "fn-1", false)];
+  const labels = { [LABEL_SOURCE]: "digest" };
+  informers.put(FUNCTION_RUNTIMES, object(FUNCTION_RUNTIMES, "runtime", {}, { ownerReferences, labels }));
+  await settle();
+  expect(seen.toSorted()).toEqual([
+    "compositionRevision by-package",
+    "functionRevision fn-1",
+    "functionRuntime runtime",
+    "users example.org/v1 XApp of-by-package",
+  ]);
+});
+
+test("a runtime that a user created reconciles all revisions: it has no owners", async () => {
+  const { informers, seen } = await stage();
+  const ownerReferences = [owner(FUNCTIONS, "fn")];
+  informers.put(FUNCTION_REVISIONS, object(FUNCTION_REVISIONS, "fn-1", {}, { ownerReferences }));
+  await settle();
+  seen.length = 0;
+  informers.put(FUNCTION_RUNTIMES, object(FUNCTION_RUNTIMES, "runtime"));
+  await settle();
+  expect(seen.toSorted()).toEqual([
+    "compositionRevision by-name",
+    "compositionRevision by-package",
+    "functionRevision fn-1",
+    "functionRuntime runtime",
+  ]);
+});
+
+test("a deleted Function reconciles the XRs that name it", async () => {
+  const { informers, seen } = await stage();
+  informers.remove(FUNCTIONS, "fn");
+  await settle();
+  expect(seen).toContain("users example.org/v1 XApp of-by-name");
+});

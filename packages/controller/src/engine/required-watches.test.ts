@@ -1,0 +1,99 @@
+import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { RequiredObjectWatches } from "./required-watches.ts";
+
+const CONFIG_MAPS: ResourceKind = {
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  namespaced: true,
+};
+const byName = (name: string) => ({ kind: CONFIG_MAPS, namespace: "a", fieldSelector: `metadata.name=${name}` });
+const xr = (name: string): LiveObject => ({
+  apiVersion: "example.org/v1",
+  kind: "XApp",
+  metadata: { name, uid: name, resourceVersion: "1" },
+});
+const changed: LiveObject = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "c", uid: "c", resourceVersion: "1" },
+};
+
+/** Watches for which a test plays the API server. */
+function stage(): {
+  watches: RequiredObjectWatches;
+  open: Map<string, InformerHandlers | undefined>;
+  enqueued: string[];
+} {
+  const open = new Map<string, InformerHandlers | undefined>();
+  const enqueued: string[] = [];
+  const informers: Informers = {
+    acquire(kind, selection) {
+      const key = JSON.stringify(selection);
+      open.set(key, undefined);
+      const informer: Informer = {
+        kind,
+        synced: true,
+        cache: { get: () => undefined, list: () => [], byIndex: () => [] },
+        whenSynced: () => Promise.resolve(),
+        addIndexers: () => undefined,
+        subscribe(handlers) {
+          open.set(key, handlers);
+          return () => open.set(key, undefined);
+        },
+      };
+      return { informer, release: () => void open.delete(key) };
+    },
+    peek: () => undefined,
+    stop: () => Promise.resolve(),
+  };
+  const watches = new RequiredObjectWatches(informers, ({ metadata }) => void enqueued.push(metadata.name));
+  return { watches, open, enqueued };
+}
+
+test("a change of a required object reconciles the XRs that require it, and no others", () => {
+  const { watches, open, enqueued } = stage();
+  watches.watch(xr("one"), [byName("c")]);
+  watches.watch(xr("two"), [byName("c"), { kind: CONFIG_MAPS, labelSelector: "a=b" }]);
+  watches.watch(xr("three"), [byName("other")]);
+  expect([...open.keys()]).toEqual([
+    '{"namespace":"a","fieldSelector":"metadata.name=c"}',
+    '{"labelSelector":"a=b"}',
+    '{"namespace":"a","fieldSelector":"metadata.name=other"}',
+  ]);
+  const [first, second] = [...open.values()];
+  first?.updated?.(changed, changed);
+  expect(enqueued.splice(0)).toEqual(["one", "two"]);
+  second?.added?.(changed);
+  second?.deleted?.(changed);
+  expect(enqueued.splice(0)).toEqual(["two", "two"]);
+});
+
+test("a watch ends with the last XR that requires it", () => {
+  const { watches, open } = stage();
+  watches.watch(xr("one"), [byName("c"), byName("d")]);
+  watches.watch(xr("two"), [byName("c")]);
+  watches.watch(xr("one"), [byName("d")]);
+  expect(open.size).toBe(2);
+  expect(watches.cache(byName("c"))).toBeDefined();
+  watches.forget("two");
+  expect(watches.cache(byName("c"))).toBeUndefined();
+  expect(open.size).toBe(1);
+  watches.watch(xr("one"), []);
+  expect(open.size).toBe(0);
+  watches.watch(xr("one"), [byName("c")]);
+  watches.stop();
+  expect(open.size).toBe(0);
+});
+
+test("there are at most a thousand watches; what has none is read live", () => {
+  const { watches, open } = stage();
+  const names = Array.from({ length: 1_001 }, (_, index) => `c${index}`);
+  watches.watch(xr("one"), names.map(byName));
+  expect([watches.size, open.size]).toEqual([1_000, 1_000]);
+  expect(watches.cache(byName("c1000"))).toBeUndefined();
+  watches.forget("one");
+  expect([watches.size, open.size]).toEqual([0, 0]);
+});

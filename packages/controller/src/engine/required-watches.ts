@@ -1,0 +1,89 @@
+import type { Cache, Informer, Informers, LiveObject } from "@xfn/kubernetes";
+import type { RequiredWatches, Selection } from "../objects/context.ts";
+
+/** Each watch is a request that stays open. The objects of further selections are read at the next poll. */
+const MAX_WATCHES = 1_000;
+
+interface Watch {
+  readonly informer: Informer;
+  /** The XRs that need it, by UID. */
+  readonly xrs: Map<string, LiveObject>;
+  end(): void;
+}
+
+/** Watches on what functions require: one for each selection that an XR needs. Their caches hold nothing else. */
+export class RequiredObjectWatches implements RequiredWatches {
+  readonly #informers: Informers;
+  readonly #enqueue: (xr: LiveObject) => void;
+  readonly #watches: Map<string, Watch> = new Map();
+  /** The keys of an XR's selections, by the XR's UID. */
+  readonly #keysOf: Map<string, ReadonlySet<string>> = new Map();
+
+  /** @param enqueue reconciles an XR, of which a required object has changed */
+  constructor(informers: Informers, enqueue: (xr: LiveObject) => void) {
+    this.#informers = informers;
+    this.#enqueue = enqueue;
+  }
+
+  /** The number of watched selections. */
+  get size(): number {
+    return this.#watches.size;
+  }
+
+  watch(xr: LiveObject, selections: readonly Selection[]): void {
+    const { uid } = xr.metadata;
+    const wanted = new Map(selections.map((selection) => [keyOf(selection), selection]));
+    for (const key of this.#keysOf.get(uid) ?? []) if (!wanted.has(key)) this.#release(uid, key);
+    for (const [key, selection] of wanted) {
+      const watch = this.#watches.get(key) ?? this.#start(key, selection);
+      if (watch === undefined) wanted.delete(key);
+      else watch.xrs.set(uid, xr);
+    }
+    if (wanted.size === 0) this.#keysOf.delete(uid);
+    else this.#keysOf.set(uid, new Set(wanted.keys()));
+  }
+
+  forget(xrUid: string): void {
+    for (const key of this.#keysOf.get(xrUid) ?? []) this.#release(xrUid, key);
+    this.#keysOf.delete(xrUid);
+  }
+
+  cache(selection: Selection): Cache | undefined {
+    const informer = this.#watches.get(keyOf(selection))?.informer;
+    return informer?.synced === true ? informer.cache : undefined;
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.values()) watch.end();
+    this.#watches.clear();
+    this.#keysOf.clear();
+  }
+
+  #start(key: string, { kind, ...selection }: Selection): Watch | undefined {
+    if (this.#watches.size >= MAX_WATCHES) return undefined;
+    const { informer, release } = this.#informers.acquire(kind, selection);
+    const xrs = new Map<string, LiveObject>();
+    const changed = (): void => {
+      for (const xr of xrs.values()) this.#enqueue(xr);
+    };
+    const unsubscribe = informer.subscribe({ added: changed, updated: changed, deleted: changed });
+    const end = (): void => {
+      unsubscribe();
+      release();
+    };
+    const watch: Watch = { informer, xrs, end };
+    this.#watches.set(key, watch);
+    return watch;
+  }
+
+  #release(xrUid: string, key: string): void {
+    const watch = this.#watches.get(key);
+    if (watch?.xrs.delete(xrUid) !== true || watch.xrs.size > 0) return;
+    this.#watches.delete(key);
+    watch.end();
+  }
+}
+
+function keyOf({ kind, namespace, labelSelector, fieldSelector }: Selection): string {
+  return JSON.stringify([kind.group, kind.version, kind.plural, namespace, labelSelector, fieldSelector]);
+}

@@ -1,0 +1,145 @@
+import {
+  type CallOptions,
+  dial,
+  FunctionCallError,
+  FunctionConnection,
+  type FunctionTarget,
+  type TargetCertificates,
+  type UnaryCaller,
+} from "@xfn/function-grpc";
+import { untilAborted } from "@xfn/runner-contract";
+
+/** A server of the same cluster accepts a connection within milliseconds. */
+const DIAL_MS = 10_000;
+
+/** How long an unused connection stays open. Closing it lets a Service choose another pod for the next call. */
+const IDLE_MS = 30_000;
+
+/** A connection, or the attempt to make one. */
+interface SharedConnection {
+  readonly connected: Promise<FunctionConnection>;
+  /** Calls that wait for the connection or use it. */
+  calls: number;
+  /** Whether a call was sent over it. */
+  isUsed: boolean;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Calls a function at an address for as long as the process runs: connects for the first call, again after the
+ * connection was lost, and closes a connection that no call uses.
+ */
+export class DialledFunction implements UnaryCaller {
+  readonly #target: FunctionTarget;
+  readonly #certificates: () => Promise<TargetCertificates>;
+  readonly #closed = new AbortController();
+  #current: SharedConnection | undefined;
+
+  /** @param certificates called for each connection with TLS, so that renewed files are used */
+  constructor(target: FunctionTarget, certificates: () => Promise<TargetCertificates>) {
+    this.#target = target;
+    this.#certificates = certificates;
+  }
+
+  async call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array> {
+    const shared = (this.#current ??= this.#open());
+    const { isUsed } = shared;
+    try {
+      return await this.#callOver(shared, path, message, options);
+    } catch (error) {
+      // The server ended a used connection before it got the request, such as when its pod was replaced.
+      if (!isUsed || !(error instanceof FunctionCallError) || !error.retryable) throw error;
+      return await this.#callOver((this.#current ??= this.#open()), path, message, options);
+    }
+  }
+
+  /** Closes the connection, and ends its calls. */
+  close(): void {
+    this.#closed.abort();
+    const shared = this.#current;
+    this.#current = undefined;
+    if (shared !== undefined) closeConnection(shared);
+  }
+
+  async #callOver(
+    shared: SharedConnection,
+    path: string,
+    message: Uint8Array,
+    options: CallOptions,
+  ): Promise<Uint8Array> {
+    clearTimeout(shared.idle);
+    shared.calls++;
+    try {
+      const connection = await untilAborted(shared.connected, options.signal);
+      shared.isUsed = true;
+      return await connection.call(path, message, options);
+    } catch (error) {
+      // A server that disappeared without closing its connection never answers, so the next call connects again.
+      const isDoubtful = error instanceof FunctionCallError && DOUBTFUL.has(error.code);
+      if (isDoubtful && this.#current === shared) this.#current = undefined;
+      throw refusesCertificate(error) ? this.#refused(error) : error;
+    } finally {
+      if (--shared.calls === 0) this.#unused(shared);
+    }
+  }
+
+  #open(): SharedConnection {
+    const shared: SharedConnection = { connected: this.#dial(), calls: 0, isUsed: false, idle: undefined };
+    // Each call reports the failure.
+    shared.connected.catch(() => undefined);
+    return shared;
+  }
+
+  async #dial(): Promise<FunctionConnection> {
+    const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(DIAL_MS)]);
+    try {
+      const certificates = this.#target.isSecure ? await this.#certificates() : {};
+      return new FunctionConnection(await dial(this.#target, signal, certificates));
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
+      const check = isTlsError(cause)
+        ? "check its certificate, and its authority in --function-tls-ca"
+        : "check that the function listens there";
+      const message = `cannot connect to ${this.#target.text}: ${why}; ${check}`;
+      throw new FunctionCallError("ConnectionLost", message, { cause, undelivered: true });
+    }
+  }
+
+  #refused(cause: Error): FunctionCallError {
+    const message =
+      `the function at ${this.#target.text} does not accept the client certificate (${cause.message}); set ` +
+      "--function-tls-cert and --function-tls-key to one of its authority";
+    return new FunctionCallError("ConnectionLost", message, { cause });
+  }
+
+  #unused(shared: SharedConnection): void {
+    if (this.#current !== shared) return closeConnection(shared);
+    shared.idle = setTimeout(() => {
+      if (this.#current === shared) this.#current = undefined;
+      closeConnection(shared);
+    }, IDLE_MS).unref();
+  }
+}
+
+/** Whether a server's TLS alert about the client's certificate ended a call. With TLS 1.3 it follows the handshake. */
+function refusesCertificate(error: unknown): error is Error {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ("code" in cause && /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/.test(String(cause.code)))
+      return true;
+  return false;
+}
+
+/** Whether OpenSSL or Node refused the server's certificate, or the server speaks no TLS. */
+function isTlsError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /CERT|SSL|TLS/.test(String(error.code));
+}
+
+const DOUBTFUL: ReadonlySet<string> = new Set(["ConnectionLost", "DeadlineExceeded"]);
+
+function closeConnection({ connected, idle }: SharedConnection): void {
+  clearTimeout(idle);
+  connected.then(
+    (connection) => connection.close(),
+    () => undefined,
+  );
+}

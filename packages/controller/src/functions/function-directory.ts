@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises";
+import { isQualified } from "@xfn/composition";
+import {
+  type FunctionCaller,
+  FunctionClient,
+  type FunctionTarget,
+  PackageCaller,
+  parseTarget,
+  type TargetCertificates,
+} from "@xfn/function-grpc";
+import type { RegistryAuth } from "@xfn/pipeline";
+import type { FunctionDirectory, PackageUse } from "../objects/context.ts";
+import { DialledFunction } from "./dialled-function.ts";
+
+/** A Function of the operator: `NAME=ENDPOINT` or `NAME=PACKAGE`. */
+export interface NamedFunction {
+  readonly name: string;
+  /** An endpoint or a package. */
+  readonly source: string;
+}
+
+/** Files in PEM for functions whose endpoint is `https://`. They are read for each connection. */
+export interface FunctionCertificateFiles {
+  /** Default: the authorities of Node. */
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** Calls methods of function packages: a client of a runner. */
+export interface PackageHost {
+  callFunction(
+    image: string,
+    path: string,
+    message: Uint8Array,
+    options: {
+      readonly timeoutMs: number;
+      readonly step: string;
+      readonly auth?: RegistryAuth;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<Uint8Array>;
+}
+
+/**
+ * The endpoint that a source names; undefined if it is a package.
+ *
+ * @throws {TypeError} if it is neither
+ */
+export function endpointOf(source: string): FunctionTarget | undefined {
+  // A package has a slash. Sockets and addresses with a scheme are endpoints.
+  const isPackage = !/^(unix|dns|https?):/.test(source) && (source.includes("/") || source.startsWith("oci:"));
+  if (isPackage && isQualified(source)) return undefined;
+  const target = isPackage ? undefined : parseTarget(source);
+  if (target !== undefined) return target;
+  throw new TypeError(
+    `${JSON.stringify(source)} is neither an endpoint (HOST:PORT, dns:///HOST:PORT, https://HOST:PORT, unix:/PATH) nor ` +
+      "a package with its registry (registry.example.org/functions/a:v1, oci:DIR)",
+  );
+}
+
+/** The functions that the process can call, for as long as it runs. */
+export class ConnectedFunctions implements FunctionDirectory {
+  readonly #host: PackageHost;
+  readonly #named: ReadonlyMap<string, (use: PackageUse) => FunctionCaller>;
+  readonly #dialled: DialledFunction[] = [];
+
+  constructor(host: PackageHost, functions: readonly NamedFunction[], files: FunctionCertificateFiles) {
+    this.#host = host;
+    this.#named = new Map(functions.map(({ name, source }) => [name, this.#callerOf(source, files)]));
+  }
+
+  get names(): readonly string[] {
+    return [...this.#named.keys()];
+  }
+
+  byName(name: string, use: PackageUse): FunctionCaller | undefined {
+    return this.#named.get(name)?.(use);
+  }
+
+  byPackage(reference: string, { step, auth: authOf }: PackageUse): FunctionCaller {
+    const caller = new PackageCaller(async (path, message, { timeoutMs, signal }) => {
+      const auth = await authOf(reference);
+      const options = { timeoutMs, step, ...(auth && { auth }), ...(signal && { signal }) };
+      return await this.#host.callFunction(reference, path, message, options);
+    });
+    return new FunctionClient(caller, reference);
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    for (const one of this.#dialled) one.close();
+  }
+
+  #callerOf(source: string, files: FunctionCertificateFiles): (use: PackageUse) => FunctionCaller {
+    const target = endpointOf(source);
+    if (target === undefined) return (use) => this.byPackage(source, use);
+    const dialled = new DialledFunction(target, () => readCertificates(files));
+    this.#dialled.push(dialled);
+    const client = new FunctionClient(dialled);
+    return () => client;
+  }
+}
+
+async function readCertificates({ ca, cert, key }: FunctionCertificateFiles): Promise<TargetCertificates> {
+  const [authorities, certificate, privateKey] = await Promise.all(
+    [ca, cert, key].map(async (path) => (path === undefined ? undefined : await readFile(path))),
+  );
+  return {
+    ...(authorities && { ca: authorities }),
+    ...(certificate && { cert: certificate }),
+    ...(privateKey && { key: privateKey }),
+  };
+}

@@ -1,0 +1,59 @@
+import { someOf } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { FunctionConnector } from "@xfn/pipeline";
+import { CompositeError } from "../objects/composite-error.ts";
+import type { Context, PackageUse } from "../objects/context.ts";
+import { activePackage } from "../package/active-function.ts";
+import { isLayout } from "../package/pinned-packages.ts";
+import { runtimePackage } from "../package/runtime-of-step.ts";
+
+/** A message names this many Functions. */
+const MAX_NAMED = 10;
+
+/**
+ * Connects the steps of a run to their functions. The connections stay open: they belong to the process. The operator's
+ * `--function` wins over a Function of the API server.
+ *
+ * @param revision the CompositionRevision that runs
+ * @param authOf finds the credentials for the registry of a step's package, first in pull secrets with these names
+ */
+export function stepFunctions(
+  context: Context,
+  revision: LiveObject,
+  authOf: (step: string, image: string, secrets: readonly string[]) => ReturnType<PackageUse["auth"]>,
+): FunctionConnector {
+  const { functions, functionPackages = false, functionRuntimes = false } = context;
+  return {
+    async connect({ name: step, functionRef }) {
+      if (functions === undefined) {
+        const message = "functions are disabled; start the controller with --enable-composition-functions";
+        throw new CompositeError("FunctionsDisabled", message);
+      }
+      const useWith = (secrets: readonly string[]): PackageUse => ({
+        step,
+        auth: async (image) => await authOf(step, image, secrets),
+      });
+      if (functionRef.name === undefined) {
+        const { package: reference } = functionRef;
+        const isPinned = functionRuntimes && !isLayout(reference);
+        const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
+        return functions.byPackage(image, useWith([]));
+      }
+      const caller = functions.byName(functionRef.name, useWith([]));
+      if (caller !== undefined) return caller;
+      if (functionPackages) {
+        const { image, pullSecrets } = await activePackage(context, functionRef.name);
+        return functions.byPackage(image, useWith(pullSecrets));
+      }
+      throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
+    },
+  };
+}
+
+function unknownFunction(name: string, known: readonly string[]): string {
+  const list = known.length === 0 ? "none" : someOf(known, MAX_NAMED);
+  return (
+    `the controller knows no Function ${name} (it knows: ${list}); start it with --function ${name}=ENDPOINT or ` +
+    `--function ${name}=PACKAGE, or name the package in the step's functionRef.package`
+  );
+}

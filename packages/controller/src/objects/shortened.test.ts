@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { shortened } from "./shortened.ts";
+
+test.each([
+  ["short enough", "abcdefgh", "abcdefgh"],
+  ["too long", "abcdefghi", "abcde..."],
+  ["with an emoji at the cut, which is left out as a whole", "abcd\u{1F600}efgh", "abcd..."],
+  ["with an emoji before the cut", "abc\u{1F600}efghi", "abc\u{1F600}..."],
+])("a text %s", (_, text, expected) => {
+  expect(shortened(text, 8)).toBe(expected);
+});

@@ -1,0 +1,45 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { ImageError, type ImageErrorCode } from "@xfn/oci-rootfs";
+import { PackageError } from "@xfn/package";
+import type { Context, PackageRegistry } from "../objects/context.ts";
+import { PackageInstallError } from "./install-error.ts";
+import { packageAuth } from "./pull-secrets.ts";
+
+/**
+ * Asks the registry of a package, with the credentials of the object that names it.
+ *
+ * @param action what failed, such as `cannot resolve spec.package registry.example.org/a:v1`
+ * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
+ * @throws {ApiError} if a pull secret cannot be read
+ */
+export async function askRegistry<T>(
+  context: Context,
+  object: LiveObject,
+  { image, action }: { readonly image: string; readonly action: string },
+  ask: (registry: PackageRegistry, auth: Parameters<PackageRegistry["digestOf"]>[1]) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { packages } = context;
+  if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
+  const { auth, missing } = await packageAuth(context, object, image, signal);
+  try {
+    return await ask(packages, auth);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PackageError) throw new PackageInstallError("InvalidPackage", error.message, { cause: error });
+    if (!(error instanceof ImageError)) throw error;
+    const { code, rawMessage, retryable } = error;
+    const absent = missing.length === 0 ? "" : `; there is no Secret ${missing.join(", ")}`;
+    const wayOut = WAYS_OUT[code] === undefined ? "" : `; ${WAYS_OUT[code]}`;
+    const options = { cause: error, retryable: retryable || code === "RegistryUnavailable" };
+    throw new PackageInstallError("Unavailable", `${action}: ${rawMessage}${absent}${wayOut}`, options);
+  }
+}
+
+const WAYS_OUT: { readonly [Code in ImageErrorCode]?: string } = {
+  NotFound: "check the tag or digest, or push the package",
+  Unauthorized:
+    "name a Secret of type kubernetes.io/dockerconfigjson, in the controller's namespace, in spec.packagePullSecrets",
+  RegistryUnavailable: "the controller asks again",
+  InvalidReference: "name the package as registry.example.org/repository:tag",
+};

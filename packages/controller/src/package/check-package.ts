@@ -1,0 +1,87 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
+import type { Context } from "../objects/context.ts";
+import { objectAt } from "../objects/read-objects.ts";
+import { askRegistry } from "./ask-registry.ts";
+import { PackageInstallError } from "./install-error.ts";
+import { digestIn, pinnedReference } from "./package-names.ts";
+
+/** A runner in the same pod accepts a connection within milliseconds. */
+const READY_MS = 5_000;
+
+/** A package that is one of its kind. */
+export interface CheckedPackage {
+  /** The package with its digest. */
+  readonly resolved: string;
+  readonly capabilities: readonly string[];
+  readonly dependencies: readonly Dependency[];
+}
+
+/** A package, and what it must be. */
+export interface WantedPackage {
+  readonly image: string;
+  readonly kind: PackageKind;
+  /** Whether it may be for another version of Crossplane. */
+  readonly anyCrossplane: boolean;
+}
+
+/**
+ * Reads and checks the package of an object.
+ *
+ * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
+ * @throws {ApiError} if a pull secret cannot be read
+ */
+export async function checkPackage(
+  context: Context,
+  object: LiveObject,
+  { image, kind, anyCrossplane }: WantedPackage,
+  signal: AbortSignal,
+): Promise<CheckedPackage> {
+  const action = `cannot read the package ${image}`;
+  const { resolved, contents } = await askRegistry(
+    context,
+    object,
+    { image, action },
+    async (registry, auth) => {
+      // Revisions that Crossplane created name a tag.
+      const digest = digestIn(image) ?? (await registry.digestOf(image, auth, signal));
+      const pinned = pinnedReference(image, digest);
+      return { resolved: pinned, contents: await registry.read(pinned, kind, auth, signal) };
+    },
+    signal,
+  );
+  if (!anyCrossplane) requireCompatible(contents, image);
+  const { capabilities } = objectAt(contents.metadata, "spec");
+  const texts = (Array.isArray(capabilities) ? capabilities : []).filter((one) => typeof one === "string");
+  return { resolved, capabilities: texts, dependencies: contents.dependencies };
+}
+
+function requireCompatible(contents: PackageContents, image: string): void {
+  try {
+    checkCompatible(contents, image);
+  } catch (cause) {
+    if (!(cause instanceof PackageError)) throw cause;
+    throw new PackageInstallError("InvalidPackage", cause.message, { cause });
+  }
+}
+
+/**
+ * Waits until the runner can serve functions: it starts each with its first call.
+ *
+ * @returns the endpoint
+ * @throws {PackageInstallError} `NoRuntime`
+ */
+export async function hostEndpoint({ functionHost }: Context): Promise<string> {
+  if (functionHost === undefined) {
+    const message = "functions are disabled; start the controller with --enable-composition-functions";
+    throw new PackageInstallError("NoRuntime", message);
+  }
+  try {
+    await functionHost.ready(READY_MS);
+    return functionHost.endpoint;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const options = { cause, retryable: true };
+    throw new PackageInstallError("NoRuntime", `no runner can serve it: ${why}; start xfn-runner`, options);
+  }
+}

@@ -1,0 +1,28 @@
+/** Why a package cannot be installed. */
+export type PackageInstallErrorCode =
+  /** The registry does not have the package, refuses it, or does not answer. */
+  | "Unavailable"
+  /** It is no package, one of another kind, or one for another version of Crossplane. */
+  | "InvalidPackage"
+  /** Another object has the name of its revision. */
+  | "NameTaken"
+  /** No runner can serve its function. */
+  | "NoRuntime";
+
+/** A package that cannot be installed. The message names the package, the field and the way out. */
+export class PackageInstallError extends Error {
+  override readonly name = "PackageInstallError";
+  readonly code: PackageInstallErrorCode;
+  /** Whether the same reconcile may succeed later without any change to the package. */
+  readonly retryable: boolean;
+
+  constructor(
+    code: PackageInstallErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly retryable?: boolean } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}

@@ -1,0 +1,67 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+
+// Types and reasons of conditions are Crossplane's.
+
+export function isActive(revision: LiveObject): boolean {
+  return textAt(revision, "spec", "desiredState") === "Active";
+}
+
+/** The number of a revision; 0 if it has none. */
+export function numberOf(revision: LiveObject): number {
+  return Number(objectAt(revision, "spec")["revision"] ?? 0);
+}
+
+/** Whether the content of a revision is valid and its runtime serves. */
+export function isHealthy(revision: LiveObject): boolean {
+  return isTrue(revision, "RevisionHealthy") && isTrue(revision, "RuntimeHealthy");
+}
+
+/** Why a revision is not healthy; undefined if it is, or if nothing is known yet. */
+export function problemOf(revision: LiveObject): string | undefined {
+  for (const type of ["RevisionHealthy", "RuntimeHealthy"]) {
+    const condition = conditionOf(revision, type);
+    if (condition?.["status"] === "False") return textAt(condition, "message") ?? textAt(condition, "reason");
+  }
+  return undefined;
+}
+
+/** Whether a revision is asked to do without its dependencies. */
+export function skipsDependencies(revision: LiveObject): boolean {
+  return objectAt(revision, "spec")["skipDependencyResolution"] === true;
+}
+
+/** What a user should know of an installed revision. */
+function noteOn(revision: LiveObject, note: string | undefined): string | undefined {
+  const { foundDependencies = 0, installedDependencies = 0 } = objectAt(revision, "status");
+  const missing = Number(foundDependencies) - Number(installedDependencies);
+  if (!(missing > 0) || skipsDependencies(revision)) return note;
+  const absent =
+    `dependencies of the package (${missing}) are not installed with it; install those that it needs, and set ` +
+    "spec.skipDependencyResolution";
+  return note === undefined ? absent : `${note}; ${absent}`;
+}
+
+/** The condition `Installed`. @param current the revision of the package that `spec.package` names */
+export function installedCondition(current: LiveObject | undefined, note?: string): Condition {
+  const type = "Installed";
+  if (current === undefined) return { type, status: "False", reason: "UnpackingPackage" };
+  if (isActive(current))
+    return { type, status: "True", reason: "ActivePackageRevision", message: noteOn(current, note) };
+  const message =
+    `the revision ${current.metadata.name} is inactive; set its spec.desiredState to Active, or ` +
+    "spec.revisionActivationPolicy to Automatic";
+  return { type, status: "False", reason: "InactivePackageRevision", message };
+}
+
+/** The condition `Healthy`. @param serving an older revision, which serves until the current one is healthy */
+export function healthyCondition(current: LiveObject | undefined, serving: LiveObject | undefined): Condition {
+  const type = "Healthy";
+  if (current !== undefined && isHealthy(current)) return { type, status: "True", reason: "HealthyPackageRevision" };
+  const problem = current && problemOf(current);
+  if (problem === undefined) return { type, status: "Unknown", reason: "UnknownPackageRevisionHealth" };
+  const rest = serving === undefined ? "" : `; the revision ${serving.metadata.name} still serves`;
+  const message = `the revision ${current?.metadata.name ?? ""} is not healthy: ${problem}${rest}`;
+  return { type, status: "False", reason: "UnhealthyPackageRevision", message };
+}

@@ -1,0 +1,20 @@
+import { parseReference } from "@xfn/oci-rootfs";
+
+/**
+ * A reference with the digest that it named when it was resolved.
+ *
+ * @throws {ImageError} `InvalidReference`
+ */
+export function pinnedReference(reference: string, digest: string): string {
+  const { registry, repository, tag } = parseReference(reference);
+  return `${registry}/${repository}${tag === undefined ? "" : `:${tag}`}@${digest}`;
+}
+
+/**
+ * The digest in a reference; undefined if it has none.
+ *
+ * @throws {ImageError} `InvalidReference`
+ */
+export function digestIn(reference: string): string | undefined {
+  return parseReference(reference).digest;
+}

@@ -1,0 +1,38 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+
+/** A package of a CompositionRevision, with the digest that it had when the revision was created. */
+export interface PinnedPackage {
+  /** As the step names it. */
+  readonly package: string;
+  /** With its digest. */
+  readonly resolvedPackage: string;
+  /** The name of its FunctionRuntime. */
+  readonly runtime: string;
+}
+
+/** The packages that the steps of a revision name, each once. Those in OCI layouts have no registry and no runtime. */
+export function packagesOf(revision: LiveObject): string[] {
+  const { pipeline } = objectAt(revision, "spec");
+  const named = (Array.isArray(pipeline) ? pipeline : []).flatMap((step) => {
+    const reference = isObject(step) ? textAt(step, "functionRef", "package") : undefined;
+    return reference === undefined || isLayout(reference) ? [] : [reference];
+  });
+  return [...new Set(named)];
+}
+
+/** Whether a package is in an OCI layout. */
+export function isLayout(reference: string): boolean {
+  return reference.startsWith("oci:");
+}
+
+/** The packages that the status of a revision has. */
+export function pinnedPackages(revision: LiveObject): PinnedPackage[] {
+  const { functions } = objectAt(revision, "status");
+  return (Array.isArray(functions) ? functions : []).filter(isObject).flatMap((one: JsonObject) => {
+    const [name, resolvedPackage, runtime] = ["package", "resolvedPackage", "runtime"].map((key) => textAt(one, key));
+    if (name === undefined || resolvedPackage === undefined || runtime === undefined) return [];
+    return [{ package: name, resolvedPackage, runtime }];
+  });
+}

@@ -1,0 +1,140 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { revisionName } from "@xfn/package";
+import type { Condition } from "../objects/conditions.ts";
+import { typeMeta } from "../objects/kinds.ts";
+import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
+import { mergePatch } from "../objects/merge-patch.ts";
+import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
+import { pinnedReference } from "./package-names.ts";
+
+/** Fields of a package that its revision has too. */
+const SHARED_FIELDS = [
+  "packagePullSecrets",
+  "packagePullPolicy",
+  "ignoreCrossplaneConstraints",
+  "skipDependencyResolution",
+  "commonLabels",
+  "commonAnnotations",
+  "runtimeConfigRef",
+] as const;
+
+/** Input of {@link planPackage}. */
+export interface PlanInput {
+  readonly object: LiveObject;
+  readonly revisionKind: ResourceKind;
+  /** Of the package that `spec.package` names. */
+  readonly digest: string;
+  /** All with the label of the package. */
+  readonly revisions: readonly LiveObject[];
+  /** Why the registry could not be asked for a newer package. */
+  readonly note?: string | undefined;
+}
+
+/** What a reconcile of a package writes, in this order. Empty if everything is as desired. */
+export interface PackagePlan {
+  readonly create: KubernetesObject | undefined;
+  readonly changes: readonly { readonly revision: LiveObject; readonly spec: JsonObject }[];
+  readonly remove: readonly LiveObject[];
+  readonly status: JsonObject;
+  readonly conditions: readonly Condition[];
+}
+
+/**
+ * Plans the revisions and the status of a package. Each digest has one revision, and the highest number belongs to the
+ * one that `spec.package` names.
+ *
+ * An older revision stays active until the current one is active and healthy, unlike in Crossplane: XRs that work go on
+ * working when an upgrade does not.
+ */
+export function planPackage({ object, revisionKind, digest, revisions, note }: PlanInput): PackagePlan {
+  const source = textAt(object, "spec", "package") ?? "";
+  const image = pinnedReference(source, digest);
+  const name = revisionName(object.metadata.name, digest);
+  const own = revisions.filter((revision) => isControlledBy(revision, object) && !isBeingDeleted(revision));
+  const current = own.find(({ metadata }) => metadata.name === name);
+  const others = own.filter((revision) => revision !== current);
+  const spec = { ...sharedFields(object), image, ...stateOf(object, current), revision: numberFor(current, others) };
+  const change = current && changeOf(current, spec);
+  const isReady = current !== undefined && change === undefined && isActive(current) && isHealthy(current);
+  const outdated = isReady ? others.filter(isActive) : [];
+  return {
+    create: current === undefined ? revisionOf(object, revisionKind, name, spec) : undefined,
+    changes: [
+      ...(change === undefined || current === undefined ? [] : [{ revision: current, spec: change }]),
+      ...outdated.map((revision) => ({ revision, spec: { desiredState: "Inactive" } })),
+    ],
+    remove: expired(object, current === undefined ? own.length + 1 : own.length, others),
+    status: { currentRevision: name, currentIdentifier: source, resolvedPackage: image },
+    conditions: [
+      installedCondition(current, note),
+      healthyCondition(
+        current,
+        others.find((revision) => isActive(revision) && isHealthy(revision)),
+      ),
+    ],
+  };
+}
+
+/** Whether a plan changes no revision. */
+export function isAsPlanned({ create, changes, remove }: PackagePlan): boolean {
+  return create === undefined && changes.length === 0 && remove.length === 0;
+}
+
+function sharedFields(object: LiveObject): JsonObject {
+  const spec = objectAt(object, "spec");
+  const fields: JsonObject = {};
+  for (const field of SHARED_FIELDS) if (spec[field] !== undefined) fields[field] = spec[field];
+  return fields;
+}
+
+function stateOf(object: LiveObject, current: LiveObject | undefined): JsonObject {
+  const isManual = textAt(object, "spec", "revisionActivationPolicy") === "Manual";
+  if (!isManual) return { desiredState: "Active" };
+  return { desiredState: current !== undefined && isActive(current) ? "Active" : "Inactive" };
+}
+
+function numberFor(current: LiveObject | undefined, others: readonly LiveObject[]): number {
+  const highest = Math.max(0, ...others.map(numberOf));
+  return current !== undefined && numberOf(current) > highest ? numberOf(current) : highest + 1;
+}
+
+/** The merge patch of a revision's spec. Leaves fields that the package does not have, such as those of TLS. */
+function changeOf(revision: LiveObject, wanted: JsonObject): JsonObject | undefined {
+  const spec = objectAt(revision, "spec");
+  const managed: JsonObject = {};
+  for (const field of [...SHARED_FIELDS, ...Object.keys(wanted)]) {
+    const value = spec[field];
+    if (value !== undefined) managed[field] = value;
+  }
+  return mergePatch(managed, wanted);
+}
+
+function revisionOf(object: LiveObject, kind: ResourceKind, name: string, spec: JsonObject): KubernetesObject {
+  return {
+    ...typeMeta(kind),
+    metadata: {
+      name,
+      labels: { [LABEL_PACKAGE]: labelValue(object.metadata.name) },
+      ownerReferences: [controllerReferenceTo(object)],
+    },
+    spec,
+  };
+}
+
+/** The oldest inactive revisions beyond the history limit. As in Crossplane, the limit is beside the current one. */
+function expired(object: LiveObject, count: number, others: readonly LiveObject[]): LiveObject[] {
+  const limit = Number(objectAt(object, "spec")["revisionHistoryLimit"] ?? 1);
+  if (limit === 0) return [];
+  const oldest = others.filter((revision) => !isActive(revision)).toSorted((a, b) => numberOf(a) - numberOf(b));
+  return oldest.slice(0, Math.max(0, count - limit - 1));
+}
+
+/** The digest that a status has for the package of its spec; undefined if the spec names another package. */
+export function knownDigest(object: LiveObject): string | undefined {
+  const source = textAt(object, "spec", "package");
+  if (textAt(object, "status", "currentIdentifier") !== source) return undefined;
+  return textAt(object, "status", "resolvedPackage")?.split("@")[1];
+}

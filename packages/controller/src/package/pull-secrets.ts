@@ -1,0 +1,73 @@
+import { isObject, type JsonValue } from "@xfn/functionio";
+import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
+import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
+import type { RegistryAuth } from "@xfn/pipeline";
+import type { Context } from "../objects/context.ts";
+import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../objects/kinds.ts";
+import { findLive, objectAt } from "../objects/read-objects.ts";
+
+/** The types of pull secrets, with their keys (Kubernetes, "Pull an Image from a Private Registry"). */
+const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
+  ["kubernetes.io/dockercfg", ".dockercfg"],
+]);
+
+type Read = (reference: ObjectReference) => Promise<LiveObject | undefined>;
+
+/** The names of the pull secrets of the controller's own service account. */
+export async function accountSecrets(
+  { serviceAccount, namespace }: Pick<Context, "serviceAccount" | "namespace">,
+  read: Read,
+): Promise<string[]> {
+  if (serviceAccount === undefined) return [];
+  return secretNames((await read(referenceOf(SERVICE_ACCOUNTS, serviceAccount, namespace)))?.["imagePullSecrets"]);
+}
+
+/** The names in a list of references to pull secrets. */
+export function secretNames(list: JsonValue | undefined): string[] {
+  return (Array.isArray(list) ? list : []).flatMap((one) => {
+    const name = isObject(one) ? one["name"] : undefined;
+    return typeof name === "string" && name !== "" ? [name] : [];
+  });
+}
+
+/** The credentials that a pull secret has for an image; undefined if it has none. */
+export function authOf(secret: LiveObject, image: string): RegistryAuth | undefined {
+  const key = KEYS.get(secret["type"]);
+  const value = key === undefined ? undefined : objectAt(secret, "data")[key];
+  if (key === undefined || typeof value !== "string") return undefined;
+  const auths = parsePullSecret(Buffer.from(value, "base64").toString("utf8"), key === ".dockercfg");
+  return auths === undefined ? undefined : findAuth(auths, image);
+}
+
+/** The credentials for a package, and its pull secrets that do not exist. */
+export interface PackageAuth {
+  readonly auth: RegistryAuth | undefined;
+  readonly missing: readonly string[];
+}
+
+/**
+ * Finds the credentials for a package in the Secrets of its `packagePullSecrets`, in their order, then in those of the
+ * controller's service account. All are in the controller's namespace, so that a package cannot use other Secrets.
+ *
+ * @throws {ApiError}
+ */
+export async function packageAuth(
+  context: Context,
+  object: LiveObject,
+  image: string,
+  signal: AbortSignal,
+): Promise<PackageAuth> {
+  const { namespace } = context;
+  const read: Read = (reference) => findLive(context, reference, signal);
+  const { packagePullSecrets, pullSecrets } = objectAt(object, "spec");
+  const named = secretNames(packagePullSecrets ?? pullSecrets);
+  const missing: string[] = [];
+  for (const name of [...named, ...(await accountSecrets(context, read))]) {
+    const secret = await read(referenceOf(SECRETS, name, namespace));
+    if (secret === undefined) missing.push(`${namespace}/${name}`);
+    const auth = secret && authOf(secret, image);
+    if (auth !== undefined) return { auth, missing };
+  }
+  return { auth: undefined, missing };
+}

@@ -1,0 +1,158 @@
+import { isApiError, type LiveObject, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
+import { ImageError } from "@xfn/oci-rootfs";
+import { type Condition, withConditions } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { referenceOf } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
+import { askRegistry } from "./ask-registry.ts";
+import { PackageInstallError } from "./install-error.ts";
+import { isActive } from "./package-conditions.ts";
+import { digestIn } from "./package-names.ts";
+import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
+import { changedFields, setPackageStatus } from "./set-status.ts";
+
+/** How often a registry is asked whether a tag moved, with the pull policy Always: as often as Crossplane asks. */
+const PULL_MS = 60_000;
+
+/** A kind of packages, with the kind of their revisions. */
+export interface PackageKinds {
+  readonly kind: ResourceKind;
+  readonly revisionKind: ResourceKind;
+}
+
+/**
+ * Reconciles the revisions of packages (https://docs.crossplane.io/latest/packages/functions/). The key is the
+ * package's name.
+ *
+ * A tag is resolved to a digest once with the pull policy IfNotPresent, and every minute with Always. Whatever the
+ * registry does, revisions that exist are not touched until the package's digest is known.
+ */
+export function packageReconciler(context: Context, kinds: PackageKinds): Reconcile {
+  return async (name, signal) => {
+    if (isPackageSettled(context, kinds, name)) return undefined;
+    const object = await findLive(context, referenceOf(kinds.kind, name), signal);
+    if (object === undefined || isBeingDeleted(object)) return undefined;
+    if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
+    const labelSelector = selectorText({ [LABEL_PACKAGE]: labelValue(name) });
+    const { items: revisions } = await context.client.list(kinds.revisionKind, { labelSelector, signal });
+    try {
+      const { digest, note } = await resolve(context, object, signal);
+      const plan = planPackage({ object, revisionKind: kinds.revisionKind, digest, revisions, note });
+      await execute(context, object, plan, signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+      const serving = revisions.find((revision) => isActive(revision) && isControlledBy(revision, object));
+      const rest = serving === undefined ? "" : `; the revision ${serving.metadata.name} stays active`;
+      await setPackageStatus(context, object, failedConditions(`${error.message}${rest}`, serving), {}, signal);
+      throw error;
+    }
+    return pullPolicyOf(object) === "Always" ? { requeueAfterMs: PULL_MS } : undefined;
+  };
+}
+
+/** Whether the caches of packages and revisions show that a reconcile would change nothing. */
+function isPackageSettled({ informers, now }: Context, { kind, revisionKind }: PackageKinds, name: string): boolean {
+  const object = informers.peek(kind)?.get(name);
+  const revisions = informers.peek(revisionKind)?.list();
+  if (object === undefined || revisions === undefined || isBeingDeleted(object)) return false;
+  if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
+  const digest = knownDigest(object);
+  if (digest === undefined || pullPolicyOf(object) === "Always") return false;
+  const plan = planPackage({ object, revisionKind, digest, revisions });
+  const isSame = Object.keys(changedFields(object, plan.status)).length === 0;
+  return isSame && isAsPlanned(plan) && withConditions(object, plan.conditions, now()) === undefined;
+}
+
+function pullPolicyOf(object: LiveObject): string {
+  return textAt(object, "spec", "packagePullPolicy") ?? "IfNotPresent";
+}
+
+/** The digest of the package that `spec.package` names. @throws {PackageInstallError} */
+async function resolve(
+  context: Context,
+  object: LiveObject,
+  signal: AbortSignal,
+): Promise<{ digest: string; note?: string }> {
+  const source = textAt(object, "spec", "package") ?? "";
+  const known = knownDigest(object);
+  const policy = pullPolicyOf(object);
+  const action = `cannot resolve spec.package ${source}`;
+  const pinned = pinnedIn(source, action) ?? (policy === "Always" ? undefined : known);
+  if (pinned !== undefined) return { digest: pinned };
+  if (policy === "Never") {
+    const message = `${action}: with the packagePullPolicy Never, spec.package must have a digest; add it, or use IfNotPresent`;
+    throw new PackageInstallError("Unavailable", message);
+  }
+  try {
+    const ask = { image: source, action };
+    const digest = await askRegistry(context, object, ask, (from, auth) => from.digestOf(source, auth, signal), signal);
+    return { digest };
+  } catch (error) {
+    // The package is installed, and only its registry does not answer now.
+    if (!(error instanceof PackageInstallError) || known === undefined) throw error;
+    return { digest: known, note: `cannot check for a newer package: ${error.message}` };
+  }
+}
+
+function pinnedIn(source: string, action: string): string | undefined {
+  try {
+    return digestIn(source);
+  } catch (cause) {
+    if (!(cause instanceof ImageError)) throw cause;
+    throw new PackageInstallError("Unavailable", `${action}: ${cause.rawMessage}`, { cause });
+  }
+}
+
+/** Writes in an order in which a crash between two writes leaves a revision that serves. */
+async function execute(context: Context, object: LiveObject, plan: PackagePlan, signal: AbortSignal): Promise<void> {
+  const { client, events } = context;
+  const options = { fieldManager: FIELD_MANAGERS.package, signal };
+  if (plan.create !== undefined) {
+    const { name = "" } = plan.create.metadata ?? {};
+    try {
+      await client.create(plan.create, options);
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists")) throw error;
+      const existing = await findLive(context, referenceTo(plan.create), signal);
+      // Another controller was faster, or the cache of the server's list lags: the next reconcile sees it.
+      if (existing !== undefined && isControlledBy(existing, object)) return;
+      const message = `the ${plan.create.kind ?? ""} ${name} exists and does not belong to it; delete that object`;
+      throw new PackageInstallError("NameTaken", message, { cause: error });
+    }
+    events.record(object, {
+      type: "Normal",
+      reason: "InstallPackageRevision",
+      message: `created the revision ${name}`,
+    });
+  }
+  for (const { revision, spec } of plan.changes) {
+    const { resourceVersion, name } = revision.metadata;
+    await client.patch(referenceTo(revision), "merge", { metadata: { resourceVersion }, spec }, options);
+    const state = textAt(spec, "desiredState");
+    if (state === undefined) continue;
+    const message = `the revision ${name} is now ${state.toLowerCase()}`;
+    events.record(object, { type: "Normal", reason: "TransitionRevision", message });
+  }
+  for (const revision of plan.remove) {
+    const { uid, name } = revision.metadata;
+    await client.delete(referenceTo(revision), { preconditions: { uid }, signal }).catch(unlessGone);
+    const message = `deleted the revision ${name}: spec.revisionHistoryLimit`;
+    events.record(object, { type: "Normal", reason: "GarbageCollect", message });
+  }
+  await setPackageStatus(context, object, plan.conditions, plan.status, signal);
+}
+
+function unlessGone(error: unknown): void {
+  if (!isApiError(error, "NotFound")) throw error;
+}
+
+function failedConditions(message: string, serving: LiveObject | undefined): Condition[] {
+  const installed: Condition = { type: "Installed", status: "False", reason: "UnpackingPackage", message };
+  // The health of a revision that still serves is unchanged.
+  if (serving !== undefined) return [installed];
+  return [installed, { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message }];
+}

@@ -1,0 +1,171 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { parseReference } from "@xfn/oci-rootfs";
+import { revisionName } from "@xfn/package";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FUNCTION_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { LABEL_SOURCE } from "../objects/labels.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { PackageInstallError } from "./install-error.ts";
+import { digestIn } from "./package-names.ts";
+import { secretNames } from "./pull-secrets.ts";
+
+// FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)". Each version of a
+// function has one, however many objects need it: all of them own it, and none controls it.
+
+/**
+ * The name of the runtime of a package with a digest: the repository and the start of the digest, for all controllers.
+ *
+ * @throws {ImageError} `InvalidReference`
+ */
+export function runtimeName(image: string): string {
+  const { repository, digest = "" } = parseReference(image);
+  return revisionName(repository.replaceAll("_", "-"), digest);
+}
+
+/** The cached runtime of a package; undefined if there is none, or no cache. */
+export function knownRuntime({ informers }: Context, image: string): LiveObject | undefined {
+  return informers.peek(FUNCTION_RUNTIMES)?.get(runtimeName(image));
+}
+
+/** Whether an object is an owner of a runtime. A runtime without the label was made by a user, and has no owners. */
+export function isOwnedRuntime(runtime: LiveObject, owner: LiveObject): boolean {
+  if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return true;
+  return ownersOf(runtime).some(({ uid }) => uid === owner.metadata.uid);
+}
+
+/** Whether a runtime has an object as owner, and its pull secrets. */
+export function isJoined(runtime: LiveObject, owner: LiveObject): boolean {
+  return isOwnedRuntime(runtime, owner) && missingSecrets(runtime, owner).length === 0;
+}
+
+function secretsOf(runtime: LiveObject): string[] {
+  return secretNames(objectAt(runtime, "spec")["pullSecrets"]);
+}
+
+/** The pull secrets of an owner that a runtime of the controller lacks: an owner may get them later, or be another. */
+function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
+  if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return [];
+  const known = secretsOf(runtime);
+  return secretNames(objectAt(owner, "spec")["packagePullSecrets"]).filter((name) => !known.includes(name));
+}
+
+/**
+ * Creates the runtime of a package, or makes an object a further owner of it, whose pull secrets it uses too.
+ *
+ * @param image with a digest
+ * @throws {PackageInstallError} `NameTaken` if another package has the name
+ * @throws {ApiError} `Conflict` if the runtime has changed since it was read
+ */
+export async function ensureRuntime(
+  context: Context,
+  image: string,
+  owner: LiveObject,
+  signal: AbortSignal,
+): Promise<LiveObject> {
+  const { client } = context;
+  const known = knownRuntime(context, image);
+  if (known !== undefined && isOf(known, image) && isJoined(known, owner)) return known;
+  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
+  const reference = referenceOf(FUNCTION_RUNTIMES, runtimeName(image));
+  let existing = await findLive(context, reference, signal);
+  if (existing === undefined) {
+    try {
+      return await client.create(runtimeOf(image, owner), options);
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists")) throw error;
+      existing = await findLive(context, reference, signal);
+    }
+  }
+  if (existing === undefined || isBeingDeleted(existing)) {
+    const message = `the FunctionRuntime ${reference.name} is being deleted`;
+    throw new PackageInstallError("NoRuntime", message, { retryable: true });
+  }
+  if (!isOf(existing, image)) {
+    const message = `the FunctionRuntime ${reference.name} exists for another package; delete that object`;
+    throw new PackageInstallError("NameTaken", message);
+  }
+  if (isJoined(existing, owner)) return existing;
+  const isOwned = isOwnedRuntime(existing, owner);
+  const owners = isOwned ? ownersOf(existing) : [...ownersOf(existing), ownerReferenceTo(owner)];
+  return setOwners(context, existing, owners, signal, [...secretsOf(existing), ...missingSecrets(existing, owner)]);
+}
+
+/** Removes an object from the owners of a runtime. The garbage collector deletes a runtime without owners. */
+export async function disownRuntime(
+  context: Context,
+  image: string,
+  owner: LiveObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const runtime = await findLive(context, referenceOf(FUNCTION_RUNTIMES, runtimeName(image)), signal);
+  if (runtime === undefined || runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return;
+  const owners = ownersOf(runtime);
+  const others = owners.filter(({ uid }) => uid !== owner.metadata.uid);
+  if (others.length === owners.length) return;
+  if (others.length > 0) {
+    await setOwners(context, runtime, others, signal);
+    return;
+  }
+  // The garbage collector only deletes an object whose owners are gone, not one that has none.
+  const { uid, resourceVersion } = runtime.metadata;
+  const reference = referenceOf(FUNCTION_RUNTIMES, runtime.metadata.name);
+  await context.client
+    .delete(reference, { preconditions: { uid, resourceVersion }, signal })
+    .catch((error: unknown) => {
+      if (!isApiError(error, "NotFound")) throw error;
+    });
+}
+
+function isOf(runtime: LiveObject, image: string): boolean {
+  const found = textAt(runtime, "status", "resolvedPackage") ?? textAt(runtime, "spec", "package") ?? "";
+  try {
+    return digestIn(found) === digestIn(image);
+  } catch {
+    // A user's object with a package that is no reference.
+    return false;
+  }
+}
+
+function runtimeOf(image: string, owner: LiveObject): JsonObject {
+  const { registry, repository, digest = "" } = parseReference(image);
+  const secrets = isObject(owner["spec"]) ? owner["spec"]["packagePullSecrets"] : undefined;
+  return {
+    ...typeMeta(FUNCTION_RUNTIMES),
+    metadata: {
+      name: runtimeName(image),
+      labels: { [LABEL_SOURCE]: digest.slice(digest.indexOf(":") + 1).slice(0, 63) },
+      ownerReferences: [ownerReferenceTo(owner)],
+    },
+    spec: { package: `${registry}/${repository}@${digest}`, ...(secrets !== undefined && { pullSecrets: secrets }) },
+  };
+}
+
+/** The owner references of a runtime. */
+export function ownersOf({ metadata }: LiveObject): JsonObject[] {
+  const references = metadata["ownerReferences"];
+  return Array.isArray(references) ? references.filter(isObject) : [];
+}
+
+function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
+  return { apiVersion, kind, name, uid };
+}
+
+async function setOwners(
+  { client }: Context,
+  runtime: LiveObject,
+  ownerReferences: readonly JsonObject[],
+  signal: AbortSignal,
+  secrets: readonly string[] = [],
+): Promise<LiveObject> {
+  const { resourceVersion, name } = runtime.metadata;
+  const pullSecrets = secrets.map((one) => ({ name: one }));
+  const body = {
+    metadata: { resourceVersion, ownerReferences: [...ownerReferences] },
+    ...(pullSecrets.length > 0 && { spec: { pullSecrets } }),
+  };
+  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
+  return client.patch(referenceOf(FUNCTION_RUNTIMES, name), "merge", body, options);
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { ControllerMetrics } from "./metrics.ts";
+
+test("series of a kind that is gone are removed, and others stay", async () => {
+  const metrics = new ControllerMetrics("1");
+  for (const kind of ["XApp.example.org", "XOther.example.org"]) {
+    metrics.reconciled(kind, false, 5);
+    metrics.reconciled(kind, true, 5);
+  }
+  const milliseconds = 1;
+  for (const resource of ["xapps.example.org", "xothers.example.org"]) {
+    for (const status of [200, 404]) metrics.requested({ verb: "get", resource, status, milliseconds, retries: 0 });
+    metrics.requested({ verb: "watch", resource, status: 200, milliseconds, retries: 0 });
+  }
+  await metrics.forget({ group: "example.org", version: "v1", kind: "XApp", plural: "xapps", namespaced: false });
+  const { text } = await metrics.text();
+  expect(text).not.toContain("XApp.example.org");
+  expect(text).not.toContain("xapps.example.org");
+  expect(text.match(/XOther\.example\.org/g)?.length).toBeGreaterThan(3);
+  expect(text.match(/xothers\.example\.org/g)).toHaveLength(3);
+});
