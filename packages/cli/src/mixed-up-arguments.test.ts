@@ -16,6 +16,9 @@ const FILES = {
   "pipeline.yaml": `{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, metadata: {name: things},
     spec: {compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}, mode: Pipeline, pipeline: [
     {step: a, functionRef: {name: function-a}}]}}`,
+  "functions.yaml": `{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-a}, spec: {package: a.b/c:v1}}
+---
+{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-b}, spec: {package: a.b/d:v1}}`,
 } as const;
 
 let dir = "";
@@ -60,6 +63,15 @@ test("render names swapped arguments", async () => {
   expect(stderr).toContain(`Did you mean: xfn render ${join(dir, "xr.yaml")} ${join(dir, "composition.yaml")}`);
 });
 
+test("render's suggestion keeps FUNCTIONS, and a file without Composition is named with its kinds", async () => {
+  const files = ["composition.yaml", "xr.yaml", "functions.yaml"].map((name) => join(dir, name));
+  const { stderr } = await run("render", ...files);
+  expect(stderr).toContain(`Did you mean: xfn render ${files[1]} ${files[0]} ${files[2]}`);
+  const swapped = await run("render", "xr.yaml", "functions.yaml", "composition.yaml");
+  expect(swapped).toMatchObject({ code: 2, stdout: "" });
+  expect(swapped.stderr).toContain("has no document of kind Composition\nits documents are of kind: Function\n");
+});
+
 test("render names a claim, and the way to its composite resource", async () => {
   const { stderr } = await run("render", "claim.yaml", "composition.yaml");
   expect(stderr).toContain("If Thing is a claim, render its composite resource");
@@ -69,17 +81,13 @@ test("render names a claim, and the way to its composite resource", async () => 
   expect(withDefinition.stderr).toContain("Change its kind to XThing and remove metadata.namespace");
 });
 
-test.each([
-  ["resource", ["xrd.yaml", "pipeline.yaml"]],
-  ["extension", ["xrd.yaml,pipeline.yaml", "xr.yaml"]],
-])("validate never reports a Composition of mode Pipeline as valid, as a %s", async (_, args) => {
-  const paths = args.map((arg) =>
-    arg
-      .split(",")
-      .map((name) => join(dir, name))
-      .join(","),
-  );
-  const { code, stdout } = await run("validate", ...paths);
-  expect(code).toBe(1);
-  expect(stdout).toContain("does not run mode: Pipeline");
+test("validate knows Compositions of mode Pipeline", async () => {
+  const { code, stdout } = await run("validate", "xrd.yaml", "pipeline.yaml");
+  expect(code).toBe(0);
+  expect(stdout).toContain("Composition");
+  const broken = join(dir, "broken.yaml");
+  writeFileSync(broken, FILES["pipeline.yaml"].replace("{name: function-a}", "{name: a, package: localhost/a}"));
+  const refused = await run("validate", "xrd.yaml", broken);
+  expect(refused.code).toBe(1);
+  expect(refused.stdout).toContain("spec.pipeline[0].functionRef.package");
 });

@@ -75,7 +75,23 @@ describe("usage", () => {
     ["an unknown command", ["rendr"], /unknown command.*\n.*render/],
     ["a command of crossplane beta", ["beta", "render"], /unknown command.*\n.*without that word/],
     ["a conversion, which xfn lacks", ["convert", "x"], /unknown command.*\n.*crossplane beta convert/],
-    ["xpkg init", ["xpkg", "init"], /unknown command.*\n.*xfn init makes projects/],
+    ["xpkg init of a function", ["xpkg", "init", "f", "function"], /one of configuration, provider.*\n.*`xfn init`/],
+    ["xpkg init of a repository", ["xpkg", "init", "f", "https://a.example/b"], /TEMPLATE must be.*\n.*git clone/],
+    ["xpkg init with a bad name", ["xpkg", "init", "F_", "provider"], /NAME "F_" must be/],
+    ["xpkg install of an unknown kind", ["xpkg", "install", "bundle", "a.example/b:v1"], /KIND must be one of/],
+    ["xpkg install without a registry", ["xpkg", "install", "provider", "acme/b:v1"], /PACKAGE must be REGISTRY/],
+    ["xpkg install without a tag", ["xpkg", "install", "provider", "a.example/acme/b"], /PACKAGE must be REGISTRY/],
+    ["xpkg install with a bad name", ["xpkg", "install", "provider", "a.example/b:v1", "B"], /NAME "B" must be/],
+    [
+      "xpkg install of a configuration with a runtime",
+      ["xpkg", "install", "configuration", "a.example/b:v1", "--runtime-config", "x"],
+      /--runtime-config cannot be used/,
+    ],
+    [
+      "xpkg update without a kubeconfig",
+      ["xpkg", "update", "provider", "a.example/b:v1", "--kubeconfig", "/absent/config"],
+      /\/absent\/config/,
+    ],
     ["an unknown option", ["render", "a", "b", "--nope"], /unknown option '--nope'/],
     ["a missing argument", ["render", "a"], /missing required argument 'composition'/],
     ["a bad duration", ["render", "xr", "comp", "--timeout", "soon"], /--timeout/],
@@ -120,6 +136,9 @@ describe("usage", () => {
     for (const { stdout, stderr } of help) {
       expect(stdout).toMatch(/^Usage: xfn .*Example:\n {2}\$ xfn /s);
       expect(stderr).toBe("");
+      // Examples are commands to copy.
+      const lines = stdout.split("\n").filter((line) => !line.startsWith("  $ "));
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
     }
   });
 

@@ -19,6 +19,7 @@ import { addXpkg } from "./commands/xpkg.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import type { Output } from "./terminal/output.ts";
 import { processOutput } from "./terminal/output.ts";
+import { wrapHelp } from "./terminal/wrap-help.ts";
 
 /** As seen from src, from dist, and from the bundle in dist. */
 const PACKAGE_FOLDER = new URL("../", import.meta.url);
@@ -38,6 +39,8 @@ export async function main(args: readonly string[], output: Output = processOutp
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
+    // The default, 40, leaves long descriptions unwrapped in a terminal of 80 columns.
+    .configureHelp({ minWidthToWrap: MIN_HELP_COLUMNS })
     .configureOutput({
       // Requested help is a product; help after an error goes to stderr.
       writeOut: (text) => {
@@ -72,7 +75,7 @@ export async function main(args: readonly string[], output: Output = processOutp
   ])
     add(declaration);
   try {
-    await program.parseAsync(withTraceForms(args), { from: "user" });
+    await program.parseAsync(withTraceForms(withFormats(args)), { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has printed the message: help and version are not errors, others are wrong usage.
@@ -82,7 +85,9 @@ export async function main(args: readonly string[], output: Output = processOutp
       return ExitCode.usage;
     }
     const problem =
-      error instanceof CommanderError ? await output.product(help).catch((failure: unknown) => failure) : error;
+      error instanceof CommanderError
+        ? await output.product(wrapHelp(help, helpWidth())).catch((failure: unknown) => failure)
+        : error;
     if (problem === undefined) return ExitCode.ok;
     const report = describeError(problem, (process.env["XFN_DEBUG"] ?? "") !== "");
     for (const line of report.lines) output.note(line);
@@ -96,12 +101,19 @@ const PEER_COMMANDS: Readonly<Record<string, string>> = {
   composition: "xfn has this command without that word: xfn render",
   resource: "xfn has this command without that word: xfn validate",
   convert: "xfn has no convert: `crossplane beta convert` writes Compositions of mode: Pipeline",
-  "xpkg init": "xfn init makes projects",
 };
 
 function unknownCommand(args: readonly string[]): string {
   const words = args.filter((arg) => !arg.startsWith("-"));
   return words.slice(0, words[0] === "xpkg" ? 2 : 1).join(" ");
+}
+
+/** The least width of a column of descriptions: beside the longest flag in 80 columns there are 37. */
+const MIN_HELP_COLUMNS = 30;
+
+/** As commander, which wraps the columns of options. */
+function helpWidth(): number {
+  return (process.stdout.isTTY ? process.stdout.columns : undefined) || 80;
 }
 
 /**
@@ -113,6 +125,24 @@ function withTraceForms(args: readonly string[]): readonly string[] {
   return hasFile
     ? args.filter((argument) => argument !== "--trace")
     : args.map((argument) => (argument === "--trace" ? "--trace=text" : argument));
+}
+
+/**
+ * `-o` of render is `--observed-resources`, as in `crossplane render`. The formats that `-o` chooses elsewhere mean
+ * `--output`, as a flag of its own: of two `-o`, commander would keep only the last.
+ */
+function withFormats(args: readonly string[]): readonly string[] {
+  if (args[0] !== "render") return args;
+  return args.flatMap((argument, index) => {
+    const joined = /^-o=?(yaml|json)$/.exec(argument)?.[1];
+    if (joined !== undefined) return [`--output=${joined}`];
+    if (argument === "-o" && isFormat(args[index + 1])) return [`--output=${args[index + 1]}`];
+    return args[index - 1] === "-o" && isFormat(argument) ? [] : [argument];
+  });
+}
+
+function isFormat(text: string | undefined): boolean {
+  return text === "yaml" || text === "json";
 }
 
 function version(): string {

@@ -14,6 +14,7 @@ import { keyValues, platformList } from "../flags/flag-values.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
@@ -35,26 +36,26 @@ export interface BuildFlags extends RegistryFlags {
 }
 
 /** `xfn build`: builds an image from a folder. Prints `NAME@DIGEST`. */
-export async function runBuild(path: string, flags: BuildFlags, output: Output): Promise<number> {
+export async function runBuild(path: string, flags: BuildFlags, terminal: Output): Promise<number> {
   const name = imageName(flags);
   const registries = registryOptions(flags);
   const platforms = platformList(flags.platform);
   const labels = keyValues("--label", flags.label);
   const annotations = keyValues("--annotation", flags.annotation);
-  return interruptible(async (signal) => {
+  const title = `building ${oneLine(path, 200)}`;
+  const work = async (output: Output, signal: AbortSignal): Promise<number> => {
     const store = await openImageStore(flags.cacheDir);
     const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
     const images = { ...registries, signal, pullPolicy: flags.pull, defaultRegistry: flags.registry };
     const onProgress = pullProgress(output);
     const targets: FunctionTarget[] = [];
     for (const platform of platforms.length === 0 ? [undefined] : platforms) {
-      const given = platform === undefined ? {} : { platform };
-      if (flags.base === undefined) targets.push(given);
+      if (flags.base === undefined) targets.push({ platform });
       else {
-        const base = await store.image(flags.base, { ...images, ...given, onProgress }).catch((error: unknown) => {
+        const base = await store.image(flags.base, { ...images, platform, onProgress }).catch((error: unknown) => {
           throw explainImageError(error);
         });
-        targets.push({ ...given, base });
+        targets.push({ platform, base });
       }
     }
     const built = await buildFunction({
@@ -68,11 +69,18 @@ export async function runBuild(path: string, flags: BuildFlags, output: Output):
       annotations,
       sbom: flags.sbom === true,
       onNote: note,
-      ...(flags.entrypoint === undefined ? {} : { entrypoint: flags.entrypoint }),
+      entrypoint: flags.entrypoint,
     });
     await output.product(`${flags.tag}@${built.digest}\n`);
     return ExitCode.ok;
-  });
+  };
+  return interruptible((signal) =>
+    withElapsedTime(
+      terminal,
+      () => title,
+      (output) => work(output, signal),
+    ),
+  );
 }
 
 /**

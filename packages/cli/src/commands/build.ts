@@ -50,7 +50,11 @@ executable. The entry is --entrypoint, else an executable file named function, e
 function.ts, src/function.ts, index.ts, src/index.ts, function.js or index.js, else the only executable file.
 
 Without --base, the base image is made from this machine: Node, Python, a shell with its tools, or the shared libraries of the
-program. A static program needs none of them. .git, node_modules and tests are left out. The same input gives the same digest.
+program. A static program needs none of them. node_modules, tests and hidden files such as .env are left out, and what .dockerignore
+lists, or, if there is none, .gitignore, also of outer folders in a git work tree. !NAME in .dockerignore includes a hidden file.
+The same input gives the same digest. The build runs no code of DIR.
+A function made by compose() reads a FunctionIO on stdin. With --insecure, or with certificates in TLS_SERVER_CERTS_DIR, its image
+serves gRPC on port 9443 instead: it is a Function package for Crossplane.
 Several platforms require a --base that has them. package.yaml and package.json set title, version, license and source of the image.
 
 Prints NAME@DIGEST.

@@ -1,9 +1,13 @@
-import { declareSettings, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
+import { choice, declareSettings, one, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
 import type { DoctorOptions } from "../doctor/doctor.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 
-const SETTINGS: SettingsOf<DoctorOptions> = {
-  json: toggle("json", "print the report as JSON"),
+const SETTINGS: SettingsOf<DoctorOptions & { json?: boolean }> = {
+  output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
+    short: "o",
+  }),
+  // An earlier spelling.
+  json: toggle("json", "print the report as JSON", { hidden: true }),
   cacheDir: STORE_SETTINGS.cacheDir,
 };
 
@@ -24,8 +28,8 @@ export function addDoctor({ program, output, finish }: CommandContext): void {
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
     .action(async () => {
-      const flags = readFlags(command, SETTINGS);
+      const { json, ...flags } = readFlags(command, SETTINGS);
       const { doctor } = await import("../doctor/doctor.ts");
-      finish(await doctor(flags, output));
+      finish(await doctor(json === true ? { ...flags, output: "json" } : flags, output));
     });
 }

@@ -7,13 +7,14 @@ import {
   one,
   optional,
   pullPolicy,
-  type Setting,
   type SettingsOf,
   tlsClientSettings,
   toggle,
 } from "@xfn/program/settings";
 import { usageError } from "../errors/cli-error.ts";
+import type { PipelineOptions } from "../render/pipeline-options.ts";
 import type { RenderOptions } from "../render/render-options.ts";
+import { warning } from "../terminal/warning.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 import { RUNNER_SETTINGS } from "./shared-settings.ts";
 
@@ -27,30 +28,54 @@ const RUNNER_TLS = tlsClientSettings("runner");
 /** Flags that xfn accepts for scripts that were written for `crossplane render`. */
 interface PeerFlags {
   readonly maxConcurrency?: string;
-  readonly requiredResources?: undefined;
-  readonly extraResources?: undefined;
-  readonly requiredSchemas?: undefined;
-  readonly functionCredentials?: undefined;
-  readonly contextFiles?: undefined;
-  readonly contextValues?: undefined;
-  readonly includeContext?: undefined;
+  readonly crossplaneBinary?: string;
+  readonly crossplaneVersion?: string;
 }
 
-const PEER_SETTINGS: SettingsOf<PeerFlags> = {
-  // Ignored: functions run one after the other.
-  maxConcurrency: optional("max-concurrency", "<n>", "", anyText, { hidden: true }),
-  requiredResources: unavailable(
+const PIPELINE_ONLY = "(mode: Pipeline)";
+
+const PIPELINE_SETTINGS: SettingsOf<PipelineOptions & PeerFlags> = {
+  requiredResources: many(
     "required-resources",
     "<path>",
-    "a FunctionIO function cannot ask for further resources",
-    "e",
+    `resources that functions may require: a file or folder ${PIPELINE_ONLY}`,
+    anyText,
+    [],
+    undefined,
+    { short: "e" },
   ),
-  extraResources: unavailable("extra-resources", "<path>", "a FunctionIO function cannot ask for further resources"),
-  requiredSchemas: unavailable("required-schemas", "<dir>", "a FunctionIO function cannot ask for schemas", "s"),
-  functionCredentials: unavailable("function-credentials", "<path>", "FunctionIO carries no credentials"),
-  contextFiles: unavailable("context-files", "<pairs>", "FunctionIO has no context; give a step its config instead"),
-  contextValues: unavailable("context-values", "<pairs>", "FunctionIO has no context; give a step its config instead"),
-  includeContext: unavailable("include-context", undefined, "FunctionIO has no context", "c"),
+  extraResources: many("extra-resources", "<path>", "the older name of --required-resources", anyText, []),
+  requiredSchemas: optional(
+    "required-schemas",
+    "<dir>",
+    `OpenAPI v3 documents that functions may require: a folder of JSON files ${PIPELINE_ONLY}`,
+    anyText,
+    { short: "s" },
+  ),
+  functionCredentials: optional(
+    "function-credentials",
+    "<path>",
+    `Secrets that steps name as credentials: a file or folder ${PIPELINE_ONLY}`,
+    anyText,
+  ),
+  contextFiles: many(
+    "context-files",
+    "<key=file>",
+    `a value of the first context, in YAML or JSON ${PIPELINE_ONLY}`,
+    anyText,
+    [],
+  ),
+  contextValues: many("context-values", "<key=value>", "the same, as text; it wins over a file", anyText, []),
+  includeContext: toggle("include-context", `print the context after the last step ${PIPELINE_ONLY}`, { short: "c" }),
+  freshFunctions: toggle(
+    "fresh-functions",
+    `run each call of a function package in a new container, so that calls share no state ${PIPELINE_ONLY}`,
+  ),
+  // Ignored: functions run one after the other.
+  maxConcurrency: optional("max-concurrency", "<n>", "", anyText, { hidden: true }),
+  // Ignored with a warning: they choose what renders.
+  crossplaneBinary: optional("crossplane-binary", "<file>", "", anyText, { hidden: true }),
+  crossplaneVersion: optional("crossplane-version", "<version>", "", anyText, { hidden: true }),
 };
 
 const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
@@ -60,6 +85,13 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     "composed resources that exist: a YAML file or a folder of them",
     anyText,
     { short: "o" },
+  ),
+  output: optional(
+    "output",
+    "<format>",
+    "format of stdout: yaml, or json for one List; -o yaml and -o json mean this flag",
+    choice("yaml", "json"),
+    { shown: "yaml" },
   ),
   xrd: optional("xrd", "<path>", "the XR's definition: its defaults are applied first (a file or folder)", anyText),
   environment: many(
@@ -96,11 +128,19 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     "write the trace there instead of to stderr; .json and .html choose the form",
     anyText,
   ),
+  notSecret: many(
+    "not-secret",
+    "<name>",
+    "show values of fields, connection details and Secret keys with this name in the trace",
+    anyText,
+    [],
+  ),
   timeout: one("timeout", "<duration>", "stop the whole run after this time", duration, DEFAULT_TIMEOUT_MS, "1m"),
+  watch: toggle("watch", "render again after each change of a file, and print the difference; Ctrl-C ends"),
   pull: optional("pull", "<policy>", "IfNotPresent, Always or Never, for all steps", pullPolicy, {
     shown: "as the Composition says",
   }),
-  ...PEER_SETTINGS,
+  ...PIPELINE_SETTINGS,
   ...RUNNER_SETTINGS,
   runner: optional(
     "runner",
@@ -116,19 +156,22 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
 };
 
 const HELP = `
-XR and COMPOSITION are YAML or JSON files; one of them may be - for stdin. A COMPOSITION file may contain other documents too.
-FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the spec.package of a Function replaces the image of
-the step with the same name. Images are names in the local store (see xfn build), registry references, or
-oci:DIR layouts, relative to the file that names them. A Composition of templates alone is rendered without any container.
+XR and COMPOSITION are YAML or JSON files; one input may be - for stdin. A COMPOSITION file may contain other documents too.
+FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the packages of the steps of mode: Pipeline that name
+them. Steps with functionRef.package need none. Without that mode, the spec.package of a Function replaces the image of the step with the same name. Images are names in the
+local store (see xfn build), registry references, or oci:DIR layouts, relative to the file that names them. A step can also name the
+folder of a function, such as image: ./functions/db or functionRef.package: ./functions/db: render builds it each time, without a
+check of types. A Composition of templates alone is rendered without any container.
 With --runner, names of images are those of the runner's machine.
 The files of -o may also contain Secrets that observed resources name in spec.writeConnectionSecretToRef: connection details.
 
-Prints YAML on stdout: the XR, composed resources by name, then results (-r). After a fatal
+Prints YAML or JSON on stdout: the XR, composed resources by name, then results (-r). After a fatal
 result: the XR, whose condition Synced has the reason, and results (-r). If the run fails, prints nothing.
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:
-  $ xfn render xr.yaml composition.yaml -o observed/ -r`;
+  $ xfn render xr.yaml composition.yaml -o observed/ -r
+  $ xfn render xr.yaml composition.yaml --watch`;
 
 /** Declares `xfn render`. */
 export function addRender({ program, output, finish }: CommandContext): void {
@@ -137,25 +180,19 @@ export function addRender({ program, output, finish }: CommandContext): void {
     .description("render a composition for a composite resource (XR), with its functions in containers")
     .argument("<xr>", "the composite resource: a file, or - for stdin")
     .argument("<composition>", "the Composition: a file, or - for stdin")
-    .argument("[functions]", "Function documents that override images: a file or folder");
+    .argument("[functions]", "the Functions that the Composition names: a file or folder");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
     .action(async (xr: string, composition: string, functions: string | undefined) => {
       const flags = readFlags(command, SETTINGS);
       checkRunnerFlags(flags);
+      for (const flag of ["crossplaneBinary", "crossplaneVersion"] as const)
+        if (flags[flag] !== undefined)
+          output.note(warning(`--${SETTINGS[flag].name} has no effect: xfn itself renders`));
       const options = { ...flags, ...traceOptions(flags) };
       const { runRender } = await import("../render/render.ts");
-      finish(await runRender({ xr, composition, ...(functions === undefined ? {} : { functions }) }, options, output));
+      finish(await runRender({ xr, composition, functions }, options, output));
     });
-}
-
-/** A flag of the peer that FunctionIO (apiextensions.crossplane.io/v1alpha1) has no field for. */
-function unavailable(name: string, value: string | undefined, why: string, short?: string): Setting<undefined> {
-  const read = (): never => {
-    throw new Error(`cannot be used: ${why}`);
-  };
-  const row = { name, value, many: false, help: "", hidden: true, standard: undefined, shown: undefined, read };
-  return short === undefined ? row : { ...row, short };
 }
 
 // A flag without an effect is a mistake of the user.

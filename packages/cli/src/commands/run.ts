@@ -46,7 +46,7 @@ const SETTINGS: SettingsOf<Flags> = {
 };
 
 const HELP = `
-IMAGE is a name in the local store, a registry reference, or an oci:DIR layout. FILE is a FunctionIO in YAML or JSON; without
+IMAGE is a name in the local store, a registry reference, an oci:DIR layout, or ./DIR: the folder of a function, which is built first. FILE is a FunctionIO in YAML or JSON; without
 it, reads stdin. Prints the function's FunctionIO on stdout, and its warnings and fatal results on stderr too.
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
@@ -65,10 +65,8 @@ export function addRun({ program, output, finish }: CommandContext): void {
     .action(async (image: string, file: string) => {
       const { imagePullPolicy, networkPolicy, ...flags } = readFlags(command, SETTINGS);
       const historic = networkPolicy === "Runner" ? "Accessible" : networkPolicy;
-      const network = flags.network ?? historic;
-      const pull = flags.pull ?? imagePullPolicy;
+      const chosen = { network: flags.network ?? historic, pull: flags.pull ?? imagePullPolicy };
       const { runFunction } = await import("../run/run.ts");
-      const chosen = { ...(network === undefined ? {} : { network }), ...(pull === undefined ? {} : { pull }) };
       finish(await runFunction(image, file, { ...flags, ...chosen }, output));
     });
 }

@@ -1,19 +1,20 @@
-import { anyText, CONTAINER_SETTINGS, many, optional, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
+import {
+  anyText,
+  CONTAINER_SETTINGS,
+  optional,
+  outputSetting,
+  REGISTRY_ACCESS_SETTINGS,
+  type SettingsOf,
+  STORE_SETTINGS,
+} from "@xfn/program/settings";
+import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { RegistryFlags } from "../flags/registry-flags.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 
 /** Settings of every command that pulls or pushes. Credentials are those of `docker login`. */
 export const REGISTRY_SETTINGS: SettingsOf<RegistryFlags> = {
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
-  mirror: many("mirror", "<registry=host>", "ask this host first for images of a registry", anyText, []),
-  registryCa: many("registry-ca", "<file>", "trust certificates of these authorities too (PEM)", anyText, []),
-  trustedRealm: many(
-    "trusted-realm",
-    "<host>",
-    "send credentials to this token server, although it is not the registry's own host",
-    anyText,
-    [],
-  ),
+  ...REGISTRY_ACCESS_SETTINGS,
 };
 
 /** Settings of every command that runs containers. */
@@ -22,6 +23,7 @@ export const RUNNER_SETTINGS: SettingsOf<RunnerFlags> = {
   allowUnlimited: CONTAINER_SETTINGS.allowUnlimited,
   registry: STORE_SETTINGS.registry,
   rootfs: CONTAINER_SETTINGS.rootfs,
+  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
   cacheDir: STORE_SETTINGS.cacheDir,
 };
 

@@ -10,9 +10,11 @@ import {
 } from "@xfn/program/settings";
 import type { XpkgBuildFlags } from "../xpkg/build-command.ts";
 import type { XpkgExtractFlags } from "../xpkg/extract-command.ts";
+import type { XpkgInitFlags } from "../xpkg/init-command.ts";
 import type { XpkgPushFlags } from "../xpkg/push-command.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
+import { addXpkgInstall, addXpkgUpdate } from "./xpkg-cluster.ts";
 
 const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
   packageRoot: one("package-root", "<dir>", "the folder with crossplane.yaml", anyText, ".", ".", { short: "f" }),
@@ -48,6 +50,10 @@ const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
   ...REGISTRY_SETTINGS,
 };
 
+const INIT_SETTINGS: SettingsOf<XpkgInitFlags> = {
+  directory: one("directory", "<dir>", "the folder to write, which must be empty", anyText, ".", ".", { short: "d" }),
+};
+
 const PUSH_SETTINGS: SettingsOf<XpkgPushFlags> = {
   packageFiles: many("package-files", "<files>", "the files, separated by commas", anyText, [], undefined, {
     short: "f",
@@ -71,7 +77,8 @@ const EXIT_CODES = "Exit code 0; 1 for a failure; 2 for wrong usage or a folder 
 const BUILD_HELP = `
 All YAML files below --package-root (.yaml, .yml; not in .git, node_modules or the examples) become one package. Exactly one of them
 has its metadata, usually crossplane.yaml: a Configuration, Function or Provider of meta.pkg.crossplane.io. The image of a function or
-provider is embedded; it comes from the local store, else from its registry, and may be oci:DIR.
+provider is embedded; it comes from the local store, else from its registry, and may be oci:DIR. Crossplane calls functions over gRPC:
+an image of \`xfn build\` serves it if the function is in TypeScript or JavaScript. It is a package itself, too: push it with \`xfn push\`.
 
 Prints the file's path. The same folder and image give the same file.
 ${EXIT_CODES}
@@ -80,6 +87,16 @@ Example:
   $ xfn build my-function -t my-function:v1
   $ xfn xpkg build -f my-function/package --embed-runtime-image my-function:v1 -o my-function.xpkg
   my-function.xpkg`;
+
+const INIT_HELP = `
+Writes crossplane.yaml and examples of what a package of this kind contains: a definition and a Composition, or a CRD. Nothing is
+downloaded; a URL as in \`crossplane xpkg init\` is refused. For functions there is \`xfn init\`. Prints the folder.
+Exit code 0; 1 for a failure; 2 for wrong usage.
+
+Example:
+  $ xfn xpkg init acme-platform configuration -d acme-platform
+  acme-platform
+  $ xfn xpkg build -f acme-platform -e acme-platform/examples`;
 
 const PUSH_HELP = `
 Without -f, pushes the only .xpkg file of the current folder. Several files - one package for several platforms - become an index.
@@ -104,11 +121,31 @@ Example:
 
 /** Declares `xfn xpkg` and its commands. */
 export function addXpkg(parent: CommandContext): void {
-  const xpkg = parent.program.command("xpkg").description("build, push and extract packages for Crossplane");
+  const xpkg = parent.program
+    .command("xpkg")
+    .description("make, build, push, install and extract packages for Crossplane");
   const context = { ...parent, program: xpkg };
+  addXpkgInit(context);
   addXpkgBuild(context);
   addXpkgPush(context);
+  addXpkgInstall(context);
+  addXpkgUpdate(context);
   addXpkgExtract(context);
+}
+
+function addXpkgInit({ program: xpkg, output, finish }: CommandContext): void {
+  const command = xpkg
+    .command("init")
+    .description("make the sources of a package")
+    .argument("<name>", "the name of the package")
+    .argument("<template>", "configuration or provider");
+  declareSettings(command, INIT_SETTINGS)
+    .addHelpText("after", INIT_HELP)
+    .action(async (name: string, template: string) => {
+      const flags = readFlags(command, INIT_SETTINGS);
+      const { runXpkgInit } = await import("../xpkg/init-command.ts");
+      finish(await runXpkgInit(name, template, flags, output));
+    });
 }
 
 function addXpkgBuild({ program: xpkg, output, finish }: CommandContext): void {

@@ -15,6 +15,8 @@ import {
 } from "@xfn/dev-cluster";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
+import { messageOf } from "../errors/message-of.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
@@ -39,9 +41,15 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
       const dataDir = flags.dataDir === undefined ? undefined : openDataDir(flags.dataDir);
       using _lock = dataDir === undefined ? undefined : lockFolder(dataDir);
       const binaries = await findOrBuildBinaries(output, signal);
-      output.status("starting etcd, kube-apiserver and kube-controller-manager");
-      await using server = await startApiServer({ binaries, dataDir, users: flags.users, signal });
-      output.status(undefined);
+      const title = "starting etcd, kube-apiserver and kube-controller-manager";
+      await using server = await withElapsedTime(
+        output,
+        () => title,
+        async (shown) => {
+          shown.status(title);
+          return startApiServer({ binaries, dataDir, users: flags.users, signal });
+        },
+      );
       const users = [server.admin, ...(flags.users ?? []).map((name) => server.user(name))];
       const lines = users.map(({ name, kubeconfig }) =>
         name === server.admin.name
@@ -72,11 +80,25 @@ async function findOrBuildBinaries(output: Output, signal: AbortSignal): Promise
   const { binaries, missing } = findBinaries();
   if (binaries !== undefined) return binaries;
   try {
-    await buildBinaries({
-      programs: missing,
-      onProgram: (program) => output.note(`xfn: building ${program} (once; some minutes)`),
-      signal,
-    });
+    let title = "building";
+    let packages = 0;
+    await withElapsedTime(
+      output,
+      () => `${title}: ${packages} packages compiled`,
+      async () =>
+        buildBinaries({
+          programs: missing,
+          onProgram: (program) => {
+            title = `building ${program}`;
+            packages = 0;
+            output.note(`xfn: ${title} (${missing.indexOf(program) + 1} of ${missing.length}; once, some minutes)`);
+          },
+          onPackages: (count) => {
+            packages = count;
+          },
+          signal,
+        }),
+    );
   } catch (error) {
     if (error instanceof BuildServerError && error.code === "GoMissing")
       throw new CliError("Failed", explainMissing(missing), { cause: error });
@@ -92,7 +114,7 @@ function openDataDir(dir: string): string {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw usageError(`--data-dir: cannot create ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw usageError(`--data-dir: cannot create ${path}: ${messageOf(error)}`);
   }
   return path;
 }

@@ -64,7 +64,26 @@ export async function checkCgroups(host: Host): Promise<readonly Check[]> {
     groups.mode === "v2"
       ? await delegatedV2(host, groups)
       : [...LIMITS, "pids"].filter((name) => delegatedV1(host, groups, name));
-  return [layout, limitsOf(host, groups, enforceable), processesOf(host, groups, enforceable)];
+  return [
+    layout,
+    limitsOf(host, groups, enforceable),
+    processesOf(host, groups, enforceable),
+    warmPoolOf(host, groups, enforceable),
+  ];
+}
+
+// The runner starts no function before its call unless a control group bounds it while it waits.
+function warmPoolOf(host: Host, groups: Cgroups, enforceable: readonly string[]): Check {
+  const warmPool = { id: "warm-pool", title: "warm pool" };
+  if (LIMITS.every((name) => enforceable.includes(name)))
+    return { ...warmPool, status: "ok", detail: "a control group bounds the waiting functions of xfn-runner" };
+  return {
+    ...warmPool,
+    status: "info",
+    detail:
+      "xfn-runner starts no function before its call, because no control group would bound it while it waits; --allow-unlimited permits it",
+    remedy: remedyFor(host, groups),
+  };
 }
 
 function limitsOf(host: Host, groups: Cgroups, enforceable: readonly string[]): Check {

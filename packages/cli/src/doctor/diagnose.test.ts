@@ -296,6 +296,12 @@ describe("limits", () => {
     expect(check.remedy).toContain("Delegate=yes");
   });
 
+  test("without limits of memory and cpu, functions are not pre-started", async () => {
+    expect(await find(host(), "warm-pool")).toMatchObject({ status: "ok" });
+    const check = await find(host({ writable: (path) => !path.startsWith("/sys/fs/cgroup") }), "warm-pool");
+    expect(check).toMatchObject({ status: "info", canRun: true, detail: expect.stringContaining("--allow-unlimited") });
+  });
+
   test("cgroup v2, the usual login session: not delegated, with a remedy", async () => {
     const check = await find(host({ writable: (path) => !path.startsWith("/sys/fs/cgroup") }), "limits");
     expect(check).toMatchObject({ status: "warn", canRun: true });

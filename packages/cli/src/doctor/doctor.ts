@@ -9,14 +9,14 @@ import type { Host } from "./host.ts";
 import { thisHost } from "./host.ts";
 
 export interface DoctorOptions {
-  readonly json?: boolean;
+  readonly output: "text" | "json";
   readonly cacheDir?: string;
 }
 
 /** `xfn doctor`: reports whether rootless containers can run on this host. Exit code 0 if they can, else 1. */
 export async function doctor(options: DoctorOptions, output: Output, host: Host = thisHost()): Promise<number> {
   const report = await diagnose(host, options.cacheDir ?? cacheDir());
-  await output.product(options.json === true ? `${JSON.stringify(report, null, 2)}\n` : table(report));
+  await output.product(options.output === "json" ? `${JSON.stringify(report, null, 2)}\n` : table(report));
   return report.canRun ? ExitCode.ok : ExitCode.failed;
 }
 

@@ -1,5 +1,6 @@
 import type { Platform } from "@xfn/oci-rootfs";
 import { usageError } from "../errors/cli-error.ts";
+import { keyAndValue } from "./key-value.ts";
 import { platformOption } from "./registry-flags.ts";
 
 /**
@@ -21,11 +22,5 @@ export function platformList(values: readonly string[] | undefined): readonly Pl
  * @throws CliError `Usage` for another form
  */
 export function keyValues(option: string, values: readonly string[] | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    (values ?? []).map((value) => {
-      const at = value.indexOf("=");
-      if (at <= 0) throw usageError(`${option} requires KEY=VALUE, not ${JSON.stringify(value)}`);
-      return [value.slice(0, at), value.slice(at + 1)];
-    }),
-  );
+  return Object.fromEntries((values ?? []).map((value) => keyAndValue(option, value)));
 }

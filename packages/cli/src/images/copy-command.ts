@@ -6,6 +6,7 @@ import { usageError } from "../errors/cli-error.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
@@ -34,18 +35,23 @@ export async function runCopy(
   return interruptible(async (signal) => {
     const { copyImage } = await import("@xfn/oci-rootfs/registry");
     try {
-      const copied = await copyImage({
-        ...registries,
-        from,
-        to,
-        store: await openImageStore(flags.cacheDir),
-        platform,
-        mountFrom: flags.mountFrom,
-        chunkBytes,
-        onProgress: pullProgress(output, Date.now, () => verbs),
-        signal,
-      });
-      output.status(undefined);
+      const title = `${verbs[0]} ${oneLine(from, 200)}`;
+      const copied = await withElapsedTime(
+        output,
+        () => title,
+        async (shown) =>
+          copyImage({
+            ...registries,
+            from,
+            to,
+            store: await openImageStore(flags.cacheDir),
+            platform,
+            mountFrom: flags.mountFrom,
+            chunkBytes,
+            onProgress: pullProgress(shown, Date.now, () => verbs),
+            signal,
+          }),
+      );
       if (copied.onlyPlatform !== undefined)
         output.note(
           `xfn: ${oneLine(from, 200)} is an index, but the store has only ${copied.onlyPlatform}: ${verbs[1]} that image alone`,

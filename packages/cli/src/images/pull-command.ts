@@ -3,6 +3,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
@@ -23,13 +24,21 @@ export async function runPull(text: string, flags: PullFlags, output: Output): P
       // With its registry, so that a local image with the same short name is not used instead.
       const reference = parseReference(text, { defaultRegistry: flags.registry });
       const store = await openImageStore(flags.cacheDir);
-      const image = await store.image(reference.toString(), {
-        ...registries,
-        pullPolicy: "Always",
-        platform,
-        onProgress: pullProgress(output),
-        signal,
-      });
+      const title = `pulling ${reference.toString()}`;
+      const image = await withElapsedTime(
+        output,
+        () => title,
+        async (shown) => {
+          const onProgress = pullProgress(shown);
+          return store.image(reference.toString(), {
+            ...registries,
+            pullPolicy: "Always",
+            platform,
+            onProgress,
+            signal,
+          });
+        },
+      );
       // The digest at the registry, which may be that of an index.
       const digest = store.list().find(({ name }) => name === image.name)?.digest ?? image.digest;
       await output.product(`${image.name.endsWith(`@${digest}`) ? image.name : `${image.name}@${digest}`}\n`);

@@ -14,6 +14,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import { generateTypes } from "@xfn/functionio/types";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { packageSources } from "./local-packages.ts";
 import { TEMPLATES, type Template, type TemplateName, TOOLS } from "./templates.ts";
@@ -52,7 +53,7 @@ export async function initProject({ path, template, packageFolder, output }: Ini
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     if (error instanceof CliError) throw error;
-    throw new CliError("Failed", `cannot make ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new CliError("Failed", `cannot make ${path}: ${messageOf(error)}`, {
       cause: error,
     });
   } finally {

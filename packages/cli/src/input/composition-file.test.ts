@@ -25,7 +25,7 @@ spec:
 async function read(text: string): Promise<string[]> {
   const path = join(dir, "composition.yaml");
   writeFileSync(path, text);
-  const { spec } = await readComposition(path, () => undefined);
+  const { spec } = (await readComposition(path, () => undefined)).composition;
   return spec.functions.map((step) => step.container.image);
 }
 

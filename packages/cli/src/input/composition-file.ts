@@ -1,45 +1,77 @@
-import { type Composition, CompositionError, type Finding, parseComposition } from "@xfn/composition";
+import {
+  type Composition,
+  CompositionError,
+  type CompositionFunction,
+  type Finding,
+  isPackageStep,
+  type PackageStep,
+  parseComposition,
+} from "@xfn/composition";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { asInputError, documentsOf, InputError, positionOf, sourceName } from "@xfn/input";
+import { oneLine } from "@xfn/program/terminal-text";
+
+/** A Composition with the document that it was read from, which has the positions of its fields. */
+export interface CompositionFile {
+  readonly composition: Composition;
+  readonly document: ParsedDocument;
+}
 
 /**
  * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes
- * relative `oci:` images absolute, relative to the file.
+ * images that are folders or relative `oci:` layouts absolute, relative to the file.
  *
- * @param check - a further check; its findings are warnings
  * @throws InputError
  */
-export async function readComposition(
-  path: string,
-  onWarning: (message: string) => void,
-  check: (composition: Composition, document: ParsedDocument) => readonly Finding[] = () => [],
-): Promise<Composition> {
+export async function readComposition(path: string, onWarning: (message: string) => void): Promise<CompositionFile> {
   const documents = await documentsOf(path);
   const compositions = documents.filter(({ value }) => isObject(value) && value["kind"] === "Composition");
   const [first, second] = compositions;
   const document = first ?? (documents.length === 1 ? documents[0] : undefined);
-  if (document === undefined) throw new InputError(`${sourceName(path)} has no document of kind Composition`);
+  if (document === undefined) {
+    throw new InputError(`${sourceName(path)} has no document of kind Composition`, {
+      details: [`its documents are of kind: ${[...new Set(documents.map(kindOf))].join(", ") || "none"}`],
+    });
+  }
   if (second !== undefined) {
     throw new InputError(`${sourceName(path)} has ${compositions.length} Compositions; render takes one`, {
       details: compositions.map(positionOf),
     });
   }
-  const warn = ({ message, path: field, line, column }: Finding): void => {
-    const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
-    onWarning(`${position}: ${field === "" ? "" : `${field}: `}${message}`);
-  };
   const composition = asInputError(
     path,
-    () => parseComposition(document, { onWarning: warn }),
+    () => parseComposition(document, { onWarning: (finding) => onWarning(describeFinding(path, finding)) }),
     (error) => error instanceof CompositionError,
   );
-  for (const finding of check(composition, document)) warn(finding);
-  if (composition.spec.functions.length === 0) return composition;
+  const { pipeline = [] } = composition.spec;
+  if (composition.spec.functions.length === 0 && pipeline.length === 0) return { composition, document };
   // Loaded on demand: templates alone name no images.
   const { absoluteImage } = await import("./absolute-image.ts");
-  const functions = composition.spec.functions.map((step) => {
+  const withImage = (step: CompositionFunction): CompositionFunction => {
     return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
-  });
-  return { ...composition, spec: { ...composition.spec, functions } };
+  };
+  const withPackage = (step: PackageStep): PackageStep => {
+    const { package: reference } = step.functionRef;
+    return reference === undefined ? step : { ...step, functionRef: { package: absoluteImage(reference, path) } };
+  };
+  const spec = {
+    ...composition.spec,
+    functions: composition.spec.functions.map(withImage),
+    ...(pipeline.length > 0 && {
+      pipeline: pipeline.map((step) => (isPackageStep(step) ? withPackage(step) : withImage(step))),
+    }),
+  };
+  return { composition: { ...composition, spec }, document };
+}
+
+function kindOf({ value }: ParsedDocument): string {
+  const kind = isObject(value) ? value["kind"] : undefined;
+  return typeof kind === "string" ? oneLine(kind, 100) : "(none)";
+}
+
+/** A finding as one line: `file:line:column: field: message`. */
+export function describeFinding(path: string, { message, path: field, line, column }: Finding): string {
+  const position = [sourceName(path), line, column].filter((part) => part !== undefined).join(":");
+  return `${position}: ${field === "" ? "" : `${field}: `}${message}`;
 }

@@ -1,4 +1,4 @@
-import { applyDefaults } from "@xfn/composition/definition";
+import { applyDefaults, layoutOf, scopeOf } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
@@ -9,6 +9,8 @@ export interface DefinedComposite {
   readonly composite: JsonObject;
   /** The connection details that XRs of this kind publish. Absent: any. */
   readonly connectionKeys?: readonly string[];
+  /** Whether XRs of this kind have the layout of Crossplane 1. */
+  readonly isLegacy?: boolean;
 }
 
 const KIND = "CompositeResourceDefinition";
@@ -36,6 +38,7 @@ export async function applyDefinition(path: string, composite: JsonObject): Prom
   const keys = specOf(xrd)["connectionSecretKeys"];
   return {
     composite: withDefaults(xrd, composite, definition, path),
+    ...layoutOf(scopeOf(xrd)),
     ...(Array.isArray(keys) && { connectionKeys: keys.filter((key) => typeof key === "string") }),
   };
 }

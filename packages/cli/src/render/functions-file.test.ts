@@ -66,11 +66,39 @@ test("accepts the runtime Docker", async () => {
   expect(await readFunctions(file(functionDocument({ annotations })), [])).toMatchObject([{ pullPolicy: "Always" }]);
 });
 
-test("runtime Development is refused, from the file and from -a", async () => {
+test("runtime Development is a server, from the file and from -a, which no FunctionIO step can use", async () => {
   const annotations = "{render.crossplane.io/runtime: Development}";
+  const inFile = await readFunctions(file(functionDocument({ annotations })), []);
+  expect(inFile).toMatchObject([{ target: "localhost:9443" }]);
+  const given = await readFunctions(file(functionDocument({})), [
+    "render.crossplane.io/runtime=Development",
+    "render.crossplane.io/runtime-development-target=localhost:1",
+  ]);
+  expect(given).toMatchObject([{ target: "localhost:1" }]);
+  const [name = ""] = given.map((one) => one.name);
+  const override = (): unknown => overrideSteps([step(name, "a")], given, undefined, () => undefined);
+  expect(override).toThrow(expect.objectContaining({ code: "Usage" }));
+});
+
+test("an unknown runtime is refused", async () => {
+  const annotations = "{render.crossplane.io/runtime: Podman}";
   await expect(readFunctions(file(functionDocument({ annotations })), [])).rejects.toMatchObject({ code: "Usage" });
-  const given = readFunctions(file(functionDocument({})), ["render.crossplane.io/runtime=Development"]);
-  await expect(given).rejects.toMatchObject({ code: "Usage" });
+});
+
+test("maps what Docker's annotations say of an image, and names the others", async () => {
+  const docker = (name: string, value: string): string => `render.crossplane.io/runtime-docker-${name}: "${value}"`;
+  const annotations = `{${docker("image", "localhost/dev:v1")}, ${docker("env", "A=1,B=x=y")}, ${docker("network", "n")}}`;
+  expect(await readFunctions(file(functionDocument({ annotations })), [])).toMatchObject([
+    {
+      image: "localhost/dev:v1",
+      env: { A: "1", B: "x=y" },
+      ignored: ["render.crossplane.io/runtime-docker-network"],
+    },
+  ]);
+  const wrong = `{${docker("env", "A")}}`;
+  await expect(readFunctions(file(functionDocument({ annotations: wrong })), [])).rejects.toMatchObject({
+    code: "Input",
+  });
 });
 
 test("-a overrides the file", async () => {

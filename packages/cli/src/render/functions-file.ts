@@ -3,17 +3,30 @@ import { isObject, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsByFile, InputError, positionOf } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
+import { keyAndValue, splitKeyValue } from "../flags/key-value.ts";
 
 /** The overrides of a `Function` document, for the step with its name. */
 export interface FunctionOverride {
   readonly name: string;
-  readonly image?: string;
-  readonly pullPolicy?: PullPolicy;
+  readonly image?: string | undefined;
+  readonly pullPolicy?: PullPolicy | undefined;
+  /** The address of a server that runs already: the runtime Development. */
+  readonly target?: string | undefined;
+  /** Environment variables of a function package. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Annotations without an effect here. */
+  readonly ignored?: readonly string[] | undefined;
 }
 
 const API_VERSION = /^pkg\.crossplane\.io\/v1(beta1)?$/;
 const RUNTIME = "render.crossplane.io/runtime";
-const DOCKER_PULL_POLICY = "render.crossplane.io/runtime-docker-pull-policy";
+const TARGET = "render.crossplane.io/runtime-development-target";
+const DEFAULT_TARGET = "localhost:9443";
+const DOCKER = "render.crossplane.io/runtime-docker-";
+const DOCKER_PULL_POLICY = `${DOCKER}pull-policy`;
+const DOCKER_IMAGE = `${DOCKER}image`;
+const DOCKER_ENV = `${DOCKER}env`;
+const KNOWN: readonly string[] = [DOCKER_PULL_POLICY, DOCKER_IMAGE, DOCKER_ENV];
 const PULL_POLICIES: readonly PullPolicy[] = ["IfNotPresent", "Always", "Never"];
 
 /**
@@ -21,13 +34,13 @@ const PULL_POLICIES: readonly PullPolicy[] = ["IfNotPresent", "Always", "Never"]
  *
  * @param annotations - `KEY=VALUE` of `-a`, for every Function
  * @throws InputError
- * @throws CliError `Usage` for a runtime that FunctionIO does not support
+ * @throws CliError `Usage` for an unknown runtime
  */
 export async function readFunctions(
   path: string,
   annotations: readonly string[],
 ): Promise<readonly FunctionOverride[]> {
-  const annotated = annotations.map(keyAndValue);
+  const annotated = annotations.map((text) => keyAndValue("-a", text));
   // Loaded on demand: most renders have no FUNCTIONS.
   const { absoluteImage } = await import("../input/absolute-image.ts");
   const overrides = (await documentsByFile(path)).flatMap(({ file, documents }) =>
@@ -40,12 +53,6 @@ export async function readFunctions(
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new InputError(`${path} has two Functions named ${twice}`);
   return overrides;
-}
-
-function keyAndValue(text: string): readonly [string, string] {
-  const at = text.indexOf("=");
-  if (at <= 0) throw usageError(`-a takes KEY=VALUE, not ${JSON.stringify(text)}`);
-  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function readFunction(document: ParsedDocument, overrides: readonly (readonly [string, string])[]): FunctionOverride {
@@ -61,27 +68,34 @@ function readFunction(document: ParsedDocument, overrides: readonly (readonly [s
   const name = text(metadata?.["name"]);
   if (name === undefined) throw new InputError("a Function has no metadata.name", { details: [positionOf(document)] });
   const annotations = new Map([...entries(metadata?.["annotations"]), ...overrides]);
-  checkRuntime(annotations.get(RUNTIME), name);
+  const isRunning = isDevelopment(annotations.get(RUNTIME), name);
   const spec = isObject(value["spec"]) ? value["spec"] : undefined;
-  const image = text(spec?.["package"]);
+  const image = text(annotations.get(DOCKER_IMAGE)) ?? text(spec?.["package"]);
   const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? text(spec?.["packagePullPolicy"]), name);
-  return {
-    name,
-    ...(image === undefined ? {} : { image }),
-    ...(pullPolicy === undefined ? {} : { pullPolicy }),
-  };
+  const env = environmentOf(annotations.get(DOCKER_ENV), name);
+  const ignored = [...annotations.keys()].filter((key) => key.startsWith(DOCKER) && !KNOWN.includes(key));
+  const target = isRunning ? (text(annotations.get(TARGET)) ?? DEFAULT_TARGET) : undefined;
+  return { name, image, pullPolicy, target, env, ...(ignored.length > 0 && { ignored }) };
 }
 
-function checkRuntime(runtime: string | undefined, name: string): void {
+function isDevelopment(runtime: string | undefined, name: string): boolean {
   // "Docker" asks for a container; xfn starts one without Docker.
-  if (runtime === undefined || runtime === "Docker") return;
-  if (runtime === "Development") {
-    throw usageError(
-      `Function ${name}: ${RUNTIME}: Development means a gRPC server that is already running; a FunctionIO function is a program that reads stdin. Build it with \`xfn build\`, or test it with @xfn/functionio/testing`,
-    );
-  }
+  if (runtime === undefined || runtime === "" || runtime === "Docker") return false;
+  if (runtime === "Development") return true;
   throw usageError(
-    `Function ${name}: ${RUNTIME} is ${JSON.stringify(runtime)}; only Docker is known, and means a container without Docker here`,
+    `Function ${name}: ${RUNTIME} is ${JSON.stringify(runtime)}; known are Development, and Docker, which means a container without Docker here`,
+  );
+}
+
+/** `KEY=VALUE,KEY=VALUE`, as `crossplane render` takes it. */
+function environmentOf(value: string | undefined, name: string): Readonly<Record<string, string>> | undefined {
+  if (value === undefined || value === "") return undefined;
+  return Object.fromEntries(
+    value.split(",").map((one) => {
+      const pair = splitKeyValue(one);
+      if (pair !== undefined) return pair;
+      throw new InputError(`Function ${name}: ${DOCKER_ENV} takes KEY=VALUE,KEY=VALUE, not ${JSON.stringify(one)}`);
+    }),
   );
 }
 
@@ -111,6 +125,7 @@ function text(value: JsonValue | undefined): string | undefined {
  * name.
  *
  * @param onUnused - called with the name of each Function that no step has
+ * @throws CliError `Usage` for a Function that is a server: a step has a program that reads stdin
  */
 export function overrideSteps(
   steps: readonly CompositionFunction[],
@@ -119,6 +134,12 @@ export function overrideSteps(
   onUnused: (name: string) => void,
 ): CompositionFunction[] {
   const byName = new Map(overrides.map((override) => [override.name, override]));
+  const server = overrides.find(({ name, target }) => target !== undefined && steps.some((step) => step.name === name));
+  if (server !== undefined) {
+    throw usageError(
+      `Function ${server.name}: ${RUNTIME}: Development means a gRPC server that is already running; a FunctionIO function is a program that reads stdin. Build it with \`xfn build\`, or test it with @xfn/functionio/testing`,
+    );
+  }
   for (const { name } of overrides) if (!steps.some((step) => step.name === name)) onUnused(name);
   return steps.map((step) => {
     const { image, pullPolicy } = byName.get(step.name) ?? {};

@@ -1,10 +1,13 @@
-import { type Composition, checkConnectionKeys } from "@xfn/composition";
+import { type Composition, checkConnectionKeys, isPackageStep, type PipelineStep } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { documentsOfAll, STDIN, singleObject, sourceName } from "@xfn/input";
-import { usageError } from "../errors/cli-error.ts";
-import { readComposition } from "../input/composition-file.ts";
+import { documentsOfAll, singleObject, sourceName } from "@xfn/input";
+import { CliError, usageError } from "../errors/cli-error.ts";
+import { describeFinding, readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
-import { overrideSteps, readFunctions } from "./functions-file.ts";
+import { type FunctionOverride, overrideSteps, readFunctions } from "./functions-file.ts";
+import { refuseSecondStdin } from "./input-paths.ts";
+import type { PipelineInputs } from "./pipeline-inputs.ts";
+import { refusePipelineOptions } from "./pipeline-options.ts";
 import type { RenderFiles, RenderOptions } from "./render-options.ts";
 
 /** The input of a render, read from files. */
@@ -15,6 +18,12 @@ export interface RenderInputs {
   readonly observed: readonly JsonValue[];
   /** The EnvironmentConfigs from which the Composition selects. */
   readonly environmentConfigs?: readonly JsonObject[];
+  /** What the functions of `mode: Pipeline` can have beside state. */
+  readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
+  /** The Functions of FUNCTIONS; none without it. */
+  readonly functions: readonly FunctionOverride[];
+  /** Warnings about the connection keys of `--xrd`, after a run in which functions exposed these names. */
+  readonly keyWarnings: (exposed: readonly string[]) => readonly string[];
 }
 
 /**
@@ -29,9 +38,7 @@ export async function readInputs(
   options: RenderOptions,
   onWarning: (message: string) => void,
 ): Promise<RenderInputs> {
-  const paths = [files.xr, files.composition, files.functions, options.observedResources, options.xrd];
-  paths.push(...(options.environment ?? []));
-  if (paths.filter((path) => path === STDIN).length > 1) throw usageError("only one of the files can be stdin (-)");
+  refuseSecondStdin(files, options);
   const annotations = options.functionAnnotations ?? [];
   if (annotations.length > 0 && files.functions === undefined) {
     throw usageError("-a requires FUNCTIONS, the file with the Functions to annotate");
@@ -39,24 +46,78 @@ export async function readInputs(
   const given = await singleObject(files.xr, "the composite resource");
   if (given["kind"] === "Composition") {
     throw usageError(`${sourceName(files.xr)} is a Composition: the first argument is the composite resource`, [
-      `Did you mean: xfn render ${files.composition} ${files.xr}`,
+      `Did you mean: xfn render ${[files.composition, files.xr, files.functions].filter(Boolean).join(" ")}`,
     ]);
   }
-  const { composite, connectionKeys = [] } = await applyXrd(given, options.xrd);
-  const composition = await readComposition(files.composition, onWarning, (parsed, document) =>
-    checkConnectionKeys(parsed, connectionKeys, document),
-  );
+  const { composite, connectionKeys = [], isLegacy = false } = await applyXrd(given, options.xrd);
+  const { composition, document } = await readComposition(files.composition, onWarning);
   const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
-  const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) =>
-    onWarning(`Function ${name} is not used: no pipeline step has that name`),
-  );
+  const objects = observed.map(({ value }) => value);
+  const pipeline = await pipelineOf(composition, options, objects);
+  if (pipeline !== undefined) {
+    warnOfAnnotations(overrides, onWarning);
+    if (options.freshFunctions === true) refuseRunning(overrides, options);
+  }
+  const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) => {
+    if (pipeline === undefined) onWarning(`Function ${name} is not used: no pipeline step has that name`);
+  });
+  const { pull } = options;
+  const withPull = (step: PipelineStep): PipelineStep =>
+    pull === undefined || isPackageStep(step)
+      ? step
+      : { ...step, container: { ...step.container, imagePullPolicy: pull } };
+  const steps = composition.spec.pipeline?.map(withPull);
   return {
     composite,
-    composition: { ...composition, spec: { ...composition.spec, functions } },
-    observed: observed.map(({ value }) => value),
+    composition: { ...composition, spec: { ...composition.spec, functions, ...(steps && { pipeline: steps }) } },
+    observed: objects,
+    functions: overrides,
+    ...(pipeline && { pipeline: { ...pipeline, isLegacy } }),
+    keyWarnings: (exposed) =>
+      checkConnectionKeys(composition, connectionKeys, document, exposed).map((finding) =>
+        describeFinding(files.composition, finding),
+      ),
     ...(options.environment && { environmentConfigs: await environmentConfigsOf(options.environment) }),
   };
+}
+
+async function pipelineOf(
+  { metadata, spec }: Composition,
+  options: RenderOptions,
+  observed: readonly JsonValue[],
+): Promise<PipelineInputs | undefined> {
+  if (spec.mode === "Pipeline") {
+    const { readPipelineInputs } = await import("./pipeline-inputs.ts");
+    return await readPipelineInputs(options, observed);
+  }
+  refusePipelineOptions(options);
+  const composes = spec.resources.length > 0 || spec.functions.length > 0;
+  if (spec.pipeline === undefined || composes) return undefined;
+  throw new CliError(
+    "Failed",
+    `the Composition ${metadata.name ?? ""} has steps in spec.pipeline, and no mode: Pipeline; set spec.mode`,
+  );
+}
+
+function warnOfAnnotations(functions: readonly FunctionOverride[], onWarning: (message: string) => void): void {
+  for (const { name, ignored = [] } of functions)
+    for (const annotation of ignored)
+      onWarning(`Function ${name}: the annotation ${annotation} has no effect without Docker`);
+}
+
+/** @throws CliError `Usage` for a server that this command does not start, and that keeps its state */
+function refuseRunning(functions: readonly FunctionOverride[], { runner }: RenderOptions): void {
+  if (runner !== undefined) {
+    throw usageError(
+      "--fresh-functions applies to functions that run here; with --runner, start the runner with --fresh-functions",
+    );
+  }
+  const running = functions.find(({ target }) => target !== undefined);
+  if (running === undefined) return;
+  throw usageError(
+    `--fresh-functions cannot be used with Function ${running.name}: xfn does not start a function with render.crossplane.io/runtime: Development`,
+  );
 }
 
 // Loaded on demand: most renders have neither a definition nor environments.

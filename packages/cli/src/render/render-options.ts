@@ -1,14 +1,17 @@
 import type { PullPolicy } from "@xfn/composition";
 import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
+import type { PipelineOptions } from "./pipeline-options.ts";
 import type { TraceForm } from "./write-trace.ts";
 
 /** Flags of `xfn render`. */
-export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions {
+export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions, PipelineOptions {
   readonly observedResources?: string;
   readonly includeFunctionResults?: boolean;
   readonly includeFullXr?: boolean;
   readonly functionAnnotations?: readonly string[];
+  /** The format of stdout. Default: `yaml`. */
+  readonly output?: "yaml" | "json";
   readonly pull?: PullPolicy;
   /** A file or folder with the XR's definition. */
   readonly xrd?: string;
@@ -16,6 +19,8 @@ export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOpti
   readonly environment?: readonly string[];
   /** Milliseconds for the whole run. */
   readonly timeout: number;
+  /** Whether to render again after each change of a file. */
+  readonly watch?: boolean;
 }
 
 /** The requested trace. */
@@ -24,11 +29,13 @@ export interface TraceOptions {
   readonly trace?: TraceForm;
   /** `--trace-file`. Default: stderr; an HTML page has a default of its own. */
   readonly traceFile?: string;
+  /** Names whose values the trace shows although the rules would hide them. */
+  readonly notSecret?: readonly string[];
 }
 
 /** The files of `xfn render`. One of them can be `-`, for stdin. */
 export interface RenderFiles {
   readonly xr: string;
   readonly composition: string;
-  readonly functions?: string;
+  readonly functions?: string | undefined;
 }

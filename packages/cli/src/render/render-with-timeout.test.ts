@@ -2,6 +2,7 @@ import { parseComposition } from "@xfn/composition";
 import { readDocuments } from "@xfn/functionio/document";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
+import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
 import { type Rendered, renderWithTimeout } from "./render-with-timeout.ts";
 
@@ -17,7 +18,11 @@ spec:
 const ENTRY = { name: "a", resource: { apiVersion: "v1", kind: "ConfigMap" } };
 
 /** Renders with functions that answer `answers` in turn. */
-function rendered(answers: readonly object[], options: Partial<RenderOptions> = {}): Promise<Rendered> {
+function rendered(
+  answers: readonly object[],
+  options: Partial<RenderOptions> = {},
+  keyWarnings: RenderInputs["keyWarnings"] = () => [],
+): Promise<Rendered> {
   const [document] = readDocuments(COMPOSITION);
   if (document === undefined) throw new Error("no document");
   const left = [...answers];
@@ -28,7 +33,7 @@ function rendered(answers: readonly object[], options: Partial<RenderOptions> = 
       ),
   };
   const composite = { apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "a" }, spec: { size: 1 } };
-  const inputs = { composite, composition: parseComposition(document), observed: [] };
+  const inputs = { composite, composition: parseComposition(document), observed: [], functions: [], keyWarnings };
   return renderWithTimeout(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
 }
 
@@ -54,4 +59,12 @@ test("after a fatal result, prints the unsynced XR and requested results, but no
   expect(kinds).toEqual(["XThing", "Result"]);
   expect(product).toContain('step "two" returned a fatal result: too small');
   expect(readDocuments((await rendered(answers)).product)).toHaveLength(1);
+});
+
+test("connection keys are checked after the run, against what functions exposed", async () => {
+  const entry = { ...ENTRY, connectionDetails: [{ fromConnectionSecretKey: "password" }] };
+  const composite = { connectionDetails: [{ name: "host", value: "db" }] };
+  const answer = { observed: {}, desired: { composite, resources: [entry] } };
+  const { notes } = await rendered([answer, answer], {}, (exposed) => [`exposed: ${exposed.join(", ")}`]);
+  expect(notes[0]).toBe("xfn: warning: exposed: host, password");
 });

@@ -1,5 +1,6 @@
 import { InputError } from "@xfn/input";
 import {
+  type FunctionConnector,
   type FunctionRunner,
   PipelineError,
   type PipelineErrorCode,
@@ -13,6 +14,8 @@ import { oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
+import { warning } from "../terminal/warning.ts";
+import { stepNetworkHint } from "./network-of-step.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
 
@@ -25,6 +28,9 @@ export interface Rendered {
   readonly isFatal: boolean;
 }
 
+/** The functions of a run, and what they wrote to stderr. */
+type StepConnections = FunctionConnector & { stderrOf(step: string): string | undefined };
+
 /**
  * Renders, and stops the whole run after `--timeout`.
  *
@@ -32,7 +38,8 @@ export interface Rendered {
  * @throws InputError if the XR, the observed resources and the Composition do not fit together
  */
 export async function renderWithTimeout(
-  inputs: RenderInputs & Pick<RenderInput, "onRecord">,
+  inputs: RenderInputs &
+    Pick<RenderInput, "onRecord" | "onStep"> & { readonly connections?: StepConnections | undefined },
   options: RenderOptions,
   runner: FunctionRunner,
   interrupt: AbortSignal,
@@ -41,18 +48,40 @@ export async function renderWithTimeout(
   const stderr = new Map<string, string>();
   try {
     const signal = AbortSignal.any([interrupt, timeout]);
-    const result = await render({ ...inputs, runner: recordStderr(runner, stderr), signal });
-    const { includeFunctionResults = false, includeFullXr = false } = options;
-    const product = printRender(result, { includeFunctionResults, includeFullXR: includeFullXr });
-    return { product, notes: notesOn(result, stderr), isFatal: result.fatal !== undefined };
+    const { pipeline, connections, functions: _, keyWarnings, ...input } = inputs;
+    const result = await render({
+      ...input,
+      ...pipeline,
+      ...(connections && { functions: connections }),
+      runner: recordStderr(runner, stderr),
+      signal,
+    });
+    const product = printed(result, options);
+    const isFatal = result.fatal !== undefined;
+    // After a fatal result, functions that would have exposed a key did not run.
+    const warnings = isFatal ? [] : keyWarnings(result.exposedByFunctions).map(warning);
+    const stderrOf = (step: string): string | undefined => stderr.get(step) ?? connections?.stderrOf(step);
+    return { product, notes: [...warnings, ...notesOn(result, stderrOf, inputs)], isFatal };
   } catch (error) {
     if (timeout.aborted && !interrupt.aborted) throw timedOut(options.timeout, error);
+    if (error instanceof PipelineError && error.step !== undefined && error.stderr !== undefined) {
+      const hint = stepNetworkHint(inputs, error.step, [error.stderr]);
+      const details = [...functionStderr(error.stderr), ...(hint === undefined ? [] : [hint])];
+      throw new CliError("Failed", error.message, { details, cause: error });
+    }
     if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) {
+      // As in `crossplane render`, where input that does not fit is a failed run.
+      if (inputs.pipeline !== undefined) throw new CliError("Failed", error.message, { cause: error });
       const hint = error.code === "InvalidEnvironment" ? ["pass EnvironmentConfigs with --environment"] : [];
       throw new InputError(error.message, { details: hint, cause: error });
     }
     throw error;
   }
+}
+
+function printed(result: RenderResult, options: RenderOptions): string {
+  const { includeFunctionResults = false, includeFullXr = false, includeContext = false, output = "yaml" } = options;
+  return printRender(result, { includeFunctionResults, includeFullXR: includeFullXr, includeContext, format: output });
 }
 
 const WRONG_INPUT: readonly PipelineErrorCode[] = [
@@ -72,6 +101,7 @@ function timedOut(timeoutMs: number, cause: unknown): CliError {
 // No error carries the stderr of a function that returned a fatal result, because its process succeeded.
 function recordStderr(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
   return {
+    maxOutputBytes: runner.maxOutputBytes,
     run: (image, input, options = {}) => {
       const onStderr = (tail: string): void => {
         stderr.set(options.step ?? "", tail);
@@ -82,7 +112,11 @@ function recordStderr(runner: FunctionRunner, stderr: Map<string, string>): Func
   };
 }
 
-function notesOn({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<string, string>): string[] {
+function notesOn(
+  { results, deleted, fatal }: RenderResult,
+  stderrOf: (step: string) => string | undefined,
+  inputs: RenderInputs,
+): string[] {
   const paint = colours(process.stderr);
   const line = ({ severity, step, message }: StepResult): string => {
     const title = severity === "Fatal" ? paint.red("fatal") : paint.yellow("warning");
@@ -91,7 +125,12 @@ function notesOn({ results, deleted, fatal }: RenderResult, stderr: ReadonlyMap<
     return `xfn: ${title}: ${named ? "" : `step "${oneLine(step, 100)}": `}${oneLine(message)}`;
   };
   const notes = results.filter(({ severity }) => severity !== "Normal").map(line);
-  if (fatal?.step !== undefined) notes.push(...functionStderr(stderr.get(fatal.step) ?? ""));
+  if (fatal?.step !== undefined) {
+    const text = stderrOf(fatal.step);
+    notes.push(...functionStderr(text ?? ""));
+    const hint = stepNetworkHint(inputs, fatal.step, [fatal.message, text]);
+    if (hint !== undefined) notes.push(hint);
+  }
   if (deleted.length > 0) notes.push(`xfn: would be deleted: ${deleted.map((name) => oneLine(name, 100)).join(", ")}`);
   return notes;
 }

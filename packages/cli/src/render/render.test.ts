@@ -36,6 +36,8 @@ const ENVIRONMENT = `  environment:
 `;
 const CONFIG =
   "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: EnvironmentConfig\nmetadata: {name: prod}\ndata: {zone: z1}\n";
+const OBSERVED =
+  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {crossplane.io/composition-resource-name: a}}\ndata: {a: b}\n";
 
 function composition(spec: string): string {
   return `apiVersion: apiextensions.crossplane.io/v1
@@ -127,11 +129,80 @@ describe("a composition of templates alone", () => {
     expect(stdout).toContain("Unready resources: a, b");
   });
 
-  test("in mode Pipeline is exit code 2", async () => {
-    const pipeline = "  mode: Pipeline\n  pipeline:\n  - {step: a, functionRef: {name: f}}\n";
-    const { code, stdout, stderr } = await render(files[0] ?? "", write("pipeline.yaml", composition(pipeline)));
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain("mode: Pipeline");
+  test("is printed as one JSON list with --output json, of which -o json is the short form", async () => {
+    const observed = write("observed-json.yaml", OBSERVED);
+    const long = await render(...files, "-o", observed, "--output", "json");
+    expect(JSON.parse(long.stdout)).toMatchObject({ kind: "List", items: [{ kind: "XThing" }, { kind: "ConfigMap" }] });
+    // -o is the flag of observed resources too.
+    for (const short of [["-o", "json"], ["-ojson"]]) {
+      expect(await render(...files, "-o", observed, ...short)).toEqual(long);
+      expect(await render(...files, ...short, "-o", observed)).toEqual(long);
+    }
+    expect(await render(...files, "-o", "yaml")).toEqual(await render(...files));
+  });
+
+  const PIPELINE = "  pipeline:\n  - {step: a, functionRef: {name: f}}\n";
+
+  test("in mode Pipeline with a Function that FUNCTIONS lacks is exit code 1, and the message names the step", async () => {
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    const other = write(
+      "other-functions.yaml",
+      "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: g}\n",
+    );
+    const { code, stdout, stderr } = await render(files[0] ?? "", path, other);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain('step "a" (function f): there is no Function of this name in FUNCTIONS, which has: g');
+  });
+
+  test("in mode Pipeline without FUNCTIONS is exit code 1, and the message asks for it", async () => {
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    const { code, stdout, stderr } = await render(files[0] ?? "", path);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain('step "a" (function f): its package is unknown: add FUNCTIONS');
+  });
+
+  test.each(["--crossplane-binary", "--crossplane-version"])(
+    "takes crossplane render's %s with a warning",
+    async (flag) => {
+      const { code, stderr } = await render(...files, flag, "v2");
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: `xfn: warning: ${flag} has no effect: xfn itself renders\n`,
+      });
+    },
+  );
+
+  test("with steps and no mode Pipeline is exit code 1, as is another kind of XR", async () => {
+    const { code, stderr } = await render(files[0] ?? "", write("no-mode.yaml", composition(PIPELINE)));
+    expect(code).toBe(1);
+    expect(stderr).toContain("set spec.mode");
+    const other = write("other.yaml", XR.replace("XThing", "XOther"));
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    expect(await render(other, path)).toMatchObject({ code: 1, stdout: "" });
+  });
+
+  test("in mode Pipeline whose function does not listen is exit code 1, and the message names the target", async () => {
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    const annotations =
+      "{render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: 127.0.0.1:1}";
+    const functions = write(
+      "functions.yaml",
+      `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f, annotations: ${annotations}}\nspec: {package: x.y/z}\n`,
+    );
+    const { code, stdout, stderr } = await render(files[0] ?? "", path, functions);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("cannot connect to 127.0.0.1:1");
+  });
+
+  test.each([
+    ["--context-values", "nothing"],
+    ["--context-files", "key=/no/such/file"],
+    ["--runner", "unix:/x"],
+  ])("in mode Pipeline with %s %s is exit code 2", async (flag, value) => {
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    const { code, stderr } = await render(files[0] ?? "", path, flag, value);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^xfn: /);
   });
 });
 
@@ -199,6 +270,14 @@ describe("--trace", () => {
     expect((await render(...files, "--trace=json")).stderr).toMatch(/^\{\n {2}"version": 1,/);
   });
 
+  test("hides what looks like a secret, unless --not-secret names it", async () => {
+    const details = TEMPLATE.replace("base: {", "base: {endpointToken: not-a-secret, ");
+    const path = write("token.yaml", composition(details));
+    const token = async (...args: string[]): Promise<boolean> =>
+      (await render(files[0] ?? "", path, "--trace=json", ...args)).stderr.includes("not-a-secret");
+    expect([await token(), await token("--not-secret", "endpointToken")]).toEqual([false, true]);
+  });
+
   test("goes to the file of --trace-file, whose name chooses the form", async () => {
     const file = join(dir, "trace.json");
     const { code, stderr } = await render(...files, "--trace-file", file);
@@ -215,10 +294,7 @@ describe("--trace", () => {
       "- {type: ToCompositeFieldPath, fromFieldPath: data.a.b",
     );
     const paths = [files[0] ?? "", write("up.yaml", composition(up))];
-    const observed = write(
-      "observed.yaml",
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {crossplane.io/composition-resource-name: a}}\ndata: {a: b}\n",
-    );
+    const observed = write("observed.yaml", OBSERVED);
     const { code, stdout, stderr } = await render(...paths, "-o", observed, "--trace");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^Trace of .*TemplatesFailed.*\nxfn: the Composition's templates cannot be rendered/s);

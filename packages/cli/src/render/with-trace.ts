@@ -1,5 +1,6 @@
 import type { StepRecord } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
+import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { TraceOptions } from "./render-options.ts";
@@ -16,7 +17,7 @@ export async function withTrace<T>(
   output: Output,
   run: (onRecord: ((record: StepRecord) => void) | undefined) => Promise<T>,
 ): Promise<T> {
-  const { trace: form, traceFile: file } = options;
+  const { trace: form, traceFile: file, notSecret: publicNames = [] } = options;
   if (form === undefined) return run(undefined);
   const records: StepRecord[] = [];
   const write = async (): Promise<void> => {
@@ -24,7 +25,7 @@ export async function withTrace<T>(
       import("@xfn/pipeline/trace"),
       import("./write-trace.ts"),
     ]);
-    await writeTrace(form, buildTrace({ ...inputs, records }), { output, file });
+    await writeTrace(form, buildTrace({ ...inputs, records, publicNames }), { output, file });
   };
   let result: T;
   try {
@@ -32,7 +33,7 @@ export async function withTrace<T>(
   } catch (error) {
     if (records.length > 0) {
       await write().catch((problem: unknown) => {
-        output.note(`xfn: ${oneLine(problem instanceof Error ? problem.message : String(problem))}`);
+        output.note(`xfn: ${oneLine(messageOf(problem))}`);
       });
     }
     throw error;

@@ -1,9 +1,15 @@
-import { type FunctionIO, parseFunctionIO, printFunctionIO, severityOf } from "@xfn/functionio";
+import {
+  type FunctionIO,
+  type OutputLimits,
+  outputLimits,
+  parseFunctionIO,
+  printFunctionIO,
+  severityOf,
+} from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
 import { oneLine } from "@xfn/program/terminal-text";
-import type { Runner } from "@xfn/runner";
-import type { RunOptions } from "@xfn/runner-contract";
+import { DEFAULT_OUTPUT_BYTES, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { CliError } from "../errors/cli-error.ts";
 import { absoluteImage } from "../input/absolute-image.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
@@ -26,7 +32,7 @@ export interface Returned {
  * @throws RunnerError
  */
 export async function callFunction(
-  runner: Runner,
+  runner: FunctionRunner,
   image: string,
   file: string,
   options: RunOptions,
@@ -40,7 +46,8 @@ export async function callFunction(
   };
   const input = new TextEncoder().encode(printFunctionIO(io));
   const written = await runner.run(absoluteImage(image, STDIN), input, { ...options, onStderr });
-  const returned = readReturned(written, image, stderr);
+  const limits = outputLimits(runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES);
+  const returned = readReturned(written, limits, image, stderr);
   const results = returned.results ?? [];
   const notes = results
     .filter((result) => severityOf(result) !== "Normal")
@@ -52,9 +59,9 @@ export async function callFunction(
   };
 }
 
-function readReturned(bytes: Uint8Array, image: string, stderr: readonly string[]): FunctionIO {
+function readReturned(bytes: Uint8Array, limits: OutputLimits, image: string, stderr: readonly string[]): FunctionIO {
   try {
-    return parseFunctionIO(bytes, { source: "its output" });
+    return parseFunctionIO(bytes, { source: "its output", limits });
   } catch (cause) {
     const faults = cause instanceof Error ? cause.message.split("\n") : [];
     throw new CliError("Failed", `${image} did not return a FunctionIO`, { details: [...faults, ...stderr], cause });

@@ -1,5 +1,7 @@
+import { STDIN } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import type { RunOptions } from "@xfn/runner-contract";
+import { absoluteImage, isFolder } from "../input/absolute-image.ts";
 import { type RunnerFlags, withRunner } from "../runner/with-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
@@ -8,36 +10,47 @@ import type { Output } from "../terminal/output.ts";
 export interface RunFlags extends RunnerFlags {
   /** The limit for the function, in milliseconds. */
   readonly timeout?: number;
-  readonly network?: "Isolated" | "Accessible";
+  readonly network?: "Isolated" | "Accessible" | undefined;
   /** Bytes. */
   readonly memory?: number;
   /** Cores. */
   readonly cpu?: number;
-  readonly pull?: "IfNotPresent" | "Always" | "Never";
+  readonly pull?: "IfNotPresent" | "Always" | "Never" | undefined;
   readonly output: "json" | "yaml";
 }
 
 /** `xfn run`: calls one function, checks its FunctionIO and prints it. Exit code 1 for a fatal result. */
 export async function runFunction(image: string, file: string, flags: RunFlags, output: Output): Promise<number> {
   return interruptible(async (signal) => {
-    const returned = await withRunner(flags, output, async (runner) => {
-      // Loads while the runner makes its namespaces.
-      const { callFunction } = await import("./call-function.ts");
-      return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
-    });
-    for (const note of returned.notes) output.note(note);
-    await output.product(returned.product);
-    return returned.isFatal ? ExitCode.failed : ExitCode.ok;
+    const folder = absoluteImage(image, STDIN);
+    if (isFolder(folder)) {
+      const { buildFolderImage } = await import("../build/folder-image.ts");
+      const name = await buildFolderImage(folder, { cacheDir: flags.cacheDir, output, signal });
+      // No registry has the image.
+      return callAndPrint(name, file, { ...flags, pull: "Never" }, output, signal);
+    }
+    return callAndPrint(image, file, flags, output, signal);
   });
 }
 
+async function callAndPrint(
+  image: string,
+  file: string,
+  flags: RunFlags,
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  const returned = await withRunner(flags, output, async (runner) => {
+    // Loads while the runner makes its namespaces.
+    const { callFunction } = await import("./call-function.ts");
+    return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
+  });
+  for (const note of returned.notes) output.note(note);
+  await output.product(returned.product);
+  return returned.isFatal ? ExitCode.failed : ExitCode.ok;
+}
+
 function runOptions(flags: RunFlags, signal: AbortSignal): RunOptions {
-  return {
-    signal,
-    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
-    ...(flags.network === undefined ? {} : { network: flags.network }),
-    ...(flags.memory === undefined ? {} : { memoryBytes: flags.memory }),
-    ...(flags.cpu === undefined ? {} : { cpus: flags.cpu }),
-    ...(flags.pull === undefined ? {} : { pullPolicy: flags.pull }),
-  };
+  const { timeout: timeoutMs, network, memory: memoryBytes, cpu: cpus, pull: pullPolicy } = flags;
+  return { signal, timeoutMs, network, memoryBytes, cpus, pullPolicy };
 }

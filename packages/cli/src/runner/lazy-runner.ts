@@ -1,17 +1,26 @@
 import type { FunctionRunner } from "@xfn/pipeline";
+import type { FunctionHost } from "@xfn/runner-contract";
+import type { RunnerClient } from "@xfn/runner-grpc";
+import { CliError } from "../errors/cli-error.ts";
+
+/** A runner in another process, which starts and ends the servers of packages by itself. */
+export type PackageRunner = Pick<RunnerClient, "callFunction">;
 
 /** A runner that the caller closes. */
-export interface ClosableRunner extends FunctionRunner {
+export interface ClosableRunner extends FunctionRunner, Partial<FunctionHost>, Partial<PackageRunner> {
   close(): Promise<void>;
 }
 
 /** Opens its runner on demand: a Composition of templates alone needs no store and no container. */
 export class LazyRunner implements FunctionRunner {
+  readonly maxOutputBytes: number | undefined;
   readonly #open: () => Promise<ClosableRunner>;
   #opening: Promise<ClosableRunner> | undefined;
 
-  constructor(open: () => Promise<ClosableRunner>) {
+  /** @param maxOutputBytes that of the runner which `open` opens */
+  constructor(open: () => Promise<ClosableRunner>, maxOutputBytes?: number) {
     this.#open = open;
+    this.maxOutputBytes = maxOutputBytes;
   }
 
   /** Whether the runner is open or opening. */
@@ -32,6 +41,15 @@ export class LazyRunner implements FunctionRunner {
 
   async run(...call: Parameters<FunctionRunner["run"]>): Promise<Uint8Array> {
     return (await this.ready()).run(...call);
+  }
+
+  /** The runner as a host of function packages, in this process or another one. */
+  async host(): Promise<FunctionHost | PackageRunner> {
+    const runner = await this.ready();
+    const { serve, callFunction } = runner;
+    if (callFunction !== undefined) return { callFunction: (...call) => callFunction.apply(runner, call) };
+    if (serve === undefined) throw new CliError("Failed", "this runner serves no function packages");
+    return { serve: (...call) => serve.apply(runner, call) };
   }
 
   /** Closes the runner if it is open. Does not reject if it could not be opened. */

@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, isPackageStep } from "@xfn/composition";
 import { InputError } from "@xfn/input";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
 import { type CliError, usageError } from "../errors/cli-error.ts";
@@ -13,6 +13,8 @@ export interface RemoteRunnerFlags {
   readonly runnerCert?: string;
   readonly runnerKey?: string;
   readonly runnerServerName?: string;
+  /** Bytes. */
+  readonly maxOutput?: number;
 }
 
 /** Instead of an endpoint: use each function's own, `container.runner.endpoint`, else the default. */
@@ -32,18 +34,26 @@ export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composit
     throw usageError("--runner-token-file requires --runner ENDPOINT, so that the token is sent to that endpoint only");
   const clients = new Map<string, RunnerClient>();
   const byStep = new Map<string, RunnerClient>();
-  for (const { name, container } of composition.spec.functions) {
-    const endpoint = chosen === OF_COMPOSITION ? (container.runner.endpoint ?? DEFAULT_ENDPOINT) : chosen;
-    const client = clients.get(endpoint) ?? connect(endpoint, flags, name);
+  const clientAt = (wanted: string | undefined, step: string): RunnerClient => {
+    const endpoint = chosen === OF_COMPOSITION ? (wanted ?? DEFAULT_ENDPOINT) : chosen;
+    const client = clients.get(endpoint) ?? connect(endpoint, flags, step);
     clients.set(endpoint, client);
-    byStep.set(name, client);
+    return client;
+  };
+  const { mode, functions, pipeline = [] } = composition.spec;
+  for (const step of mode === "Pipeline" ? pipeline : functions) {
+    const endpoint = isPackageStep(step) ? undefined : step.container.runner.endpoint;
+    byStep.set(step.name, clientAt(endpoint, step.name));
   }
   return {
+    maxOutputBytes: flags.maxOutput,
     run: (image, input, options) => {
       const client = byStep.get(options?.step ?? "");
       if (client === undefined) throw new Error(`the Composition has no function ${String(options?.step)}`);
       return client.run(image, input, options);
     },
+    callFunction: (image, path, message, options) =>
+      clientAt(undefined, options?.step ?? "").callFunction(image, path, message, options),
     close: async () => {
       for (const client of clients.values()) client.close();
     },
@@ -52,17 +62,14 @@ export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composit
 
 function connect(endpoint: string, flags: RemoteRunnerFlags, step: string): RunnerClient {
   const { runnerTokenFile: tokenFile } = flags;
-  const tls = {
-    ...(flags.runnerCa === undefined ? {} : { caFile: flags.runnerCa }),
-    ...(flags.runnerCert === undefined ? {} : { certFile: flags.runnerCert }),
-    ...(flags.runnerKey === undefined ? {} : { keyFile: flags.runnerKey }),
-    ...(flags.runnerServerName === undefined ? {} : { serverName: flags.runnerServerName }),
-  };
+  const { runnerCa: caFile, runnerCert: certFile, runnerKey: keyFile, runnerServerName: serverName } = flags;
+  const tls = { caFile, certFile, keyFile, serverName };
   try {
     return createRunnerClient({
       endpoint,
-      ...(tokenFile === undefined ? {} : { tokenFile }),
-      ...(Object.keys(tls).length === 0 ? {} : { tls }),
+      tokenFile,
+      maxOutputBytes: flags.maxOutput,
+      tls: Object.values(tls).some((value) => value !== undefined) ? tls : undefined,
     });
   } catch (error) {
     if (!(error instanceof RunnerSetupError)) throw error;

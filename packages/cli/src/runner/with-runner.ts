@@ -1,10 +1,13 @@
 import { createRunner, type Runner } from "@xfn/runner";
+import type { FunctionRunner } from "@xfn/runner-contract";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
 import { warning } from "../terminal/warning.ts";
+import { CallProgress } from "./call-progress.ts";
 
 /** How to make root filesystems of containers. */
 export type RootfsMode = "auto" | "overlay" | "copy";
@@ -15,6 +18,8 @@ export interface RunnerFlags extends RegistryFlags {
   readonly registry?: string;
   readonly rootfs?: RootfsMode;
   readonly cacheDir?: string;
+  /** Bytes. */
+  readonly maxOutput?: number;
 }
 
 /**
@@ -27,13 +32,10 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
   const store = await openImageStore(flags.cacheDir);
   const runner = createRunner({
     store,
-    ...(flags.rootfs === undefined ? {} : { rootfs: flags.rootfs }),
-    ...(flags.allowUnlimited === undefined ? {} : { allowUnlimited: flags.allowUnlimited }),
-    images: {
-      onProgress: pullProgress(output),
-      ...(flags.registry === undefined ? {} : { defaultRegistry: flags.registry }),
-      ...registries,
-    },
+    rootfs: flags.rootfs,
+    allowUnlimited: flags.allowUnlimited,
+    maxOutputBytes: flags.maxOutput,
+    images: { onProgress: pullProgress(output), defaultRegistry: flags.registry, ...registries },
     // `xfn doctor` reports problems of the host, so that each run need not.
     onWarning: (message, about) => {
       if (about !== "host") output.note(warning(message));
@@ -47,17 +49,19 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
 export async function withRunner<T>(
   flags: RunnerFlags,
   output: Output,
-  work: (runner: Runner) => Promise<T>,
+  work: (runner: FunctionRunner) => Promise<T>,
 ): Promise<T> {
-  const runner = await openRunner(flags, output);
-  try {
-    return await work(runner);
-  } catch (error) {
-    throw explainImageError(error);
-  } finally {
-    await runner.close();
-    output.status(undefined);
-  }
+  const progress = new CallProgress();
+  return withElapsedTime(output, progress.title, async (shown) => {
+    const runner = await openRunner(flags, shown);
+    try {
+      return await work(progress.observe(runner));
+    } catch (error) {
+      throw explainImageError(error);
+    } finally {
+      await runner.close();
+    }
+  });
 }
 
 // Makes the namespaces while code is loaded and files are read. The first call reports what the host lacks, so that

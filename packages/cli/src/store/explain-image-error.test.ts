@@ -13,6 +13,12 @@ test("an unknown name without a registry gets a hint how to build it", () => {
   expect(error).toMatchObject({ exitCode: 1, details: [expect.stringContaining("xfn build DIR -t my/function:v1")] });
 });
 
+test("a name without a registry that is refused gets a hint how to log in too", () => {
+  const error = explainImageError(wrapped(new ImageError("Unauthorized", "no", { image: "my/function:v1" })));
+  const hints = [expect.stringContaining("xfn build DIR"), expect.stringContaining("docker login docker.io")];
+  expect(error).toMatchObject({ exitCode: 1, details: hints });
+});
+
 test.each(["registry.example.org/f:v1", "oci:/layout", "localhost:5000/f"])(
   "%s gets no hint about a build",
   (image) => {

@@ -12,19 +12,21 @@ export function explainImageError(error: unknown): unknown {
   if (!(error instanceof Error) || imageError === undefined) return error;
   if (imageError.code === "InvalidReference") return new InputError(error.message, { cause: error });
   const { image, code } = imageError;
-  const refused = registryHint(imageError, image);
-  if (refused !== undefined) return new CliError("Failed", error.message, { details: [refused], cause: error });
-  const missing = code === "NotFound" || code === "RegistryUnavailable" || code === "Unauthorized";
   const name = image === undefined ? undefined : tryParseImageName(image);
-  if (!missing || name?.kind !== "registry" || name.qualified) return error;
-  const hint = `\`xfn build DIR -t ${image}\` builds an image of that name in the local store, which is searched first`;
-  return new CliError("Failed", error.message, { details: [hint], cause: error });
+  if (name?.kind !== "registry") return error;
+  const details: string[] = [];
+  const missing = code === "NotFound" || code === "RegistryUnavailable" || code === "Unauthorized";
+  if (missing && !name.qualified)
+    details.push(
+      `\`xfn build DIR -t ${image}\` builds an image of that name in the local store, which is searched first`,
+    );
+  const refused = registryHint(imageError, name.registry);
+  if (refused !== undefined) details.push(refused);
+  return details.length === 0 ? error : new CliError("Failed", error.message, { details, cause: error });
 }
 
 /** The hint for a registry that refused the connection. */
-function registryHint(error: ImageError, image: string | undefined): string | undefined {
-  const registry = image === undefined ? undefined : registryOf(image);
-  if (registry === undefined) return undefined;
+function registryHint(error: ImageError, registry: string): string | undefined {
   if (error.code === "Unauthorized") return `\`docker login ${registry}\` stores credentials that xfn uses as well`;
   let system = "";
   for (let at = error.cause; at instanceof Error; at = at.cause) system = String((at as NodeJS.ErrnoException).code);
@@ -33,11 +35,6 @@ function registryHint(error: ImageError, image: string | undefined): string | un
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(system))
     return "use `--registry-ca FILE` to trust the authority of its certificate";
   return undefined;
-}
-
-function registryOf(image: string): string | undefined {
-  const name = tryParseImageName(image);
-  return name?.kind === "registry" && name.qualified ? name.registry : undefined;
 }
 
 function causeOf(error: unknown): ImageError | undefined {

@@ -11,10 +11,9 @@ import { CliError } from "../errors/cli-error.ts";
  * @throws CliError `Failed` if the folder cannot be used
  */
 export async function openImageStore(option: string | undefined): Promise<Store> {
-  const owner = sandboxOwner();
   const dir = option ?? cacheDir();
   try {
-    return await openStore({ dir, ...(owner === undefined ? {} : { owner }) });
+    return await openStore({ dir, owner: sandboxOwner() });
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     const hint = "choose another folder with --cache-dir or XDG_CACHE_HOME";

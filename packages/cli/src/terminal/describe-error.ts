@@ -2,6 +2,7 @@ import { isInputError } from "@xfn/input/input-error";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
+import { messageOf } from "../errors/message-of.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { InterruptedError } from "./interrupt.ts";
 
@@ -32,7 +33,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 function messageLines(error: unknown): string[] {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (message === "") return [];
   const [first = "", ...rest] = message.split("\n");
   return [`xfn: ${oneLine(first)}`, ...bounded(rest)];

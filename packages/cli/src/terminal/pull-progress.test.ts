@@ -76,3 +76,12 @@ test("limits the rate of redraws", () => {
   for (let bytes = 0; bytes < 50; bytes += 1) onProgress(layer({ state: "pulling", bytes }));
   expect(output.statuses).toHaveLength(1);
 });
+
+test("an image of this machine is unpacked, and a small one has a size", () => {
+  const output = recorder();
+  const onProgress = pullProgress(output, clock());
+  onProgress(layer({ local: true, layers: 1, totalBytes: 2345, state: "pulling" }));
+  expect(output.statuses).toEqual([expect.stringMatching(/^unpacking registry\.example\/f:1 \[-+\] 0% of 3 kB$/)]);
+  onProgress(layer({ local: true, layers: 1, totalBytes: 2345, state: "done" }));
+  expect(output.notes).toEqual(["unpacked registry.example/f:1 (3 kB)"]);
+});

@@ -19,7 +19,7 @@ const FRAME_MS = 80;
 export function pullProgress(
   output: Output,
   now: () => number = Date.now,
-  verbs: (image: string) => readonly [string, string] = verbsOf,
+  verbs: (progress: Progress) => readonly [string, string] = verbsOf,
 ): OnProgress {
   const images = new Map<string, Map<string, Layer>>();
   let drawn = Number.NEGATIVE_INFINITY;
@@ -34,16 +34,16 @@ export function pullProgress(
       images.delete(image);
       output.status(undefined);
       if (fetched.length > 0 && output.interactive)
-        output.note(`${verbs(image)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
+        output.note(`${verbs(progress)[1]} ${oneLine(image, 200)} (${megabytes(sum(fetched, "totalBytes"))})`);
     } else if (fetched.length > 0 && now() - drawn >= FRAME_MS) {
       drawn = now();
-      output.status(statusLine(`${verbs(image)[0]} `, image, fetched, output.columns));
+      output.status(statusLine(`${verbs(progress)[0]} `, image, fetched, output.columns));
     }
   };
 }
 
-function verbsOf(image: string): readonly [string, string] {
-  return isLayoutName(image) ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
+function verbsOf({ image, local = false }: Progress): readonly [string, string] {
+  return local || isLayoutName(image) ? ["unpacking", "unpacked"] : ["pulling", "pulled"];
 }
 
 const BAR = 24;
@@ -64,5 +64,5 @@ function sum(layers: readonly Layer[], field: "bytes" | "totalBytes"): number {
 }
 
 function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  return bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

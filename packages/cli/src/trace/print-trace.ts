@@ -38,6 +38,7 @@ function printStep(step: TraceStep, index: number, paint: Paint): string[] {
   const head = `${index + 1}. ${paint.bold(oneLine(step.name, MAX_NAME))}${image}: `;
   if (step.status === "NotRun") return ["", `${head}${paint.dim("did not run")}`];
   const lines = ["", head + measures(step) + statusText(step, paint)];
+  if (step.calls !== undefined) lines.push(`   ${paint.dim(callsText(step.calls))}`);
   lines.push(...printEntries(step, paint));
   if (step.entries.length === 0 && step.error === undefined) lines.push(`   ${paint.dim("changes nothing")}`);
   for (const { severity, message } of step.results.slice(0, MAX_RESULTS)) {
@@ -60,6 +61,14 @@ function measures({ kind, ms, phases, inputBytes, outputBytes }: TraceStep): str
   });
   const time = parts.length === 0 ? timeText(ms) : `${timeText(ms)} (${parts.join(", ")})`;
   return kind === "templates" ? time : `${time}, ${sizeText(inputBytes)} in, ${sizeText(outputBytes)} out`;
+}
+
+function callsText({ count: calls, requirements, contextKeys = [], ttlMs }: NonNullable<TraceStep["calls"]>): string {
+  const parts = [count(calls, "call")];
+  if (requirements.length > 0) parts.push(`requires ${requirements.join(", ")}`);
+  if (contextKeys.length > 0) parts.push(`context ${contextKeys.join(", ")}`);
+  if (ttlMs !== undefined) parts.push(`ttl ${timeText(ttlMs)}`);
+  return oneLine(parts.join("; "), MAX_NAME);
 }
 
 function statusText({ status }: TraceStep, paint: Paint): string {

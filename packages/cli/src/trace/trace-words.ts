@@ -5,7 +5,7 @@ import type { TraceEntryId, TraceOrigin } from "@xfn/pipeline/trace";
 // Formats parts of a trace, for the terminal and for the page.
 
 /** Replaces a secret. */
-export const HIDDEN = "(hidden)";
+const HIDDEN = "(hidden)";
 
 /** Strings that YAML would read as another type, or that are unclear without quotes. */
 const NEEDS_QUOTES =

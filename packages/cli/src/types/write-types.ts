@@ -4,6 +4,7 @@ import { generateTypes } from "@xfn/functionio/types";
 import { asInputError, documentsOfAll, sourceName } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError } from "../errors/cli-error.ts";
+import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** `xfn types`: writes TypeScript interfaces for the kinds of definitions to stdout or a file. */
@@ -18,7 +19,7 @@ export async function writeTypes(paths: readonly string[], file: string | undefi
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new CliError("Failed", `cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new CliError("Failed", `cannot write ${file}: ${messageOf(error)}`, {
       cause: error,
     });
   }

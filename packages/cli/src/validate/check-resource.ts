@@ -1,6 +1,6 @@
 import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
 import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
-import { describeSchemaIssue } from "@xfn/composition/schema";
+import { checkPatches, describeSchemaIssue } from "@xfn/composition/schema";
 import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { secretFields } from "@xfn/pipeline/trace";
@@ -32,24 +32,18 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
   return { ...nothing, status: "missingSchema" };
 }
 
-/** All findings on a Composition, with those against the definition of its composite resource. */
+/** All findings on a Composition, with those against the definition of its composite resource and other schemas. */
 export function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
   const { composition, findings } = checkComposition(document);
   if (composition === undefined) return findings;
-  if (composition.spec.mode === "Pipeline") return [...findings, pipelineFinding(document)];
-  return [...findings, ...checkConnectionKeys(composition, keysFor(composition, extensions), document)];
-}
-
-// A Composition that render and the controller refuse must not be reported as valid.
-function pipelineFinding(document: ParsedDocument): Finding {
-  const message = "xfn does not run mode: Pipeline; list the steps in spec.functions, or use crossplane";
-  return {
-    severity: "error",
-    code: "Unsupported",
-    path: "spec.mode",
-    message,
-    ...document.positionOf(["spec", "mode"]),
+  const schemas = {
+    of: (apiVersion: string, kind: string) => extensions.kinds.get(kindKey(apiVersion, kind))?.schema,
   };
+  return [
+    ...findings,
+    ...checkConnectionKeys(composition, keysFor(composition, extensions), document),
+    ...checkPatches(composition, document, schemas),
+  ];
 }
 
 /** The connection keys of the Composition's composite resource; none if its definition is missing. */

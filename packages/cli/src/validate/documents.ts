@@ -34,7 +34,7 @@ export function positionOf(document: ParsedDocument, at: JsonPath): Pick<FieldEr
 }
 
 /** Converts a parser's finding in a definition or composition. */
-export function fromFinding(document: ParsedDocument, finding: Finding): FieldError {
+function fromFinding(document: ParsedDocument, finding: Finding): FieldError {
   const { path, message, line, column } = finding;
   return {
     type: "definition",

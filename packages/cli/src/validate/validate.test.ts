@@ -293,3 +293,19 @@ describe("bad input", () => {
     expect({ code, total: /Total (\d+)/.exec(stdout)?.[1] }).toEqual({ code: 0, total: "1" });
   });
 });
+
+test("patches of a Composition are checked against the schemas of their kinds", async () => {
+  const { code, stdout } = await check(`apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: c}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  resources:
+  - name: bucket
+    base: {apiVersion: store.example.org/v1, kind: Bucket}
+    connectionDetails: [{name: password, value: x, type: FromValue}]
+    patches: [{fromFieldPath: spec.regoin, toFieldPath: spec.id}]
+`);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/patches\[0\].fromFieldPath: spec.regoin: .*did you mean region\? \(.*resources.yaml:10:16\)/);
+});

@@ -49,12 +49,17 @@ export async function runXpkgBuild(flags: XpkgBuildFlags, output: Output): Promi
         root: flags.packageRoot,
         examples: flags.examplesRoot,
         signal,
-        ...(flags.ignore === undefined ? {} : { ignore: flags.ignore.flatMap((list) => list.split(",")) }),
-        ...(runtime === undefined ? {} : { runtime }),
-        ...(flags.packageFile === undefined ? {} : { file: flags.packageFile }),
+        ignore: flags.ignore?.flatMap((list) => list.split(",")),
+        runtime,
+        file: flags.packageFile,
       });
       if (built.kind === "Function" && built.version === "v1alpha1")
         output.note("xfn: Crossplane 1.14 and later accept functions of meta.pkg.crossplane.io/v1beta1 and v1 only");
+      else if (built.kind === "Function" && built.readsFunctionIO)
+        output.note(
+          "xfn: Crossplane calls functions over gRPC, and the runtime image reads a FunctionIO; `xfn build` makes a gRPC server of " +
+            "TypeScript and JavaScript only",
+        );
       if (built.kind !== "Configuration" && runtime === undefined)
         output.note(`xfn: this ${built.kind} has no runtime image; --embed-runtime-image adds one`);
       await output.product(`${built.file}\n`);

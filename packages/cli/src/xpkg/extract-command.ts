@@ -1,25 +1,17 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { archivePlatform, packageStream, readPackageArchive } from "@xfn/function-build";
+import { readPackageArchive } from "@xfn/function-build";
 import { InputError } from "@xfn/input";
-import {
-  type Image,
-  ImageError,
-  type ImageOptions,
-  type OnProgress,
-  openStore,
-  parsePlatform,
-  type RegistryOptions,
-  type Store,
-} from "@xfn/oci-rootfs";
+import type { RegistryOptions } from "@xfn/oci-rootfs";
+import { readPackageStream } from "@xfn/package";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
+import { messageOf } from "../errors/message-of.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { openImageStore } from "../store/open-store.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { pullProgress } from "../terminal/pull-progress.ts";
 import { onlyPackageIn } from "./package-arguments.ts";
 import { inScratch } from "./scratch-folder.ts";
 
@@ -46,8 +38,7 @@ export async function runXpkgExtract(
       const stream =
         flags.fromXpkg === true
           ? await streamOfFile(name ?? onlyPackageIn(process.cwd()), scratch, signal)
-          : await streamOfImage(name, flags, { ...registries, signal, onProgress: pullProgress(output) });
-      output.status(undefined);
+          : await streamOfImage(name, flags, { ...registries, signal });
       writeWhole(file, gzipSync(stream));
       await output.product(`${file}\n`);
       return ExitCode.ok;
@@ -56,38 +47,20 @@ export async function runXpkgExtract(
 }
 
 async function streamOfFile(path: string, scratch: string, signal: AbortSignal): Promise<Uint8Array> {
-  const layout = `oci:${join(scratch, "layout")}`;
-  const { configs } = await readPackageArchive({ paths: [path], to: layout, signal });
-  // Not the user's store, because the package will not run.
-  const store = await openStore({ dir: join(scratch, "store") });
-  const platform = archivePlatform(configs[0]);
-  return packageStream({ from: layout, store, signal, image: () => store.image(layout, { platform, signal }) });
+  const from = `oci:${join(scratch, "layout")}`;
+  await readPackageArchive({ paths: [path], to: from, signal });
+  return (await readPackageStream({ from, signal })).content;
 }
 
 async function streamOfImage(
   name: string | undefined,
   { cacheDir }: XpkgExtractFlags,
-  options: RegistryOptions & { readonly onProgress: OnProgress; readonly signal: AbortSignal },
+  options: RegistryOptions & { readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
   if (name === undefined)
     throw usageError("extract requires the name of a package at a registry, or --from-xpkg and a file");
   const store = await openImageStore(cacheDir);
-  // Always resolve the tag again.
-  const image = (): Promise<Image> => anyImage(store, name, { ...options, pullPolicy: "Always" });
-  return packageStream({ ...options, from: name, store, image });
-}
-
-/**
- * The objects of a package are the same for all platforms, so another platform's image will do. Crossplane takes
- * linux/amd64.
- */
-async function anyImage(store: Store, name: string, options: ImageOptions): Promise<Image> {
-  try {
-    return await store.image(name, options);
-  } catch (error) {
-    if (!(error instanceof ImageError) || error.code !== "WrongPlatform") throw error;
-    return store.image(name, { ...options, platform: parsePlatform("linux/amd64") });
-  }
+  return (await readPackageStream({ ...options, from: name, store })).content;
 }
 
 /** Replaces the extension with that of the content. */
@@ -103,7 +76,7 @@ function writeWhole(file: string, content: Uint8Array): void {
     renameSync(aside, file);
   } catch (error) {
     rmSync(aside, { force: true });
-    throw new InputError(`cannot write ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new InputError(`cannot write ${file}: ${messageOf(error)}`, {
       cause: error,
     });
   }

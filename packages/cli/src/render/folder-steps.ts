@@ -1,0 +1,88 @@
+import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
+import { oneLine } from "@xfn/program/terminal-text";
+import { buildFolderImage } from "../build/folder-image.ts";
+import { usageError } from "../errors/cli-error.ts";
+import { isFolder } from "../input/absolute-image.ts";
+import type { Output } from "../terminal/output.ts";
+import type { FunctionOverride } from "./functions-file.ts";
+import type { RenderOptions } from "./render-options.ts";
+
+/** What can name folders of functions. */
+export interface FolderSources {
+  readonly composition: Composition;
+  /** The Functions of FUNCTIONS. */
+  readonly functions: readonly FunctionOverride[];
+}
+
+/** The same with names of images. */
+export interface BuiltSources extends FolderSources {
+  /** The names of the images that were built. No registry has them. */
+  readonly built: ReadonlySet<string>;
+}
+
+/**
+ * Builds the images of the steps that name a function's folder: `image: ./functions/db`, `functionRef.package` and the
+ * package of a Function likewise. A run never uses the image of an older version of the folder.
+ *
+ * @param onFolder - called with each folder before its build
+ * @returns the same with the images' names
+ * @throws CliError `Usage` with `--runner`, whose machine does not have the images
+ * @throws InputError if a folder is not a function
+ */
+export async function buildFolderSteps(
+  sources: FolderSources,
+  options: RenderOptions,
+  { output, signal, onFolder }: { output: Output; signal: AbortSignal; onFolder: (folder: string) => void },
+): Promise<BuiltSources> {
+  const { composition, functions } = sources;
+  const { mode, pipeline = [] } = composition.spec;
+  const steps: readonly PipelineStep[] = mode === "Pipeline" ? pipeline : composition.spec.functions;
+  const imagesOfSteps = steps.map((step) => ({ step: step.name, image: imageOf(step, functions) }));
+  const folderSteps = imagesOfSteps.filter(({ image }) => isFolder(image));
+  if (options.runner !== undefined && folderSteps.length > 0) {
+    throw usageError(
+      `step "${oneLine(folderSteps[0]?.step ?? "", 100)}" names a folder, which xfn builds on this machine; with --runner, name an image`,
+      ["Build and push it: xfn build FOLDER -t NAME, xfn push NAME"],
+    );
+  }
+  const images = new Map<string, string>();
+  for (const folder of new Set(folderSteps.map(({ image }) => image))) {
+    onFolder(folder);
+    images.set(folder, await buildFolderImage(folder, { cacheDir: options.cacheDir, output, signal }));
+  }
+  const spec = {
+    ...composition.spec,
+    functions: composition.spec.functions.map((step) => containerOf(step, images)),
+    ...(pipeline.length > 0 && { pipeline: pipeline.map((step) => stepOf(step, images)) }),
+  };
+  return {
+    composition: images.size === 0 ? composition : { ...composition, spec },
+    functions: functions.map((fn) => {
+      const image = images.get(fn.image ?? "");
+      return image === undefined ? fn : { ...fn, image };
+    }),
+    built: new Set(images.values()),
+  };
+}
+
+/** The image of a step; empty for a function that xfn does not start. */
+function imageOf(step: PipelineStep, functions: readonly FunctionOverride[]): string {
+  if (!isPackageStep(step)) return step.container.image;
+  const { functionRef } = step;
+  if (functionRef.name === undefined) return functionRef.package;
+  const fn = functions.find(({ name }) => name === functionRef.name);
+  return (fn?.target === undefined ? fn?.image : undefined) ?? "";
+}
+
+function stepOf(step: PipelineStep, images: ReadonlyMap<string, string>): PipelineStep {
+  if (!isPackageStep(step)) return containerOf(step, images);
+  const image = images.get(step.functionRef.package ?? "");
+  return image === undefined ? step : { ...step, functionRef: { package: image } };
+}
+
+function containerOf(step: CompositionFunction, images: ReadonlyMap<string, string>): CompositionFunction {
+  const image = images.get(step.container.image);
+  if (image === undefined) return step;
+  // No registry has the image, whatever --pull says.
+  return { ...step, container: { ...step.container, image, imagePullPolicy: "Never" } };
+}

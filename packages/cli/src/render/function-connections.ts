@@ -1,0 +1,195 @@
+import type { PackageStep, PullPolicy } from "@xfn/composition";
+import {
+  dial,
+  type FunctionCaller,
+  FunctionClient,
+  FunctionConnection,
+  type FunctionRun,
+  PackageCaller,
+  parseTarget,
+} from "@xfn/function-grpc";
+import type { FunctionConnector } from "@xfn/pipeline";
+import type { FunctionHost, ServedFunction } from "@xfn/runner-contract";
+import { CliError } from "../errors/cli-error.ts";
+import type { PackageRunner } from "../runner/lazy-runner.ts";
+import { FreshCaller, type OpenFunction } from "./fresh-caller.ts";
+import type { FunctionOverride } from "./functions-file.ts";
+
+/** What {@link FunctionConnections} needs. */
+export interface FunctionConnectionsInput {
+  /** The Functions of FUNCTIONS; none without it. */
+  readonly functions: readonly FunctionOverride[];
+  /** Images that this run has built. No registry has them, whatever `pull` says. */
+  readonly built: ReadonlySet<string>;
+  /** Starts the servers of packages. */
+  readonly host: () => Promise<FunctionHost | PackageRunner>;
+  /** `--pull`. */
+  readonly pull: PullPolicy | undefined;
+  /** `--fresh-functions`. */
+  readonly fresh: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Connects the steps of a Composition to their functions: one connection for each function. */
+export class FunctionConnections implements FunctionConnector {
+  readonly #input: FunctionConnectionsInput;
+  readonly #callers: Map<string, Promise<FunctionCaller>> = new Map();
+  /** The function of each step, by the step's name. */
+  readonly #functions: Map<string, FunctionOverride> = new Map();
+  /** The end of what a function wrote to stderr during its last call. */
+  readonly #stderr: Map<string, string> = new Map();
+  readonly #closers: (() => void)[] = [];
+  readonly #ended: AbortController = new AbortController();
+  readonly #signal: AbortSignal;
+
+  constructor(input: FunctionConnectionsInput) {
+    this.#input = input;
+    this.#signal = AbortSignal.any([input.signal, this.#ended.signal]);
+  }
+
+  async connect(step: PackageStep): Promise<FunctionCaller> {
+    const fn = this.#functionOf(step);
+    this.#functions.set(step.name, fn);
+    const key = JSON.stringify(step.functionRef);
+    let caller = this.#callers.get(key);
+    if (caller === undefined) this.#callers.set(key, (caller = this.#connect(fn)));
+    return await caller;
+  }
+
+  /** What the function of a step wrote to stderr during its last call. */
+  stderrOf(step: string): string | undefined {
+    return this.#stderr.get(this.#functions.get(step)?.name ?? "");
+  }
+
+  /** Closes all connections, and those that are being made. The host ends its servers. */
+  close(): void {
+    this.#ended.abort();
+    for (const close of this.#closers.toReversed()) close();
+    this.#closers.length = 0;
+  }
+
+  #functionOf({ functionRef }: PackageStep): FunctionOverride {
+    if (functionRef.name === undefined) return { name: functionRef.package, image: functionRef.package };
+    const { functions } = this.#input;
+    if (functions.length === 0)
+      throw new CliError(
+        "Failed",
+        "its package is unknown: add FUNCTIONS, the file with the Functions, after COMPOSITION, or name the package in functionRef.package",
+      );
+    const fn = functions.find(({ name }) => name === functionRef.name);
+    if (fn !== undefined) return fn;
+    const known = functions.map(({ name }) => name).join(", ");
+    throw new CliError("Failed", `there is no Function of this name in FUNCTIONS, which has: ${known}`);
+  }
+
+  async #connect(fn: FunctionOverride): Promise<FunctionCaller> {
+    return fn.target === undefined ? await this.#serve(fn) : await this.#dial(fn, fn.target);
+  }
+
+  async #dial({ name }: FunctionOverride, text: string): Promise<FunctionCaller> {
+    const target = parseTarget(text);
+    if (target === undefined) throw new CliError("Failed", `${JSON.stringify(text)} is not of the form HOST:PORT`);
+    const socket = await dial(target, this.#signal).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
+      throw new CliError(
+        "Failed",
+        `cannot connect to ${text}: ${why}. Function ${name} has render.crossplane.io/runtime: Development: start it ` +
+          "with --insecure, or set render.crossplane.io/runtime-development-target",
+        { cause },
+      );
+    });
+    const connection = new FunctionConnection(socket);
+    this.#release(() => connection.close());
+    return new FunctionClient(connection);
+  }
+
+  async #serve(fn: FunctionOverride): Promise<FunctionCaller> {
+    if (this.#input.fresh) {
+      const caller = new FreshCaller(async () => await this.#open(fn));
+      this.#release(() => caller.close());
+      await caller.prepare();
+      return caller;
+    }
+    const open = await this.#open(fn);
+    this.#release(open.close);
+    return open.caller;
+  }
+
+  async #open(fn: FunctionOverride): Promise<OpenFunction> {
+    const { name, image, env, pullPolicy } = fn;
+    if (image === undefined) throw new CliError("Failed", `Function ${name} has no spec.package`);
+    const { fresh, built } = this.#input;
+    const pull = built.has(image) ? "Never" : (this.#input.pull ?? pullPolicy);
+    const signal = this.#signal;
+    const host = await this.#input.host();
+    const onStderr = (text: string): void => void this.#stderr.set(name, text);
+    if ("callFunction" in host) return openAtRunner(host, { name, image, env, pull, onStderr });
+    const served = await host.serve(image, { signal, fresh, pullPolicy: pull, env });
+    try {
+      const connection = new FunctionConnection(await served.connect(signal));
+      const close = (): void => {
+        connection.close();
+        served.release();
+      };
+      return { caller: new ServedCaller(new FunctionClient(connection), served, onStderr), close };
+    } catch (error) {
+      served.release();
+      throw error;
+    }
+  }
+
+  /** One function can be connected after another has failed, and the run with it. */
+  #release(close: () => void): void {
+    if (this.#ended.signal.aborted) close();
+    else this.#closers.push(close);
+  }
+}
+
+/** A package that a runner in another process serves. */
+interface RemotePackage {
+  readonly name: string;
+  readonly image: string;
+  readonly env: FunctionOverride["env"];
+  readonly pull: PullPolicy | undefined;
+  readonly onStderr: (text: string) => void;
+}
+
+/** That runner starts the server at the first call, and ends it once it is idle. */
+function openAtRunner(host: PackageRunner, { name, image, env, pull, onStderr }: RemotePackage): OpenFunction {
+  if (env !== undefined) {
+    throw new CliError(
+      "Failed",
+      `Function ${name} has render.crossplane.io/runtime-docker-env, and a runner takes no environment variables: remove it, or --runner`,
+    );
+  }
+  const caller = new PackageCaller(async (path, message, { timeoutMs, signal }) => {
+    const options = { timeoutMs, onStderr, ...(pull && { pullPolicy: pull }), ...(signal && { signal }) };
+    return await host.callFunction(image, path, message, options);
+  });
+  return { caller: new FunctionClient(caller), close: () => undefined };
+}
+
+/** Reports what the server writes to stderr during a call, and adds all of it to errors. */
+class ServedCaller implements FunctionCaller {
+  readonly #caller: FunctionCaller;
+  readonly #served: ServedFunction;
+  readonly #onStderr: (text: string) => void;
+
+  constructor(caller: FunctionCaller, served: ServedFunction, onStderr: (text: string) => void) {
+    this.#caller = caller;
+    this.#served = served;
+    this.#onStderr = onStderr;
+  }
+
+  async run(...call: Parameters<FunctionCaller["run"]>): Promise<FunctionRun> {
+    const before = this.#served.written();
+    try {
+      return await this.#caller.run(...call);
+    } catch (error) {
+      const stderr = await this.#served.stderr();
+      throw error instanceof Error && stderr !== "" ? Object.assign(error, { stderr }) : error;
+    } finally {
+      this.#onStderr(await this.#served.stderr(before));
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { readDocuments } from "@xfn/functionio/document";
+import { asInputError, documentsOfAll, readInput, sourceName } from "@xfn/input";
+import type { RenderInput } from "@xfn/pipeline";
+import { keyAndValue } from "../flags/key-value.ts";
+import type { PipelineOptions } from "./pipeline-options.ts";
+import { RequiredObjects } from "./required-objects.ts";
+import { readSchemas } from "./required-schemas.ts";
+
+/** What the functions of `mode: Pipeline` can have beside state. */
+export type PipelineInputs = Required<Pick<RenderInput, "required" | "credentials" | "context">>;
+
+/**
+ * Reads the files of the flags for `mode: Pipeline`.
+ *
+ * @param observed the composed resources that exist, which functions can require too
+ * @throws CliError `Usage`
+ * @throws InputError
+ */
+export async function readPipelineInputs(
+  options: PipelineOptions,
+  observed: readonly JsonValue[],
+): Promise<PipelineInputs> {
+  const { functionCredentials, requiredSchemas } = options;
+  const paths = [...(options.requiredResources ?? []), ...(options.extraResources ?? [])];
+  if (functionCredentials !== undefined) paths.push(functionCredentials);
+  const given = await Promise.all(paths.map(documentsOfAll));
+  const objects = new RequiredObjects([...observed, ...given.flat().map(({ value }) => value)]);
+  const schemaOf = requiredSchemas === undefined ? () => undefined : readSchemas(requiredSchemas);
+  return {
+    required: {
+      resources: async (selector) => await Promise.resolve(objects.select(selector)),
+      schema: async (selector) => await Promise.resolve(schemaOf(selector)),
+    },
+    credentials: async (secret) => await Promise.resolve(objects.secret(secret)),
+    context: await contextOf(options),
+  };
+}
+
+async function contextOf({ contextFiles = [], contextValues = [] }: PipelineOptions): Promise<JsonObject> {
+  const files = await Promise.all(
+    contextFiles.map(async (text) => {
+      const [key, path] = keyAndValue("--context-files", text, "KEY=FILE");
+      return [key, valueOf(await readInput(path), sourceName(path))] as const;
+    }),
+  );
+  const values = contextValues.map((text) => {
+    const [key, value] = keyAndValue("--context-values", text);
+    return [key, valueOf(value, `--context-values ${key}`)] as const;
+  });
+  return Object.fromEntries([...files, ...values]);
+}
+
+function valueOf(text: string | Uint8Array, source: string): JsonValue {
+  const [document] = asInputError(
+    source,
+    () => readDocuments(text, { source }),
+    (error) => error instanceof Error && error.name === "DocumentError",
+  );
+  return document?.value ?? null;
+}

@@ -1,0 +1,56 @@
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import type { RenderInput, SecretReference } from "@xfn/pipeline";
+
+type Required = NonNullable<RenderInput["required"]>;
+type ResourceSelector = Parameters<Required["resources"]>[0];
+type ResourceState = Awaited<ReturnType<Required["resources"]>>[number];
+
+/** The objects of a render's files, as an API server would have them. Of two of one name, the later wins. */
+export class RequiredObjects {
+  readonly #objects: Map<string, KubernetesObject> = new Map();
+
+  constructor(objects: readonly JsonValue[]) {
+    for (const object of objects.filter(isObject)) this.#objects.set(keyOf(object), object);
+  }
+
+  /** The objects that a selector selects, sorted by namespace and name. */
+  select(selector: ResourceSelector): ResourceState[] {
+    return [...this.#objects.values()]
+      .filter((object) => isSelected(object, selector))
+      .map((resource): [string, ResourceState] => [placeOf(resource), { resource }])
+      .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+      .map(([, state]) => state);
+  }
+
+  /** The data of a Secret. Undefined if there is none of that name. */
+  secret({ namespace, name }: SecretReference): ReadonlyMap<string, Uint8Array> | undefined {
+    const secret = this.#objects.get(keyOf({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace } }));
+    if (secret === undefined) return undefined;
+    const data = texts(secret["data"]).map(([key, value]): [string, Uint8Array] => [key, Buffer.from(value, "base64")]);
+    const plain = texts(secret["stringData"]).map(([key, value]): [string, Uint8Array] => [key, Buffer.from(value)]);
+    return new Map([...data, ...plain]);
+  }
+}
+
+function isSelected(object: KubernetesObject, { apiVersion, kind, namespace, match }: ResourceSelector): boolean {
+  if (object.apiVersion !== apiVersion || object.kind !== kind) return false;
+  const own = object.metadata?.namespace ?? "";
+  // Without a namespace, a name selects a cluster-scoped object, and labels select in all namespaces.
+  if ("name" in match) return object.metadata?.name === match.name && own === (namespace ?? "");
+  if (namespace !== undefined && namespace !== "" && own !== namespace) return false;
+  const labels: JsonObject = object.metadata?.labels ?? {};
+  return [...match.labels].every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}
+
+function keyOf(object: KubernetesObject): string {
+  return [object.apiVersion ?? "", object.kind ?? "", placeOf(object)].join("\n");
+}
+
+function placeOf({ metadata }: KubernetesObject): string {
+  return `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
+}
+
+function texts(map: JsonValue | undefined): [key: string, value: string][] {
+  const entries = Object.entries(isObject(map) ? map : {});
+  return entries.filter((entry): entry is [string, string] => typeof entry[1] === "string");
+}

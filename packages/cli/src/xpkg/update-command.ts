@@ -1,0 +1,36 @@
+import { isApiError } from "@xfn/kubernetes";
+import { ExitCode } from "@xfn/program/exit-code";
+import { CliError } from "../errors/cli-error.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import type { Output } from "../terminal/output.ts";
+import { type PackageArguments, waiting } from "./install-command.ts";
+import { type ClusterFlags, withCluster } from "./package-cluster.ts";
+import { packageObject, printed, referenceOf } from "./package-object.ts";
+import { waitForPackage } from "./wait-for-package.ts";
+
+/** Flags of `xfn xpkg update`, as commander parsed them. */
+export interface XpkgUpdateFlags extends ClusterFlags {
+  readonly wait?: number;
+}
+
+/** `xfn xpkg update`: changes the package of an object, and nothing else. Prints `KIND/NAME updated`. */
+export async function runXpkgUpdate(args: PackageArguments, flags: XpkgUpdateFlags, output: Output): Promise<number> {
+  const object = packageObject(...args);
+  return interruptible((signal) =>
+    withCluster(flags, async (client) => {
+      try {
+        await client.patch(referenceOf(object), "merge", { spec: { package: object.package } }, { signal });
+      } catch (error) {
+        if (!isApiError(error, "NotFound")) throw error;
+        const hint = `\`xfn xpkg install ${object.kind.toLowerCase()} ${object.package} ${object.name}\` installs it`;
+        throw new CliError("Failed", `there is no ${printed(object)}`, { details: [hint], cause: error });
+      }
+      const { wait: timeoutMs } = flags;
+      if (timeoutMs !== undefined)
+        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => output.status(waiting(object)) });
+      output.status(undefined);
+      await output.product(`${printed(object)} updated\n`);
+      return ExitCode.ok;
+    }),
+  );
+}

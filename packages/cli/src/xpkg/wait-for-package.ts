@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
+import { CliError } from "../errors/cli-error.ts";
+import { type PackageObject, printed, referenceOf } from "./package-object.ts";
+
+/** A package takes seconds: its image is pulled, and its CRDs are established. */
+const CHECK_MS = 500;
+
+const WANTED = ["Installed", "Healthy"] as const;
+
+/** What {@link waitForPackage} needs. */
+export interface WaitOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Called before each check. */
+  readonly onCheck: () => void;
+}
+
+/**
+ * Waits until the package is installed and healthy, with the reference that the object names now.
+ *
+ * @throws CliError `Failed` after the time, with the conditions; and at once if the object is gone
+ */
+export async function waitForPackage(
+  client: Client,
+  object: PackageObject,
+  { timeoutMs, signal, onCheck }: WaitOptions,
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    onCheck();
+    const live = await read(client, object, signal);
+    if (isReady(live)) return;
+    if (performance.now() >= end) {
+      const details = describeConditions(live);
+      const hint = `\`kubectl describe ${printed(object)}\` shows the events of the package`;
+      throw new CliError("Failed", `${printed(object)} is not healthy yet: --wait is over`, {
+        details: [...details, hint],
+      });
+    }
+    await sleep(CHECK_MS, undefined, { signal });
+  }
+}
+
+async function read(client: Client, object: PackageObject, signal: AbortSignal): Promise<LiveObject> {
+  try {
+    return await client.get(referenceOf(object), { signal });
+  } catch (error) {
+    if (!isApiError(error, "NotFound")) throw error;
+    throw new CliError("Failed", `${printed(object)} was deleted meanwhile`, { cause: error });
+  }
+}
+
+/** Whether all conditions are true, and are of the object's present spec. */
+function isReady(live: LiveObject): boolean {
+  const status = child(live, "status");
+  const generation = live.metadata["generation"];
+  const conditions = conditionsOf(live);
+  const areTrue = WANTED.every((type) =>
+    conditions.some(
+      (condition) =>
+        condition["type"] === type &&
+        condition["status"] === "True" &&
+        // Older Crossplanes write none.
+        (condition["observedGeneration"] === undefined || condition["observedGeneration"] === generation),
+    ),
+  );
+  // The reference of the revision. An ImageConfig may have rewritten it.
+  const wanted = [child(live, "spec")["package"], status["resolvedPackage"]];
+  const current = status["currentIdentifier"];
+  return areTrue && (current === undefined || wanted.includes(current));
+}
+
+function describeConditions(live: LiveObject): string[] {
+  const conditions = conditionsOf(live);
+  if (conditions.length === 0) return ["it has no conditions: no controller of packages has seen it"];
+  return conditions.map(({ type, status, reason, message }) => {
+    const why = text(message) === "" ? text(reason) : `${text(reason)}: ${text(message)}`;
+    return `${text(type)}=${text(status)} (${why})`;
+  });
+}
+
+function conditionsOf(live: LiveObject): JsonObject[] {
+  const { conditions } = child(live, "status");
+  return Array.isArray(conditions) ? conditions.filter(isObject) : [];
+}
+
+function child(object: JsonObject | LiveObject, field: string): JsonObject {
+  const found = (object as Readonly<Record<string, unknown>>)[field];
+  return isObject(found) ? found : {};
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
