@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests with an API server.
 const CLUSTER = [
@@ -10,45 +11,103 @@ const CLUSTER = [
 // Globs, separated by spaces: `--exclude` on the command line does not reach projects.
 const EXCLUDED = (process.env["XFN_TEST_EXCLUDE"] ?? "").split(" ").filter((glob) => glob !== "");
 
-// As long as tests on a machine that does much else take to see what they wait for. What never comes is told of then.
-const expectations = { poll: { timeout: 20_000 } };
+// Unit tests that replace a module (vi.mock). They need workers of their own: the others share loaded modules.
+const MOCKING = [
+  "packages/oci-rootfs/src/registry/redirect-by-name.test.ts",
+  "packages/oci-rootfs/src/worker/threads.test.ts",
+  "packages/runner/src/host/runtime-copy.test.ts",
+  "packages/runner/src/host/shared-roots.test.ts",
+];
 
-// `unit` needs nothing but Node and a build; `e2e` needs crun and a registry too, `cluster` an API server. What a machine lacks
+// The slowest files, which start first: one that starts last would run alone while the other cores idle.
+const SLOW = [
+  "packages/oci-rootfs/src/store/mutated-layers.",
+  "test/e2e/runner-grpc-soak.",
+  "test/unit/fuzz.",
+  "packages/oci-rootfs/src/store/crash.",
+  "packages/oci-rootfs/src/layer/hostile-layers.",
+  "test/cgroup-v2/",
+  "test/e2e/examples.",
+  "test/e2e/runner-grpc-interop.",
+  "test/e2e/init.",
+  "test/sweep/",
+  // It waits a minute for Kubernetes to collect the objects of deleted kinds.
+  "test/e2e/xfn-controller-page.",
+  "test/e2e/xfn-controller.",
+  "test/e2e/definition-lifecycle.",
+];
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const index = SLOW.findIndex((part) => moduleId.includes(part));
+      return index < 0 ? SLOW.length : index;
+    };
+    // Files of equal rank keep vitest's order: by their last duration, or by size.
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+// One more than the smallest machine of CI has cores: most tests wait for containers, servers and timers.
+const WORKERS = 3;
+
+// On a machine that does much else a test may wait this long. Both only end what hangs: no test asserts a duration.
+const expectations = { poll: { timeout: 60_000 } };
+const TEST_TIMEOUT_MS = 240_000;
+
+// `unit` and `unit-mocks` need nothing but Node and a build; `e2e` needs crun and a registry too, `cluster` an API server. What a machine lacks
 // is skipped with its reason: see test/harness/needs.ts and test/host-skips.
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         test: {
           name: "unit",
           expect: expectations,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
+          // A third of the processor time was the start of a worker for each file, and its loading of the same modules.
+          isolate: false,
           include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "test/unit/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...EXCLUDED],
-          // Ends what hangs; some start Node or a bundler several times, on a machine that may be busy.
-          testTimeout: 60_000,
+          exclude: ["**/node_modules/**", ...MOCKING, ...EXCLUDED],
+          testTimeout: TEST_TIMEOUT_MS,
+          hookTimeout: TEST_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: "unit-mocks",
+          expect: expectations,
+          maxWorkers: WORKERS,
+          include: MOCKING,
+          exclude: EXCLUDED,
+          testTimeout: TEST_TIMEOUT_MS,
+          hookTimeout: TEST_TIMEOUT_MS,
         },
       },
       {
         test: {
           name: "e2e",
           expect: expectations,
+          globalSetup: "test/harness/host-bases-folder.ts",
           include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
           exclude: [...CLUSTER, ...EXCLUDED],
-          testTimeout: 60_000,
+          testTimeout: TEST_TIMEOUT_MS,
           hookTimeout: 300_000,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
         },
       },
       {
         test: {
           name: "cluster",
           expect: expectations,
+          globalSetup: "test/harness/host-bases-folder.ts",
           include: CLUSTER,
           exclude: EXCLUDED,
-          testTimeout: 60_000,
+          testTimeout: TEST_TIMEOUT_MS,
           hookTimeout: 1_200_000,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
           // The last: meanwhile scripts/test.sh may still be building the API server.
           sequence: { groupOrder: 1 },
         },

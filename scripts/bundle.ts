@@ -9,9 +9,17 @@ import { build } from "esbuild";
 
 const CLI = fileURLToPath(new URL("../packages/cli/", import.meta.url));
 
+// CommonJS packages, such as gRPC's, load Node's modules with `require`, which a bundle of ES modules lacks.
+const REQUIRE =
+  'import { createRequire as requireOfModule } from "node:module"; const require = requireOfModule(import.meta.url);';
+
 const { metafile } = await build({
   absWorkingDir: CLI,
-  entryPoints: { xfn: "dist/main.js" },
+  entryPoints: {
+    xfn: "dist/main.js",
+    // A worker, which its module finds beside itself.
+    "output-worker": fileURLToPath(new URL("../packages/pipeline/dist/output/output-worker.js", import.meta.url)),
+  },
   outdir: "dist",
   chunkNames: "xfn-[hash]",
   bundle: true,
@@ -25,7 +33,8 @@ const { metafile } = await build({
     // npm may install a copy for each package; the bundle needs one.
     commander: createRequire(join(CLI, "package.json")).resolve("commander"),
   },
-  external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/oci-rootfs", "@xfn/runner", "@xfn/runner-grpc"],
+  external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "@xfn/oci-rootfs", "@xfn/runner"],
+  banner: { js: REQUIRE },
   logLevel: "warning",
   metafile: true,
 });

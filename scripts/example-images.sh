@@ -28,8 +28,8 @@ build_images_of() {
     stamp=$stamps/$(printf %s "$image" | tr / _).image
     part=$image$newline$(made_of "examples/$folder")
     [ "$part" != "$(cat "$stamp" 2>/dev/null)" ] || continue
-    say "building the image $image (examples/$folder)"
-    if quietly "$node" "$root/packages/cli/dist/xfn.js" build "$root/examples/$folder" -t "$image" </dev/null; then
+    if with_progress "building the image $image (examples/$folder)" : \
+      quietly "$node" "$root/packages/cli/dist/xfn.js" build "$root/examples/$folder" -t "$image" </dev/null; then
       write_stamp "$stamp" "$part"
     else
       failed=yes

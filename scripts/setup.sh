@@ -127,10 +127,61 @@ find_cache() {
     cache=$HOME/.cache
     return
   fi
-  uid=$(id -u)
-  cache=${TMPDIR:-/tmp}/xfn-$uid
+  use_private_cache
+}
+
+use_private_cache() {
+  cache=${TMPDIR:-/tmp}/xfn-$(id -u)
   private_folder "$cache"
   export XDG_CACHE_HOME="$cache"
+}
+
+# Makes $cache/xfn, from which programs run. A set-up that is current does not need it, and skips these checks.
+need_cache() {
+  # Make nothing in the home of another user.
+  [ "$cache" != "${HOME-}/.cache" ] || trusted "$HOME" || use_private_cache
+  mkdir -p "$cache" && { [ -d "$cache/xfn" ] || mkdir -m 700 "$cache/xfn"; } ||
+    die "cannot write to $cache: set XDG_CACHE_HOME to a folder of your own"
+  trusted "$cache/xfn" ||
+    die "$cache/xfn is not safe as a cache, because other users can change $untrusted: set XDG_CACHE_HOME to a folder of your own"
+}
+
+# Succeeds if only this user and root can change this folder or replace it; packages/runner/src/trusted-folder.ts has the
+# same rules.
+trusted() {
+  trusted_path=$(cd "$1" 2>/dev/null && pwd -P) || return 1
+  untrusted=$trusted_path
+  [ -O "$trusted_path" ] || return 1
+  trusted_parents=no
+  while :; do
+    untrusted=$trusted_path
+    # mode, links, user, group
+    trusted_listing=$(ls -ldn "$trusted_path") || return 1
+    trusted_mode=${trusted_listing%% *}
+    set -- $trusted_listing
+    # The user owns it, or root.
+    [ "$3" = 0 ] || [ -O "$trusted_path" ] || unmapped "$3" || return 1
+    case $trusted_mode in
+      # In a sticky folder users can replace only their own files.
+      ?????????[tT]*) trusted_sticky=yes ;;
+      *) trusted_sticky=no ;;
+    esac
+    if [ "$trusted_parents$trusted_sticky" != yesyes ]; then
+      case $trusted_mode in
+        ????????w*) return 1 ;;
+        ?????w*) [ "$4" = "$(id -g)" ] || return 1 ;;
+      esac
+    fi
+    [ "$trusted_path" != / ] || return 0
+    trusted_parents=yes
+    trusted_path=${trusted_path%/*}
+    trusted_path=${trusted_path:-/}
+  done
+}
+
+# Files of users without a number in this user namespace, such as root's in a rootless container.
+unmapped() {
+  [ "$1" = 65534 ] && [ "$(tr -s ' ' </proc/self/uid_map 2>/dev/null)" != " 0 0 4294967295" ]
 }
 
 # Succeeds if this folder is writable or can be created.
@@ -148,6 +199,7 @@ usable() {
 # npm, vitest and turbo do not start without a home. Make one in the cache for a user without a home.
 need_home() {
   if [ -z "${HOME-}" ] || ! usable "$HOME/.npm"; then
+    need_cache
     export HOME="$cache/xfn/home"
     mkdir -p "$HOME"
     # `npm test` sets a cache below the unusable home.
@@ -175,7 +227,7 @@ writable() {
 
 # A copy of the sources in the user's cache, renewed when the original changes.
 copy_checkout() {
-  mkdir -p "$cache/xfn" || die "cannot write to $cache: set XDG_CACHE_HOME to a folder of your own"
+  need_cache
   copy=$cache/xfn/checkout-$(printf %s "$root" | cksum | tr ' ' -)
   mkdir -p "$copy"
   chmod 700 "$copy"
@@ -228,7 +280,9 @@ prepare() {
 }
 
 build() (
-  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts
+  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts || return
+  # npm packs a license only from the package's own folder
+  for package in packages/*; do cp -f LICENSE "$package" || return; done
 )
 
 find_npm() {
@@ -307,7 +361,7 @@ without_functions() {
     [ "$argument" != - ] || return 1
     [ -f "$argument" ] || continue
     seen=yes
-    ! grep -Eq '^([^#]*[^[:alnum:]_#-])?functions["'\'']?[[:space:]]*:' "$argument" || return 1
+    ! grep -Eq '^([^#]*[^[:alnum:]_#-])?(functions|pipeline)["'\'']?[[:space:]]*:' "$argument" || return 1
   done
   [ -n "$seen" ]
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY]: sets up as ./xfn does, then makes a hundred
-# thousand calls, or N, a fifth of them faulty, to xfn-runner with real containers, and looks at what it holds.
+# npm run soak [-- --calls N] [--concurrency N] [--warm-pool POLICY] [--served] [--memory SIZE]: sets up as ./xfn does,
+# then makes 100,000 calls, or N, a fifth of them faulty, to xfn-runner with real containers, and looks for leaks.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)

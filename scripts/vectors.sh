@@ -1,6 +1,7 @@
 #!/bin/sh
 # npm run vectors [-- DIR] [--all] [--case NAME] [--group NAME]: sets up as ./xfn does, then runs a folder of
 # conformance vectors, test/vectors unless another is given.
+# npm run vectors -- --mutate N [--seed S] [--keep DIR]: runs N cases that are derived from them.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)

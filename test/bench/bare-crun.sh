@@ -8,6 +8,22 @@ mount -t tmpfs tmpfs /sys/fs/cgroup
 mkdir "$scratch/upper" "$scratch/work" "$scratch/rootfs" "$scratch/state"
 chown "$owner" "$scratch/upper"
 mount -t overlay overlay -o "lowerdir=$lower,upperdir=$scratch/upper,workdir=$scratch/work,userxattr" "$scratch/rootfs"
+mkdir "$scratch/dev" "$scratch/dev/shm"
+for link in fd fd/0 fd/1 fd/2; do ln -s "/proc/self/$link" "$scratch/dev/$(echo $link | sed 's|fd/0|stdin|; s|fd/1|stdout|; s|fd/2|stderr|')"; done
+# As the runner does: new devices as root, else read-only binds.
+while read -r device major minor; do
+  mknod -m 666 "$scratch/dev/$device" c "$major" "$minor" 2>/dev/null && continue
+  touch "$scratch/dev/$device"
+  mount --bind "/dev/$device" "$scratch/dev/$device"
+  mount -o remount,bind,ro,nosuid,noexec "$scratch/dev/$device"
+done <<'DEVICES'
+full 1 7
+null 1 3
+random 1 8
+tty 5 0
+urandom 1 9
+zero 1 5
+DEVICES
 cp "$config" "$scratch/config.json"
 large=no
 [ "$(stat -c %s "$scratch/input")" -lt 65536 ] || large=yes

@@ -32,6 +32,7 @@ export async function bareCrun(image: Image, input: Uint8Array): Promise<BareCru
       runtime: "crun",
       owner,
       rootfs: join(scratch, "rootfs"),
+      dev: join(scratch, "dev"),
       networkFiles: { resolvConf: "", hosts: "" },
     }),
   );

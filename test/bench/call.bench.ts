@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "@xfn/oci-rootfs";
-import { createRunner, sandboxOwner } from "@xfn/runner";
+import { createRunner, MAX_PAYLOAD_BYTES, sandboxOwner } from "@xfn/runner";
 import { bareCrun } from "./bare-crun.ts";
 import { interleave, report, timed } from "./figure.ts";
 import { build, writeHello } from "./hello.ts";
@@ -34,9 +34,8 @@ export async function run(): Promise<void> {
     build(echo, "bench/busybox", environment);
     build(writeHello(cache), "bench/node", environment);
 
-    const owner = sandboxOwner();
-    const store = await openStore({ dir: join(cache, "xfn"), ...(owner === undefined ? {} : { owner }) });
-    const runner = createRunner({ store });
+    const store = await openStore({ dir: join(cache, "xfn"), owner: sandboxOwner() });
+    const runner = createRunner({ store, maxOutputBytes: MAX_PAYLOAD_BYTES });
     try {
       for (const name of ["busybox", "node"]) {
         const image = await store.image(`bench/${name}`);

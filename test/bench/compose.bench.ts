@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { compileTemplates, documentOf, parseComposition, type TemplatesSpec } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { printYaml, readDocuments } from "@xfn/functionio/document";
 import { render, type StepRecord } from "@xfn/pipeline";
 import { buildTrace } from "@xfn/pipeline/trace";
@@ -20,6 +20,7 @@ export async function run(): Promise<void> {
   await linear();
   await hundredComposites();
   await trace();
+  await desiredComposite();
   await parse();
   await wholeProcess();
 }
@@ -168,6 +169,46 @@ async function trace(): Promise<void> {
       ratio: result.ratio,
     });
   }
+}
+
+/**
+ * Templates, then a function that returns the XR in desired state, against one that returns none. The function takes no
+ * time and runs in this process, so that nothing hides the cost. A call in a container takes twenty times as long.
+ */
+async function desiredComposite(): Promise<void> {
+  const { spec, ...rest } = tenPatchesEach();
+  const functions = [{ name: "fn", type: "Container", container: { image: "fn" } }];
+  const composition = parseComposition(documentOf({ ...rest, spec: { ...(spec as JsonObject), functions } }));
+  const composite = benchComposite();
+  let answer: Uint8Array | undefined;
+  let input = "";
+  const run = (_image: string, bytes: Uint8Array): Promise<Uint8Array> => {
+    if (input === "") input = Buffer.from(bytes).toString("utf8");
+    return Promise.resolve(answer ?? bytes);
+  };
+  await render({ composite, composition, runner: { run } });
+  const io = JSON.parse(input) as { desired: JsonObject };
+  if (io.desired["composite"] === undefined) throw new Error("the function got no desired XR");
+  const { composite: _, ...others } = io.desired;
+  const answers = [io, { ...io, desired: others }].map((one) => Buffer.from(JSON.stringify(one)));
+  const times = 50;
+  const [returned, absent] = answers.map((one) => async () => {
+    answer = one;
+    return await timed(async () => {
+      for (let at = 0; at < times; at++) await render({ composite, composition, runner: { run } });
+    });
+  }) as [() => Promise<number>, () => Promise<number>];
+  for (let at = 0; at < 10; at++) await returned();
+  const result = await interleave(runs, returned, absent);
+  report({
+    name: "compose/desired-composite",
+    unit: "ms",
+    runs,
+    value: result.ours / times,
+    peer: { name: "without the XR in the answer", value: result.peer / times },
+    ratio: result.ratio,
+    goal: 1.03,
+  });
 }
 
 /** Reading and validating a Composition of 1 MB in YAML, against reading it alone. */

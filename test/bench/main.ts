@@ -1,6 +1,15 @@
-// npm run bench [-- NAME...]: prints one JSON line per figure on stdout, and progress on stderr.
+// npm run bench [-- NAME...] [--large]: prints one JSON line per figure on stdout, and progress on stderr.
+// With --large, the suite `controller` measures 20,000 XRs, and nothing else.
+import { parseArgs } from "node:util";
+
+const { values, positionals: wanted } = parseArgs({ options: { large: { type: "boolean" } }, allowPositionals: true });
+if (values.large === true && wanted.join() !== "controller") {
+  console.error("bench: --large is for the suite controller: npm run bench -- controller --large");
+  process.exit(2);
+}
 const suites = {
   compose: () => import("./compose.bench.ts"),
+  growth: () => import("./growth.bench.ts"),
   call: () => import("./call.bench.ts"),
   runner: () => import("./runner.bench.ts"),
   render: () => import("./render.bench.ts"),
@@ -9,10 +18,10 @@ const suites = {
   pull: () => import("./pull.bench.ts"),
   build: () => import("./build.bench.ts"),
   kubernetes: () => import("./kubernetes.bench.ts"),
-  controller: () => import("./controller.bench.ts"),
+  functions: () => import("./functions.bench.ts"),
+  controller: () => (values.large === true ? import("./controller-large.ts") : import("./controller.bench.ts")),
 };
 
-const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(suites, name));
 if (unknown.length > 0) {
   console.error(`bench: no such suite: ${unknown.join(", ")} (there are ${Object.keys(suites).join(", ")})`);

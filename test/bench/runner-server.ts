@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createRunnerClient, type RunnerClient } from "@xfn/runner-grpc";
+import { createRunnerClient, MAX_PAYLOAD_BYTES, type RunnerClient } from "@xfn/runner-grpc";
 
 const program = join(import.meta.dirname, "../../packages/runner/dist/program/main.js");
 
@@ -24,12 +24,24 @@ export async function startServer(cacheDir: string, args: readonly string[]): Pr
   const began = performance.now();
   const child = spawn(
     process.execPath,
-    [program, "serve", "--address", socket, "--cache-dir", cacheDir, "--metrics-address", "off", ...args],
+    [
+      program,
+      "serve",
+      "--address",
+      socket,
+      "--cache-dir",
+      cacheDir,
+      "--metrics-address",
+      "off",
+      "--max-output",
+      "100Mi",
+      ...args,
+    ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   await said(child, "ready");
   const readyMs = performance.now() - began;
-  const client = createRunnerClient({ endpoint: socket });
+  const client = createRunnerClient({ endpoint: socket, maxOutputBytes: MAX_PAYLOAD_BYTES });
   const pid = child.pid as number;
   return {
     client,

@@ -4,20 +4,21 @@ import type { JsonObject } from "@xfn/functionio";
  * A Composition of resources with ten patches each, every patch with a map and a fmt transform.
  *
  * @param resources - their number; default ten
+ * @param patches - the number of patches of each
  */
-export function tenPatchesEach(resources = 10): JsonObject {
+export function tenPatchesEach(resources = 10, patches = 10): JsonObject {
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
     metadata: { name: "bench" },
     spec: {
       compositeTypeRef: { apiVersion: "bench.example.org/v1", kind: "XBench" },
-      resources: Array.from({ length: resources }, (_, index) => template(index)),
+      resources: Array.from({ length: resources }, (_, index) => template(index, patches)),
     },
   };
 }
 
-function template(index: number): JsonObject {
+function template(index: number, patches: number): JsonObject {
   return {
     name: `resource-${index}`,
     base: {
@@ -34,9 +35,9 @@ function template(index: number): JsonObject {
         providerConfigRef: { name: "default" },
       },
     },
-    patches: Array.from({ length: 10 }, (_, patch) => ({
+    patches: Array.from({ length: patches }, (_, patch) => ({
       type: "FromCompositeFieldPath",
-      fromFieldPath: `spec.parameters.field${patch}`,
+      fromFieldPath: `spec.parameters.field${patch % 10}`,
       toFieldPath: `spec.forProvider.settings.value${patch}`,
       transforms: [
         { type: "map", map: { small: "t3.small", medium: "t3.medium", large: "t3.large" } },

@@ -152,9 +152,8 @@ export const checks: Record<Kind, Record<string, Check>> = {
 
 /** Creates a runner with this user's image store. */
 export async function subjectOf(kind: Kind, image: string): Promise<Subject> {
-  const owner = sandboxOwner();
   const dir = join(process.env["XDG_CACHE_HOME"] ?? "/tmp", "xfn");
-  const runner = createRunner({ store: await openStore({ dir, ...(owner === undefined ? {} : { owner }) }) });
+  const runner = createRunner({ store: await openStore({ dir, owner: sandboxOwner() }) });
   const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
     Buffer.from(await runner.run(image, Buffer.from(`${script}\n`), options)).toString("utf8");
   const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {

@@ -122,7 +122,7 @@ async function bundleChecks(folder: string): Promise<string> {
   await build({
     entryPoints: {
       "sandbox/checks": fileURLToPath(new URL("run-checks.ts", import.meta.url)),
-      "sandbox/unpack-worker": built("oci-rootfs/dist/store/unpack-worker.js"),
+      "sandbox/worker": built("oci-rootfs/dist/worker/worker.js"),
       "host/main": built("runner/dist/host/main.js"),
       "host/flatten-worker": built("runner/dist/host/flatten-worker.js"),
     },
@@ -147,8 +147,7 @@ async function bundleChecks(folder: string): Promise<string> {
 // Fills a store for root and one for the ordinary user: unpacking the image in the machine would take longer than the
 // checks.
 async function makeStores(folder: string, image: string): Promise<void> {
-  const owner = sandboxOwner();
-  const root = await openStore({ dir: join(folder, "root"), ...(owner === undefined ? {} : { owner }) });
+  const root = await openStore({ dir: join(folder, "root"), owner: sandboxOwner() });
   const user = await openStore({ dir: join(folder, "user") });
   for (const store of [root, user]) await store.image(image);
   run("chown", ["-R", `${ORDINARY_UID}:${ORDINARY_UID}`, join(folder, "user")]);

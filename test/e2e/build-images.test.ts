@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildIndex, openStore } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -24,6 +25,7 @@ let workspace: Workspace;
 
 beforeAll(async () => {
   workspace = await Workspace.create();
+  await addHostBases(workspace, "node");
   await workspace.write("mood/function.ts", FUNCTION("fine"));
   await workspace.write("mood/package.json", '{"name":"mood","version":"1.2.3","license":"Apache-2.0"}');
 });

@@ -1,30 +1,13 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { at, type ClaimWorld, claimWorld, ready } from "../harness/claims.ts";
+import { describe, expect, test } from "vitest";
+import { at, type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
 import { conditionsOf } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
-const nameOf = (object: LiveObject | undefined): string => object?.metadata.name ?? "";
-
 // The fields that are copied from a claim to its composite and back.
 describe("a claim", needs("api-server"), () => {
-  let server: TestApiServer;
   let world: ClaimWorld;
-
-  beforeAll(async () => {
-    server = await startApiServer();
-    world = await claimWorld(server);
-  });
-  beforeEach(() => {
-    world.events.length = 0;
-    world.writes();
-  });
-  afterAll(async () => {
-    await world?.stop();
-    await server?.stop();
-  });
+  provideClaimWorld((made) => (world = made));
 
   test("gets a composite with its spec and labels in three writes, and no further ones", async () => {
     await world.createClaim(
@@ -48,7 +31,14 @@ describe("a claim", needs("api-server"), () => {
     expect(composite?.["spec"]).toEqual({
       size: 3,
       region: "eu",
-      claimRef: { apiVersion: "example.org/v1", kind: "Thing", namespace: "default", name: "one" },
+      reclaimPolicy: "Delete",
+      claimRef: {
+        apiVersion: "example.org/v1",
+        kind: "Thing",
+        namespace: "default",
+        name: "one",
+        uid: claim?.metadata.uid,
+      },
     });
     expect(claim?.["spec"]).toMatchObject({
       compositeDeletePolicy: "Background",
@@ -229,7 +219,14 @@ describe("a claim", needs("api-server"), () => {
     expect(composite?.["spec"]).toEqual({
       size: 1,
       other: "x",
-      claimRef: { apiVersion: "example.org/v1", kind: "Thing", namespace: "default", name: "smuggle" },
+      reclaimPolicy: "Delete",
+      claimRef: {
+        apiVersion: "example.org/v1",
+        kind: "Thing",
+        namespace: "default",
+        name: "smuggle",
+        uid: (await world.claim("smuggle"))?.metadata.uid,
+      },
     });
     expect(composite?.metadata.labels).toEqual({
       "crossplane.io/claim-name": "smuggle",

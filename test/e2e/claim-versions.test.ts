@@ -3,26 +3,16 @@ import { parseDefinition } from "@xfn/composition/definition";
 import { claimReconciler, definitionReconciler } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { at, type ClaimWorld, claimWorld } from "../harness/claims.ts";
+import { describe, expect, test } from "vitest";
+import { at, type ClaimWorld, provideClaimWorld } from "../harness/claims.ts";
 import { conditionsOf, thingDefinition } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
 const DEFINITION = "xthings.example.org";
 
 describe("a definition with another referenceable version", needs("api-server"), () => {
-  let server: TestApiServer;
   let world: ClaimWorld;
-
-  beforeAll(async () => {
-    server = await startApiServer();
-    world = await claimWorld(server);
-  });
-  afterAll(async () => {
-    await world?.stop();
-    await server?.stop();
-  });
+  provideClaimWorld((made) => (world = made));
 
   const changeDefinition = async (versions: JsonObject[]): Promise<LiveObject> => {
     const reference = {

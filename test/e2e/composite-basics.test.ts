@@ -1,7 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { type CompositeWorld, compositeWorld, installKinds, WIDGET_CRD } from "../harness/composites.ts";
+import { installKinds, WIDGET_CRD } from "../harness/composite-kinds.ts";
+import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // One XR at a time on a real API server: its requests, and the resulting objects.
@@ -214,6 +215,39 @@ describe("a composite resource", needs("api-server"), () => {
     expect(world.requests()).toEqual([]);
   });
 
+  test("fields that Crossplane wrote to a composed resource are removed with their template's fields", async () => {
+    const patches = [{ type: "FromCompositeFieldPath", fromFieldPath: "spec.name", toFieldPath: "metadata.name" }];
+    await world.create("taken-over", { name: "taken-over" });
+    const base = { ...WIDGET, spec: { size: 1 } };
+    await world.client.create(
+      {
+        ...WIDGET,
+        metadata: {
+          name: "taken-over",
+          generateName: "taken-",
+          labels: { old: "x" },
+          annotations: {
+            "crossplane.io/composition-resource-name": "a",
+            "crossplane.io/external-name": "external",
+          },
+          ownerReferences: [await owner("taken-over")],
+        },
+        spec: { size: 2, labels: { dropped: "x" } },
+      },
+      { fieldManager: "crossplane" },
+    );
+    await world.client.patch({ ...WIDGET, name: "taken-over" }, "merge", { spec: { ports: [{ port: 1 }] } });
+    world.compose({ resources: [{ name: "a", base, patches }] });
+    await world.reconcile("taken-over");
+    const after = await world.find(WIDGET.apiVersion, WIDGET.kind, "taken-over");
+    expect(after?.["spec"]).toEqual({ size: 1, ports: [{ port: 1, protocol: "TCP" }] });
+    expect(after?.metadata.annotations).toMatchObject({ "crossplane.io/external-name": "external" });
+    expect(after?.metadata.labels).not.toHaveProperty("old");
+    world.requests();
+    await world.reconcile("taken-over");
+    expect(world.writes()).toEqual([]);
+  });
+
   test("with a connection secret it takes six requests to create, and four when it is ready", async () => {
     const place = { name: "published", namespace: "default" };
     const theirs = { name: "widget-details", namespace: "default" };
@@ -223,7 +257,13 @@ describe("a composite resource", needs("api-server"), () => {
     await world.create("publishes", { writeConnectionSecretToRef: place });
     await world.reconcile("publishes");
     expect(world.requests()).toHaveLength(6);
-    await world.client.create({ apiVersion: "v1", kind: "Secret", metadata: theirs, stringData: { user: "ada" } });
+    await world.client.create({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: theirs,
+      type: "connection.crossplane.io/v1alpha1",
+      stringData: { user: "ada" },
+    });
     for (const { metadata } of (await widgets("publishes")) as { metadata: { name: string } }[])
       await makeReady(metadata.name);
     await world.reconcile("publishes");

@@ -3,7 +3,8 @@ import type { JsonObject } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { type CompositeWorld, compositeWorld, installKinds, WIDGET_CRD } from "../harness/composites.ts";
+import { installKinds, WIDGET_CRD } from "../harness/composite-kinds.ts";
+import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // The deletion of a composite resource, on a real API server with its garbage collector.

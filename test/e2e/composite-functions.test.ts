@@ -4,7 +4,8 @@ import type { FunctionRunner, RunOptions } from "@xfn/pipeline";
 import { inProcessRunner } from "@xfn/pipeline/in-process";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { type CompositeWorld, compositeWorld, installKinds } from "../harness/composites.ts";
+import { installKinds } from "../harness/composite-kinds.ts";
+import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -308,6 +309,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
       apiVersion: "v1",
       kind: "Secret",
       metadata: widgetSecret,
+      type: "connection.crossplane.io/v1alpha1",
       stringData: { user: "ada", password: "hunter2", extra: "never" },
     });
     const connectionDetails = ["user", "password", "extra"].map((key) => ({ fromConnectionSecretKey: key }));
@@ -369,10 +371,12 @@ describe("functions of a composite resource", needs("api-server"), () => {
   test("the server's message about a refused Secret is not repeated", async () => {
     await world.create("quoted");
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "q", namespace: "xfn-system" } };
+    const allowed = { allowComposedSecrets: true };
     desired = wants({ a: { ...secret, data: { "bad key": Buffer.from("hunter2").toString("base64") } } });
-    await expect(world.reconcile("quoted")).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
+    const refused = world.reconcile("quoted", allowed);
+    await expect(refused).rejects.toThrow(expect.objectContaining({ code: "InvalidResource" }));
     desired = wants({ a: { ...secret, stringData: { key: { nested: "hunter2" } } } });
-    const error: unknown = await world.reconcile("quoted").catch((thrown: unknown) => thrown);
+    const error: unknown = await world.reconcile("quoted", allowed).catch((thrown: unknown) => thrown);
     const reported = JSON.stringify([world.events, world.logged, await world.xr("quoted"), String(error)]);
     expect(reported).toContain("cannot apply composed resource");
     expect(reported).not.toContain("hunter2");

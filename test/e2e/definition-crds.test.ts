@@ -91,12 +91,37 @@ describe("the controller's own CRDs", needs("api-server"), () => {
             },
           },
           { name: "two", type: "Container", container: { image: "b", network: { policy: "Runner" } } },
+          { name: "three", type: "Container", container: { image: "c" }, cache: { ttl: "24h" } },
         ],
         resources: [{ name: "a", base: BASE }],
         undesiredResources: "Delete",
       },
     ],
-    ["a pipeline", { mode: "Pipeline", pipeline: [{ step: "a", functionRef: { name: "f" } }] }],
+    [
+      "a pipeline",
+      {
+        mode: "Pipeline",
+        pipeline: [
+          {
+            step: "a",
+            functionRef: { name: "f" },
+            input: { apiVersion: "a/v1", kind: "Input", x: 1 },
+            credentials: [
+              { name: "cloud", source: "Secret", secretRef: { namespace: "a", name: "b" } },
+              { name: "none", source: "None" },
+            ],
+            requirements: {
+              requiredResources: [
+                { requirementName: "a", apiVersion: "v1", kind: "ConfigMap", matchLabels: { a: "b" } },
+              ],
+              requiredSchemas: [{ requirementName: "a", apiVersion: "v1", kind: "ConfigMap" }],
+            },
+          },
+          { step: "b", functionRef: { package: "localhost:5000/f:v1" } },
+          { step: "c", container: { image: "i" }, config: { apiVersion: "a/v1", kind: "C" }, cache: { ttl: "1h30m" } },
+        ],
+      },
+    ],
     [
       "patches of all types",
       {
@@ -252,6 +277,26 @@ describe("the controller's own CRDs", needs("api-server"), () => {
     ],
     ["an unknown mode", { mode: "Magic" }, "spec.mode"],
     ["a pipeline without steps", { mode: "Pipeline" }, "pipeline"],
+    ...(
+      [
+        ["without a function", {}, ""],
+        ["with a name and a package", { functionRef: { name: "f", package: "localhost/f" } }, ".functionRef"],
+        ["with a package without a registry", { functionRef: { package: "f:v1" } }, ".functionRef.package"],
+        ["with a cache without a time to live", { container: { image: "i" }, cache: {} }, ".cache.ttl"],
+        ["with a cache for no time", { container: { image: "i" }, cache: { ttl: "0s" } }, ".cache"],
+        ["with a cache for longer than a day", { container: { image: "i" }, cache: { ttl: "25h" } }, ".cache"],
+        ["with a Function and a container", { functionRef: { name: "f" }, container: { image: "i" } }, ""],
+        [
+          "with credentials without a Secret",
+          { functionRef: { name: "f" }, credentials: [{ name: "c", source: "Secret" }] },
+          ".credentials[0]",
+        ],
+      ] as const
+    ).map(([what, fields, field]): [string, JsonObject, string] => [
+      `a step ${what}`,
+      { mode: "Pipeline", pipeline: [{ step: "a", ...(fields as JsonObject) }] },
+      `spec.pipeline[0]${field}`,
+    ]),
   ])("a Composition with %s is refused with its field", async (_, spec, field) => {
     const object = composition(spec);
     const fields = object["spec"] as JsonObject;

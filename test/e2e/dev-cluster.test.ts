@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir, readFile, readlink, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { builtBinaries, findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,6 +32,25 @@ async function processesIn(folder: string): Promise<string[]> {
     pids.map(async (pid) => (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ")),
   );
   return commands.filter((command) => command.includes(folder));
+}
+
+/** The processes with a working directory. */
+async function programsIn(folder: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => "")));
+  return pids.filter((_, index) => folders[index] === folder).map(Number);
+}
+
+/** The TCP ports on which a process listens. */
+async function listeningPorts(pid: number): Promise<number[]> {
+  const descriptors = await readdir(`/proc/${pid}/fd`);
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")));
+  const inodes = new Set(targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []));
+  const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8")));
+  const rows = tables.flatMap((table) => table.trim().split("\n").slice(1)).map((row) => row.trim().split(/\s+/));
+  // Columns of proc_net_tcp: local address, state (0A: listening), inode.
+  const listening = rows.filter((row) => row[3] === "0A" && inodes.has(row[9] ?? ""));
+  return listening.map((row) => Number.parseInt(row[1]?.split(":")[1] ?? "", 16));
 }
 
 /** The binaries for the workspace's user, whose cache is another one. */
@@ -97,7 +116,7 @@ describe("xfn dev cluster", needs("api-server"), () => {
     // Its programs end with it, even if it is killed.
     again.cluster.child.kill("SIGKILL");
     await again.cluster.finished;
-    await expect.poll(() => processesIn(workspace.root), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => processesIn(workspace.root)).toEqual([]);
   });
 });
 
@@ -158,6 +177,13 @@ describe("the tests' API server", needs("api-server"), () => {
     expect(server.endpoint).toBe(endpoint);
   });
 
+  test("has no port besides that of the API server, which asks for credentials", async () => {
+    const ports = new Set<number>();
+    for (const program of await programsIn(server.folder))
+      for (const port of await listeningPorts(program)) ports.add(port);
+    expect([...ports]).toEqual([Number(new URL(server.endpoint).port)]);
+  });
+
   test("only its owner can read its tokens and keys", async () => {
     expect((await stat(server.folder)).mode & 0o077).toBe(0);
     for (const name of ["tokens.csv", "sa.key", "kubeconfig"])
@@ -165,6 +191,10 @@ describe("the tests' API server", needs("api-server"), () => {
   });
 });
 
-test("binaries of other versions have other folders", () => {
-  expect(builtBinaries({ XDG_CACHE_HOME: "/cache" })).toMatch(/^\/cache\/xfn\/api-server\/[0-9a-f]{16}$/);
+test("binaries of other versions have other folders", async () => {
+  await using workspace = await Workspace.create();
+  const cache = join(workspace.root, "cache");
+  const folder = builtBinaries({ XDG_CACHE_HOME: cache });
+  expect(dirname(folder)).toBe(join(cache, "xfn/api-server"));
+  expect(basename(folder)).toMatch(/^[0-9a-f]{16}$/);
 });

@@ -82,7 +82,8 @@ export class FakeCheckout {
     for (const folder of ["packages/cli/src", "examples/one/fn"])
       mkdirSync(join(this.root, folder), { recursive: true });
     mkdirSync(this.tools);
-    for (const name of ["xfn", "xfn-runner", "xfn-controller"]) cpSync(join(CHECKOUT, name), join(this.root, name));
+    for (const name of ["LICENSE", "xfn", "xfn-runner", "xfn-controller"])
+      cpSync(join(CHECKOUT, name), join(this.root, name));
     cpSync(join(CHECKOUT, "scripts"), join(this.root, "scripts"), { recursive: true });
     this.write("package.json", '{ "type": "module" }');
     this.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "1.0.0" } } }');

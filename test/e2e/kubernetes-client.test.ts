@@ -230,7 +230,7 @@ describe("a client of a real API server", needs("api-server"), () => {
 
   test("the second candidate leads when the first leader releases the lease", async () => {
     const candidate = (identity: string) =>
-      electLeader({ client, namespace: "default", name: "election", identity, leaseMs: 3_000 });
+      electLeader({ client, namespace: "default", name: "election", identity, leaseMs: 9_000 });
     const first = await candidate("first");
     const second = candidate("second");
     const reference = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "default", name: "election" };

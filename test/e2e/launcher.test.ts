@@ -1,8 +1,9 @@
-import { chmodSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
+import { ORDINARY_UID } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 import { FakeCheckout, seen } from "./fake-checkout.ts";
 
@@ -219,6 +220,7 @@ describe("if a program of the system is missing, ./xfn", () => {
   test.each([
     ["templates alone", "spec:\n  # functions: none\n  resources: []\n", false],
     ["functions", "spec:\n  functions:\n  - name: a\n", true],
+    ["a pipeline", "spec:\n  mode: Pipeline\n  pipeline:\n  - step: a\n", true],
     ["functions, in JSON", '{"spec":{"functions":[]}}', true],
   ])("asks for crun only to render functions: a composition of %s", async (_, composition, asks) => {
     rmSync(join(checkout.tools, "crun"));
@@ -313,6 +315,24 @@ describe("./xfn in a read-only checkout", needs("ordinary-user"), () => {
     expect(checkout.calls()).toEqual([]);
   });
 
+  test.each([
+    ["belongs to another user", 0, 0o755],
+    ["can be written to by others", ORDINARY_UID, 0o777],
+  ])("refuses a cache folder that %s", needs("root"), async (_, owner, mode) => {
+    // In a folder where every user can make one.
+    chmodSync(dirname(user.cache), 0o1777);
+    rmSync(user.cache, { recursive: true, force: true });
+    mkdirSync(user.cache);
+    chmodSync(user.cache, mode);
+    chownSync(user.cache, owner, owner);
+    const { code, stderr } = await start("x");
+    expect(code).toBe(1);
+    expect(stderr).toContain("set XDG_CACHE_HOME to a folder of your own");
+    chmodSync(user.cache, 0o700);
+    chownSync(user.cache, ORDINARY_UID, ORDINARY_UID);
+    expect((await start("x")).code).toBe(0);
+  });
+
   test("updates the copy after a change of the original", async () => {
     await start();
     chmodSync(join(checkout.root, "packages/cli/src"), 0o755);
@@ -327,68 +347,5 @@ describe("./xfn in a read-only checkout", needs("ordinary-user"), () => {
     chmodSync(checkout.root, 0o555);
     chmodSync(join(checkout.root, "packages/cli"), 0o555);
     expect(seen(await start()).main).toBe(join(checkout.root, "packages/cli/dist/xfn.js"));
-  });
-});
-
-describe("the images of an example", () => {
-  beforeEach(() => {
-    checkout.write(
-      "examples/images.txt",
-      "# comment\n\none/fn  example/one:v1\none/other example/other\ntwo/fn example/two\n",
-    );
-    for (const folder of ["one/fn", "one/other", "two/fn"]) checkout.write(`examples/${folder}/function.ts`, folder);
-    checkout.write("examples/one/xr.yaml", "");
-  });
-  const builds = (): string[] =>
-    checkout
-      .calls()
-      .filter((call) => call.startsWith("xfn build"))
-      .map((call) => call.replace(/.* -t /, ""));
-  const xr = (): string => join(checkout.root, "examples/one/xr.yaml");
-
-  test("are built once by a render of the example", async () => {
-    await checkout.xfn(["render", xr()]);
-    expect(builds()).toEqual(["example/one:v1", "example/other"]);
-    const { stderr } = await checkout.xfn(["render", xr()]);
-    expect({ stderr, builds: builds() }).toEqual({ stderr: "", builds: [] });
-  });
-
-  test("are built by a render in its folder", async () => {
-    await checkout.xfn(["render", "xr.yaml"], { cwd: join(checkout.root, "examples/one") });
-    expect(builds()).toEqual(["example/one:v1", "example/other"]);
-  });
-
-  test("are built again after an edit of their function", async () => {
-    await checkout.xfn(["render", xr()]);
-    builds();
-    checkout.write("examples/one/fn/function.ts", "edited");
-    await checkout.xfn(["render", xr()]);
-    expect(builds()).toEqual(["example/one:v1"]);
-  });
-
-  test("are built again after a build of xfn", async () => {
-    await checkout.xfn(["render", xr()]);
-    builds();
-    checkout.write("packages/cli/src/new.ts", "");
-    await checkout.xfn(["render", xr()]);
-    expect(builds()).toHaveLength(2);
-  });
-
-  test("are not built for files outside the checkout", async () => {
-    mkdirSync(workspace.path("examples/one"), { recursive: true });
-    writeFileSync(workspace.path("examples/one/xr.yaml"), "");
-    await checkout.xfn(["render", "examples/one/xr.yaml"]);
-    await checkout.xfn(["validate", xr()]);
-    expect(builds()).toEqual([]);
-  });
-
-  test("do not stop the program if they cannot be built", async () => {
-    checkout.write(
-      "packages/cli/src/main.ts",
-      'if (process.argv[2] === "build") { console.error("no"); process.exit(1); }',
-    );
-    const { code, stderr } = await checkout.xfn(["render", xr()]);
-    expect(code).toBe(0);
-    expect(stderr).toContain("could not build the image example/one:v1");
   });
 });

@@ -48,7 +48,7 @@ describe("provider-nop", needs("api-server"), () => {
   const field = (resource: string, path: string): Promise<string> =>
     server.kubectl(["get", ...resource.split(" "), "-o", `jsonpath={${path}}`]);
   const ready = (name: string, value: string): Promise<string> =>
-    server.kubectl(["wait", `nopresource/${name}`, "--for", `condition=Ready=${value}`, "--timeout", "20s"]);
+    server.kubectl(["wait", `nopresource/${name}`, "--for", `condition=Ready=${value}`, "--timeout", "60s"]);
 
   test("the resource of the README becomes ready, with its secret", async () => {
     const text = (await readFile(join(FOLDER, "resource.yaml"), "utf8")).replace("time: 5s", "time: 1s");
@@ -56,8 +56,8 @@ describe("provider-nop", needs("api-server"), () => {
     await ready("ready-in-five-seconds", "True");
     const secret = await field("secret ready-in-five-seconds", ".data.username");
     expect(Buffer.from(secret, "base64").toString()).toBe("ada");
-    await server.kubectl(["delete", "nopresource", "ready-in-five-seconds", "--timeout", "20s"]);
-    await server.kubectl(["wait", "secret/ready-in-five-seconds", "--for", "delete", "--timeout", "50s"]);
+    await server.kubectl(["delete", "nopresource", "ready-in-five-seconds", "--timeout", "60s"]);
+    await server.kubectl(["wait", "secret/ready-in-five-seconds", "--for", "delete", "--timeout", "60s"]);
   });
 
   test("an existing resource is not written again", async () => {
@@ -92,6 +92,6 @@ describe("provider-nop", needs("api-server"), () => {
       .toContain("finalizer");
     await server.kubectl(["delete", "nopresource", "slow", "--wait=false"]);
     expect(await field("nopresource slow", ".metadata.deletionTimestamp")).not.toBe("");
-    await server.kubectl(["wait", "nopresource/slow", "--for", "delete", "--timeout", "20s"]);
+    await server.kubectl(["wait", "nopresource/slow", "--for", "delete", "--timeout", "60s"]);
   });
 });

@@ -1,30 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import process from "node:process";
-import { type BuildEntry, buildImage, openStore } from "@xfn/oci-rootfs";
-import { type Runner, sandboxOwner } from "@xfn/runner";
+import { type BuildEntry, buildImage } from "@xfn/oci-rootfs";
 import { describe, expect, test, vi } from "vitest";
 import { MAX_CONFIGS, SandboxHost } from "../../packages/runner/testing/sandbox-host.ts";
+import { waitingRuntime } from "../harness/loaded-runtime.ts";
 import { needs } from "../harness/needs.ts";
-import { childrenOf } from "../harness/processes.ts";
-import { ask, failureOf, runnerOf, SHELL } from "../harness/shell-function.ts";
+import { PATIENCE } from "../harness/patience.ts";
+import { childrenOf, functionsBelow } from "../harness/processes.ts";
+import { ask, failureOf, runnerOf, SHELL, storeOf } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
 describe("the sandbox host", needs("crun"), () => {
   const shared = shellWorkspace();
-
-  const using = async (
-    work: (runner: Runner) => Promise<void>,
-    options: Parameters<typeof runnerOf>[1] = {},
-  ): Promise<void> => {
-    const runner = await runnerOf(shared.workspace, options);
-    try {
-      await work(runner);
-    } finally {
-      await runner.close();
-    }
-  };
 
   const container = (
     id: string,
@@ -34,6 +23,7 @@ describe("the sandbox host", needs("crun"), () => {
     id,
     layers,
     rootfs,
+    readOnly: false,
     shared: null,
     networkFiles: false,
     owner: null,
@@ -65,14 +55,13 @@ options=
 while case $1 in --*) true ;; *) false ;; esac; do options="$options $1" && shift; done
 exec /usr/bin/unshare $options setpriv --bounding-set=-sys_admin "$@"
 `;
-    await withUnshare("bin", script, () =>
-      using(async (runner) => {
-        const error = await failureOf(ask(runner, "echo first"));
-        expect(error.code).toBe("NamespaceUnavailable");
-        expect(error.message).toMatch(/mount .*EPERM/);
-        expect(await ask(runner, "echo second")).toBe("second\n");
-      }),
-    );
+    await withUnshare("bin", script, async () => {
+      await using runner = await runnerOf(shared.workspace);
+      const error = await failureOf(ask(runner, "echo first"));
+      expect(error.code).toBe("NamespaceUnavailable");
+      expect(error.message).toMatch(/mount .*EPERM/);
+      expect(await ask(runner, "echo second")).toBe("second\n");
+    });
   });
 
   test("starts the runtime's file if the kernel executes no memfd", needs("root"), async () => {
@@ -85,11 +74,10 @@ setting=/proc/sys/vm/memfd_noexec
 [ ! -e $setting ] || echo 2 >$setting
 exec "$@"' sh "$@"
 `;
-    await withUnshare("no-programs-from-memory", script, () =>
-      using(async (runner) => {
-        expect(await ask(runner, "echo started")).toBe("started\n");
-      }),
-    );
+    await withUnshare("no-programs-from-memory", script, async () => {
+      await using runner = await runnerOf(shared.workspace);
+      expect(await ask(runner, "echo started")).toBe("started\n");
+    });
   });
 
   test("gives each sandbox its configuration, even if a configuration number is reused", async () => {
@@ -143,8 +131,7 @@ exec "$@"' sh "$@"
   });
 
   test("runs other calls while it copies a large image", async () => {
-    const owner = sandboxOwner();
-    const store = await openStore({ dir: shared.workspace.cache, ...(owner === undefined ? {} : { owner }) });
+    const store = await storeOf(shared.workspace);
     const entries = Array.from({ length: 14_000 }, (_, n): BuildEntry => ({ path: `/many/${n}`, content: "x" }));
     await buildImage({
       store,
@@ -155,68 +142,75 @@ exec "$@"' sh "$@"
     });
     // Unpack the image first, so that its call only copies it.
     await store.image("test/many");
-    await using(
-      async (runner) => {
-        await ask(runner, "echo up");
-        let copying = true;
-        const large = runner.run("test/many", Buffer.from("echo large\n")).finally(() => {
-          copying = false;
-        });
-        let calls = 0;
-        for (; copying; calls++) expect(await ask(runner, "echo small")).toBe("small\n");
-        expect(Buffer.from(await large).toString()).toBe("large\n");
-        // Only one or two calls fit if the copy blocks them.
-        expect(calls).toBeGreaterThan(2);
-      },
-      { rootfs: "copy" },
-    );
+    await using runner = await runnerOf(shared.workspace, { rootfs: "copy" });
+    await ask(runner, "echo up");
+    let copying = true;
+    const large = runner.run("test/many", Buffer.from("echo large\n")).finally(() => {
+      copying = false;
+    });
+    let calls = 0;
+    for (; copying; calls++) expect(await ask(runner, "echo small")).toBe("small\n");
+    expect(Buffer.from(await large).toString()).toBe("large\n");
+    // Only one or two calls fit if the copy blocks them.
+    expect(calls).toBeGreaterThan(2);
   });
 
   test("leaks no descriptors when they run out", async () => {
     const earlier = new Set(childrenOf(process.pid));
-    await using(async (runner) => {
-      await ask(runner, "echo up");
-      const [unshare] = childrenOf(process.pid).filter((pid) => !earlier.has(pid));
-      const [host] = childrenOf(unshare as number);
-      const count = (): number => readdirSync(`/proc/${host}/fd`).length;
-      const limit = (most: number): void => void execFileSync("prlimit", [`--pid=${host}`, `--nofile=${most}:4096`]);
-      const resting = count();
-      /** Lowers the host's limit so that it can open only `free` more descriptors. */
-      const leave = (free: number): void => {
-        const used = new Set(readdirSync(`/proc/${host}/fd`).map(Number));
-        let most = 0;
-        for (let left = free; left > 0 || used.has(most); most++) if (!used.has(most)) left--;
-        limit(most);
-      };
-      for (let free = 1; free < 8; free++) {
-        leave(free);
-        await ask(runner, "echo none").catch(() => undefined);
-      }
-      limit(4096);
-      expect(await ask(runner, "echo again")).toBe("again\n");
-      await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(resting), { timeout: 10_000, interval: 50 });
-    });
+    await using runner = await runnerOf(shared.workspace);
+    for (const n of [1, 2]) expect(await ask(runner, `echo ${n}`)).toBe(`${n}\n`);
+    const [unshare] = childrenOf(process.pid).filter((pid) => !earlier.has(pid));
+    const [host] = childrenOf(unshare as number);
+    const count = (): number => readdirSync(`/proc/${host}/fd`).length;
+    const limit = (most: number): void => void execFileSync("prlimit", [`--pid=${host}`, `--nofile=${most}:4096`]);
+    // After two calls the host has the descriptors of a loaded sandbox for the next one.
+    await waitingRuntime();
+    const resting = count();
+    /** Lowers the host's limit so that it can open only `free` more descriptors. */
+    const leave = (free: number): void => {
+      const used = new Set(readdirSync(`/proc/${host}/fd`).map(Number));
+      let most = 0;
+      for (let left = free; left > 0 || used.has(most); most++) if (!used.has(most)) left--;
+      limit(most);
+    };
+    for (let free = 1; free < 8; free++) {
+      leave(free);
+      await ask(runner, "echo none").catch(() => undefined);
+    }
+    limit(4096);
+    expect(await ask(runner, "echo again")).toBe("again\n");
+    await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(resting), PATIENCE);
+  });
+
+  test("is killed by close if it is stopped, with the functions that run", async () => {
+    const runner = await runnerOf(shared.workspace);
+    const earlier = new Set(childrenOf(process.pid));
+    await ask(runner, "echo up");
+    const [unshare] = childrenOf(process.pid).filter((pid) => !earlier.has(pid));
+    const [host] = childrenOf(unshare as number);
+    const call = failureOf(ask(runner, "sleep 600"));
+    await vi.waitFor(() => expect(functionsBelow(unshare as number)).toHaveLength(1), PATIENCE);
+    process.kill(host as number, "SIGSTOP");
+    await runner.close();
+    expect((await call).code).toBe("Closed");
+    expect(existsSync(`/proc/${host}`)).toBe(false);
   });
 
   test("reports its stderr to the operator, and not to callers, if it ends", async () => {
     const script = '#!/bin/sh\necho "trace of the host" >&2\nexec /usr/bin/unshare "$@"\n';
     const warnings: string[] = [];
-    await withUnshare("noisy", script, () =>
-      using(
-        async (runner) => {
-          const earlier = new Set(childrenOf(process.pid));
-          await ask(runner, "echo up");
-          const unshare = childrenOf(process.pid).find((pid) => !earlier.has(pid));
-          const call = failureOf(ask(runner, "sleep 10"));
-          await vi.waitFor(() => expect(runner.counts().running).toBe(1));
-          process.kill(unshare as number, "SIGKILL");
-          const error = await call;
-          expect(error.code).toBe("Closed");
-          expect(error.message).not.toContain("trace");
-        },
-        { onWarning: (message) => warnings.push(message) },
-      ),
-    );
+    await withUnshare("noisy", script, async () => {
+      await using runner = await runnerOf(shared.workspace, { onWarning: (message) => warnings.push(message) });
+      const earlier = new Set(childrenOf(process.pid));
+      await ask(runner, "echo up");
+      const unshare = childrenOf(process.pid).find((pid) => !earlier.has(pid));
+      const call = failureOf(ask(runner, "sleep 600"));
+      await vi.waitFor(() => expect(runner.counts().running).toBe(1), PATIENCE);
+      process.kill(unshare as number, "SIGKILL");
+      const error = await call;
+      expect(error.code).toBe("Closed");
+      expect(error.message).not.toContain("trace");
+    });
     expect(warnings).toContain("the sandbox host ended: trace of the host");
   });
 });

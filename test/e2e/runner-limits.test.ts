@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Runner, RunOptions } from "@xfn/runner";
@@ -39,6 +40,12 @@ describe("limits of a call", needs("crun"), () => {
   const sh = async (script: string, options: RunOptions = {}): Promise<string> => await ask(runner, script, options);
   const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> =>
     await failureOf(sh(script, options));
+
+  test("a process of a function without a memory limit cannot take the whole memory", async () => {
+    const kibibytes = Number(await sh("ulimit -d"));
+    expect(kibibytes).toBeGreaterThan(0);
+    expect(kibibytes * 1024).toBeLessThan(totalmem());
+  });
 
   describe("processes", () => {
     test("a function that fails after a rejected fork fails with TooManyProcesses", needs("root"), async () => {

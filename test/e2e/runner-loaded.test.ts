@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import type { Runner } from "@xfn/runner";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { waitingRuntime } from "../harness/loaded-runtime.ts";
 import { needs } from "../harness/needs.ts";
-import { childrenOf, descendantsOf, processFile } from "../harness/processes.ts";
+import { childrenOf, processFile } from "../harness/processes.ts";
 import { ask, failureOf, runnerOf, writeCaller } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
@@ -100,7 +101,7 @@ describe("an OCI runtime that is loaded before its call", needs("crun"), () => {
     const waits = await waitingRuntime(caller.child.pid);
     caller.child.kill("SIGKILL");
     await caller.finished;
-    await vi.waitFor(() => expect(processFile(waits, "cmdline")).toBe(""), { timeout: 10_000, interval: 10 });
+    await vi.waitFor(() => expect(processFile(waits, "cmdline")).toBe(""), { timeout: 30_000, interval: 10 });
   });
 
   async function replaced(options: Parameters<typeof runnerOf>[1] = {}): Promise<Runner> {
@@ -108,17 +109,3 @@ describe("an OCI runtime that is loaded before its call", needs("crun"), () => {
     return await runnerOf(shared.workspace, options);
   }
 });
-
-/** The loaded runtime below a process. It waits in a read of its configuration, which is a pipe. */
-async function waitingRuntime(root = process.pid): Promise<number> {
-  const waits = (pid: number): boolean =>
-    processFile(pid, "cmdline").includes("\0run\0--bundle=") && /pipe_read|anon_pipe/.test(processFile(pid, "wchan"));
-  return await vi.waitFor(
-    () => {
-      const [pid, ...others] = descendantsOf(root).filter(waits);
-      expect(others).toEqual([]);
-      return pid ?? expect.fail("no runtime waits");
-    },
-    { timeout: 30_000, interval: 10 },
-  );
-}

@@ -68,8 +68,8 @@ describe("the page of a trace", needs("chromium"), () => {
 
     beforeAll(async () => {
       await buildExampleImages(workspace, "quickstart");
-      const files = "examples/quickstart/xr.yaml examples/quickstart/composition.yaml";
-      rendered = await runCommand(workspace, `./xfn render ${files} --trace=html`);
+      const files = ["xr", "composition", "functions"].map((name) => `examples/quickstart/${name}.yaml`);
+      rendered = await runCommand(workspace, `./xfn render ${files.join(" ")} --trace=html`);
     });
 
     test("is written without a change of stdout", () => {
@@ -82,12 +82,13 @@ describe("the page of a trace", needs("chromium"), () => {
       expect(await page.title()).toBe("Trace of XDatabase orders");
       expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("XDatabase orders");
       const facts = await page.getByRole("list", { name: "The run" }).getByRole("listitem").allInnerTexts();
-      expect(facts).toEqual(["composed by database", "2 steps", expect.stringMatching(/^[\d.]+ m?s$/), "succeeded"]);
+      expect(facts).toEqual(["composed by database", "3 steps", expect.stringMatching(/^[\d.]+ m?s$/), "succeeded"]);
       const pipeline = await page.getByRole("navigation", { name: "Pipeline" }).ariaSnapshot();
       expect(pipeline).toMatch(/button "Step 1, database: succeeded, [\d.]+ m?s, 13 added, 0 changed, 0 removed"/);
       expect(pipeline).toMatch(
         /button "Step 2, network-policy: succeeded, [\d.]+ m?s, 13 added, 0 changed, 0 removed"/,
       );
+      expect(pipeline).toMatch(/button "Step 3, backup: succeeded, [\d.]+ m?s, 7 added, 0 changed, 0 removed"/);
     });
 
     test("opens a step: its image, sizes, times and changes", async () => {

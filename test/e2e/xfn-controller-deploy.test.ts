@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { readDocuments } from "@xfn/functionio/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
@@ -11,18 +13,37 @@ import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 // deploy/ on a real API server accepts it, and the controller works with no other roles than those.
 
 const DEPLOY = join(CHECKOUT, "deploy");
+const BASE = join(DEPLOY, "base");
 const USER = "controller";
 const CLAIMS = "postgresqlinstances.database.example.org";
 
-test("deploy/crds.yaml is what xfn-controller crds prints", () => {
+test("deploy/base/crds.yaml is what xfn-controller crds prints", () => {
   const printed = execFileSync(process.execPath, [CONTROLLER_MAIN, "crds"], {
     encoding: "utf8",
     maxBuffer: 16 * 1024 * 1024,
   });
-  expect(readFileSync(join(DEPLOY, "crds.yaml"), "utf8") === printed, "xfn-controller crds > deploy/crds.yaml").toBe(
+  expect(readFileSync(join(BASE, "crds.yaml"), "utf8") === printed, "xfn-controller crds > deploy/base/crds.yaml").toBe(
     true,
   );
 });
+
+test("examples/controller/roles.yaml is what xfn-controller roles prints", () => {
+  const example = (name: string): string => join(CHECKOUT, "examples", name);
+  const files = ["controller/definition.yaml", "controller/composition.yaml", "provider-nop/crd.yaml"].map(example);
+  const printed = execFileSync(process.execPath, [CONTROLLER_MAIN, "roles", ...files], { encoding: "utf8" });
+  const comment = /^(?:#.*\n)*/;
+  expect(readFileSync(example("controller/roles.yaml"), "utf8").replace(comment, "")).toBe(printed);
+});
+
+interface Deployment {
+  readonly kind: "Deployment";
+  readonly spec: { readonly template: { readonly spec: JsonObject } };
+}
+const isDeployment = (value: unknown): value is Deployment =>
+  isObject(value as JsonValue) && (value as JsonObject)["kind"] === "Deployment";
+
+const textOf = (object: JsonObject, field: string): unknown =>
+  isObject(object["metadata"]) ? object["metadata"][field] : undefined;
 
 describe("deploy/", needs("api-server"), () => {
   let server: TestApiServer;
@@ -30,7 +51,7 @@ describe("deploy/", needs("api-server"), () => {
 
   beforeAll(async () => {
     server = await startApiServer({ users: [USER] });
-    await server.kubectl(["apply", "-f", join(DEPLOY, "namespace.yaml")]);
+    await server.kubectl(["apply", "--server-side", "-f", join(BASE, "namespace.yaml")]);
   });
   afterAll(async () => {
     await controller?.[Symbol.asyncDispose]();
@@ -65,7 +86,7 @@ describe("deploy/", needs("api-server"), () => {
     ])
       expect(dryRun).toContain(object);
     // The controller installs the CRDs.
-    const files = ["rbac.yaml", "deployment.yaml"].flatMap((name) => ["-f", join(DEPLOY, name)]);
+    const files = ["rbac.yaml", "deployment.yaml"].flatMap((name) => ["-f", join(BASE, name)]);
     await server.kubectl(["apply", "--server-side", ...files]);
     // The server accepts a Deployment with invalid pods, so check the pod itself.
     const template = JSON.parse(
@@ -73,6 +94,43 @@ describe("deploy/", needs("api-server"), () => {
     ) as object;
     const pod = { apiVersion: "v1", kind: "Pod", ...template, metadata: { name: "x", namespace: "crossplane-system" } };
     await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+  });
+
+  test("without functions needs no runner, and runs in a restricted namespace", async () => {
+    const folder = join(DEPLOY, "templates-only");
+    // Also in place of deploy/, which was applied before.
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", folder]);
+    const rendered = await server.kubectl(["kustomize", folder]);
+    for (const part of ["xfn-runner", "hostUsers", "Unconfined", "enable-composition-functions", "/run/xfn"])
+      expect(rendered).not.toContain(part);
+    expect(rendered).toContain("PodDisruptionBudget");
+    const [deployment] = readDocuments(rendered).flatMap(({ value }) => (isDeployment(value) ? [value] : []));
+    await server.kubectl(["create", "namespace", "restricted"]);
+    const level = "pod-security.kubernetes.io/enforce=restricted";
+    await server.kubectl(["label", "namespace", "restricted", level]);
+    const { spec } = deployment?.spec.template ?? { spec: {} };
+    const template = { spec: { ...spec, serviceAccountName: "default" } };
+    const pod = { apiVersion: "v1", kind: "Pod", ...template, metadata: { name: "x", namespace: "restricted" } };
+    await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+  });
+
+  test("has monitors for the Prometheus operator as a component", async () => {
+    const rendered = await server.kubectl(["kustomize", join(DEPLOY, "monitoring")]);
+    expect(rendered).toContain("kind: PodMonitor");
+    expect(await server.kubectl(["kustomize", DEPLOY])).not.toContain("PodMonitor");
+  });
+
+  test("with packages starts with the flag, and grants what their kinds need", async () => {
+    const folder = join(DEPLOY, "packages");
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", folder]);
+    const rendered = await server.kubectl(["kustomize", folder]);
+    expect(rendered).toContain("- --enable-packages");
+    expect(await server.kubectl(["kustomize", DEPLOY])).not.toContain("packages");
+    const documents = readDocuments(rendered).map(({ value }) => value);
+    const role = documents.find((value) => isObject(value) && textOf(value, "name") === "xfn-controller-packages");
+    const granted = isObject(role) ? JSON.stringify(role["rules"]) : "";
+    for (const part of ["functions", "functionrevisions", "functionrevisions/status", "functions/finalizers"])
+      expect(granted).toContain(`"${part}"`);
   });
 
   test("grants what the controller needs, with the roles of the example, and lets users claim", async () => {
@@ -95,7 +153,8 @@ describe("deploy/", needs("api-server"), () => {
       .toHaveLength(2);
     const secret = await get("nopresources", "-o", "jsonpath={.items[*].spec.writeConnectionSecretToRef.name}");
     const literals = ["username=ada", "password=x"].map((pair) => `--from-literal=${pair}`);
-    await server.kubectl(["create", "secret", "generic", secret, "-n", "crossplane-system", ...literals]);
+    const type = "--type=connection.crossplane.io/v1alpha1";
+    await server.kubectl(["create", "secret", "generic", secret, type, "-n", "crossplane-system", ...literals]);
     for (const name of (await get("nopresources", "-o", "name")).split("\n")) {
       const status = {
         status: {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
 import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -102,6 +103,7 @@ describe("an XR that is composed by templates and a function", needs("api-server
 
   beforeAll(async () => {
     workspace = await Workspace.create();
+    await addHostBases(workspace, "node");
     image = await buildFunction(workspace);
     const socket = `unix:${workspace.path("runner.sock")}`;
     runner = await startRunnerServer(workspace, ["--address", socket]);

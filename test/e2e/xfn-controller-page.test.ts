@@ -72,7 +72,8 @@ describe("docs/controller.md", needs("api-server"), () => {
   test.each(commands)("$command", async ({ command, output }) => {
     const expected = matching(output);
     let shown = "";
-    for (const end = Date.now() + PATIENCE_MS; ; await sleep(200)) {
+    // Kubernetes looks for garbage of new kinds each half minute: do not start a kubectl all the time.
+    for (const end = Date.now() + 2 * PATIENCE_MS; ; await sleep(500)) {
       shown = await shell.run(command);
       if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) break;
     }

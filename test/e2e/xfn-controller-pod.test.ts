@@ -11,8 +11,8 @@ import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
 import { clientOf } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The runner's container of deploy/deployment.yaml, as a kubelet has runc create it: with its user, privileges, /proc,
-// and volumes of root. Only this shows whether namespaces can be created in it.
+// The runner's container of deploy/base/deployment.yaml, as a kubelet has runc create it: with its user, privileges,
+// /proc, and volumes of root. Only this shows whether namespaces can be created in it.
 
 /** The first host id of a pod's user namespace. */
 const HOST_ID = 400_000;
@@ -117,7 +117,7 @@ async function startPod(image: string, changes: JsonObject = {}): Promise<Pod> {
 
 /** The pod's security context, and the runner's container. */
 async function readDeployment(): Promise<{ pod: JsonObject; container: JsonObject }> {
-  const text = await readFile(join(CHECKOUT, "deploy/deployment.yaml"), "utf8");
+  const text = await readFile(join(CHECKOUT, "deploy/base/deployment.yaml"), "utf8");
   const [document] = readDocuments(text, { source: "deployment.yaml" });
   const spec = objectAt(document?.value, "spec", "template", "spec");
   // A kubelet creates a user namespace for such a pod, as this test does.

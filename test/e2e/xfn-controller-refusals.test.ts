@@ -3,7 +3,7 @@ import { type ConnectedClient, connect, type LiveObject, loadKubeconfig } from "
 import { createRunnerServer, type RunnerServer } from "@xfn/runner-grpc";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { WIDGET_CRD } from "../harness/composites.ts";
+import { WIDGET_CRD } from "../harness/composite-kinds.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
 

@@ -232,6 +232,7 @@ describe("on an API server", needs("api-server"), () => {
 apiVersion: v1
 kind: Secret
 metadata: { name: "${secret}", namespace: crossplane-system }
+type: connection.crossplane.io/v1alpha1
 stringData: { username: myadmin, password: secret-of-the-server, endpoint: mysql.example.org, other: "1" }
 `);
     for (const object of [`mysqlserver/${name}`, await get("resourcegroups", "-o", "name")]) {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { openStore, readImageFile, readImageManifest } from "@xfn/oci-rootfs";
+import { readPackage } from "@xfn/package";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
@@ -50,7 +51,11 @@ const build = (...args: string[]): Promise<Finished> => xpkg("build", "-f", "pac
 describe("a package's file", () => {
   test("has the runtime's layers, the objects and the examples, with their labels", async () => {
     expect(await build("--embed-runtime-image", "mood:v1", "-o", "mood.xpkg")).toEqual(
-      expect.objectContaining({ code: 0, stdout: "mood.xpkg\n", stderr: "" }),
+      expect.objectContaining({
+        code: 0,
+        stdout: "mood.xpkg\n",
+        stderr: expect.stringMatching(/^xfn: Crossplane calls functions over gRPC.*\n$/),
+      }),
     );
     const names = execFileSync("tar", ["-tf", workspace.path("mood.xpkg")], { encoding: "utf8" })
       .trim()
@@ -192,6 +197,39 @@ describe("a pushed package", needs("docker-registry", "skopeo"), () => {
   });
 });
 
+describe("the sources that init writes", () => {
+  test.each(["configuration", "provider-template"])("of a %s can be built, and installed", async (template) => {
+    const folder = `new-${template}`;
+    const made = await xpkg("init", "acme-platform", template, "-d", folder);
+    expect(made).toMatchObject({ code: 0, stdout: `${folder}\n` });
+    const built = await xpkg("build", "-f", folder, "-e", `${folder}/examples`, "-o", `${template}.xpkg`);
+    expect(built).toMatchObject({ code: 0, stdout: `${template}.xpkg\n` });
+    await xpkg("push", "-f", `${template}.xpkg`, `oci:layout-${template}:v1`);
+    const { kind, name, objects } = await readPackage({ from: `oci:${workspace.path(`layout-${template}`)}:v1` });
+    expect({ kind, name }).toEqual({
+      kind: template === "configuration" ? "Configuration" : "Provider",
+      name: "acme-platform",
+    });
+    expect(objects.length).toBeGreaterThan(0);
+  });
+
+  test("do not replace what is there", async () => {
+    await workspace.write("full/file", "mine");
+    const { code, stderr } = await xpkg("init", "acme", "provider", "-d", "full");
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("is not empty") });
+    expect(readdirSync(workspace.path("full"))).toEqual(["file"]);
+  });
+
+  test("of a configuration can be rendered", async () => {
+    await xpkg("init", "acme-render", "configuration", "-d", "rendered");
+    const api = "rendered/apis/bucket";
+    const files = ["rendered/examples/bucket.yaml", `${api}/composition.yaml`];
+    const { code, stdout, stderr } = await workspace.xfn(["render", ...files, "--xrd", `${api}/definition.yaml`]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("region: eu-west-1");
+  });
+});
+
 describe("wrong usage and wrong input", () => {
   test.each([
     ["push", ["mood:v1"]],
@@ -237,7 +275,7 @@ describe("wrong usage and wrong input", () => {
   });
 
   test("help of each command has an example and exit codes", async () => {
-    for (const command of ["build", "push", "extract"]) {
+    for (const command of ["init", "build", "push", "install", "update", "extract"]) {
       const { code, stdout } = await xpkg(command, "--help");
       expect(code).toBe(0);
       expect(stdout).toContain(`$ xfn xpkg ${command} `);

@@ -17,6 +17,9 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   definition: async () => (await import("./targets/definition.ts")).definition,
   schema: async () => (await import("./targets/schema.ts")).schema,
   cel: async () => (await import("./targets/schema.ts")).cel,
+  constraint: async () => (await import("./targets/packages.ts")).constraint,
+  "package-contents": async () => (await import("./targets/packages.ts")).packageContents,
+  lock: async () => (await import("./targets/packages.ts")).lock,
 };
 
 /** The weights of targets. Cheap ones run more often. */
@@ -36,4 +39,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   definition: 2,
   schema: 3,
   cel: 3,
+  constraint: 5,
+  "package-contents": 3,
+  lock: 3,
 };

@@ -3,7 +3,8 @@ import { parseDefinition } from "@xfn/composition/definition";
 import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
-import type { TestApiServer } from "./api-server.ts";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { startApiServer, type TestApiServer } from "./api-server.ts";
 import { type DefinitionWorld, definitionWorld, thingDefinition } from "./definitions.ts";
 
 /**
@@ -25,13 +26,38 @@ export interface ClaimWorld extends DefinitionWorld {
   patchClaim(name: string, body: JsonObject): Promise<LiveObject>;
   patchComposite(name: string, body: JsonObject): Promise<LiveObject>;
   setStatus(composite: string, status: JsonObject): Promise<LiveObject>;
+  createComposite(name: string, spec?: JsonObject): Promise<LiveObject>;
+  deleteClaim(name: string): Promise<unknown>;
   reconciler(context?: Partial<Context>): Reconcile;
 }
 
-const API = "example.org/v1";
+/**
+ * Starts an API server with a world for the tests of a `describe`.
+ *
+ * @param use receives the world before the first test
+ * @param definition further fields of the definition's spec
+ */
+export function provideClaimWorld(use: (world: ClaimWorld) => void, definition: JsonObject = {}): void {
+  let server: TestApiServer;
+  let world: ClaimWorld;
+  beforeAll(async () => {
+    server = await startApiServer();
+    world = await claimWorld(server, definition);
+    use(world);
+  });
+  beforeEach(() => {
+    world.events.length = 0;
+    world.writes();
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
+}
 
-/** @param definition further fields of the definition's spec */
-export async function claimWorld(server: TestApiServer, definition: JsonObject = {}): Promise<ClaimWorld> {
+export const API = "example.org/v1";
+
+async function claimWorld(server: TestApiServer, definition: JsonObject = {}): Promise<ClaimWorld> {
   const world = await definitionWorld(server);
   const { client } = world;
   const object = thingDefinition(definition);
@@ -64,8 +90,15 @@ export async function claimWorld(server: TestApiServer, definition: JsonObject =
     },
     patchClaim: (name, body) => client.patch(claimNamed(name), "merge", body),
     patchComposite: (name, body) => client.patch(compositeNamed(name), "merge", body),
+    createComposite: (name, spec = {}) => client.create({ apiVersion: API, kind: "XThing", metadata: { name }, spec }),
+    deleteClaim: (name) => client.delete(claimNamed(name)),
     setStatus: (name, status) => client.patch(compositeNamed(name), "merge", { status }, { subresource: "status" }),
   };
+}
+
+/** The name of an object, or "". */
+export function nameOf(object: LiveObject | undefined): string {
+  return object?.metadata.name ?? "";
 }
 
 /** Returns a nested object, or an empty one. */

@@ -1,3 +1,4 @@
+import { addHostBases } from "./host-bases.ts";
 import type { Workspace } from "./workspace.ts";
 
 const programs = {
@@ -8,6 +9,7 @@ const programs = {
 /** Builds an image whose function runs its stdin as code of a language. @returns its name */
 export async function buildCodeFunction(workspace: Workspace, language: keyof typeof programs): Promise<string> {
   const image = `test/${language}`;
+  await addHostBases(workspace, language);
   await workspace.write(`${language}/function`, programs[language], { mode: 0o755 });
   const built = await workspace.xfn(["build", workspace.path(language), "-t", image]);
   if (built.code !== 0) throw new Error(`cannot build ${image}: ${built.stderr}`);

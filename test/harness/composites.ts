@@ -1,5 +1,5 @@
 import { documentOf, parseComposition } from "@xfn/composition";
-import { compositeCrd, type Definition, parseDefinition } from "@xfn/composition/definition";
+import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import { type ComposedWatches, type Context, compositeReconciler } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import {
@@ -15,6 +15,7 @@ import {
   startInformers,
 } from "@xfn/kubernetes";
 import type { TestApiServer } from "./api-server.ts";
+import { DEFINITION } from "./composite-kinds.ts";
 
 /** An event that a reconciler emitted. */
 export interface RecordedEvent {
@@ -39,6 +40,8 @@ export interface CompositeWorld {
   writes(): string[];
   /** Sets the only Composition. */
   compose(spec: JsonObject): void;
+  /** The reconciler's client, with other methods. */
+  wrap(change: (inner: Client) => Partial<Client>): Client;
   /** Creates an XR and waits until the reconciler's cache has it. */
   create(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
   /** Reconciles once, after the caches have caught up with the server. */
@@ -50,87 +53,6 @@ export interface CompositeWorld {
   stop(): Promise<void>;
 }
 
-/** The definition of the tests: XDatabase of example.org, with any spec and status. */
-export const DEFINITION: JsonObject = {
-  apiVersion: "apiextensions.crossplane.io/v1",
-  kind: "CompositeResourceDefinition",
-  metadata: { name: "xdatabases.example.org", uid: "definition" },
-  spec: {
-    group: "example.org",
-    names: { kind: "XDatabase", plural: "xdatabases" },
-    connectionSecretKeys: ["user", "password"],
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        referenceable: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
-
-/** A cluster-scoped kind of composed resources with any spec and a status. */
-export const WIDGET_CRD: JsonObject = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.things.example.org" },
-  spec: {
-    group: "things.example.org",
-    scope: "Cluster",
-    names: { kind: "Widget", plural: "widgets", singular: "widget", listKind: "WidgetList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
-                type: "object",
-                properties: {
-                  size: { type: "integer", maximum: 1000 },
-                  ports: {
-                    type: "array",
-                    items: {
-                      type: "object",
-                      properties: {
-                        port: { type: "integer" },
-                        protocol: { type: "string", default: "TCP" },
-                        name: { type: "string" },
-                      },
-                      required: ["port"],
-                    },
-                    "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["port", "protocol"],
-                  },
-                  labels: { type: "object", additionalProperties: { type: "string" } },
-                  writeConnectionSecretToRef: {
-                    type: "object",
-                    properties: { name: { type: "string" }, namespace: { type: "string" } },
-                  },
-                },
-              },
-              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
-
 const XRS: ResourceKind = {
   group: "example.org",
   version: "v1",
@@ -138,22 +60,6 @@ const XRS: ResourceKind = {
   plural: "xdatabases",
   namespaced: false,
 };
-
-/** Installs the kinds of the tests, and waits until they are served. */
-export async function installKinds(server: TestApiServer): Promise<void> {
-  const { uid: _, ...metadata } = DEFINITION["metadata"] as JsonObject;
-  const crd = compositeCrd({ ...DEFINITION, metadata });
-  // The owner does not exist.
-  const { ownerReferences: __, ...crdMetadata } = crd["metadata"] as JsonObject;
-  await server.apply({ ...crd, metadata: crdMetadata }, WIDGET_CRD);
-  await server.kubectl([
-    "wait",
-    "--for=condition=Established",
-    "--timeout=60s",
-    "crd/xdatabases.example.org",
-    "crd/widgets.things.example.org",
-  ]);
-}
 
 /**
  * @param overrides fields of the reconciler's context, such as the runner or the client; `as`: the user of its requests
@@ -285,6 +191,7 @@ export async function compositeWorld(
       parseComposition(documentOf(document));
       revision = revisionOf(document, number);
     },
+    wrap: (change) => ({ ...client, ...change(client) }),
     async create(name, spec = {}, metadata = {}) {
       await own.create({
         apiVersion: "example.org/v1",

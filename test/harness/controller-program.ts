@@ -30,15 +30,19 @@ export interface ControllerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The message to wait for. Default: `ready` */
   readonly until?: string;
+  /** Returns a command that becomes the program, with the same process id. */
+  readonly wrap?: (command: readonly string[]) => readonly string[];
 }
 
 /** Starts `xfn-controller start ARGS`, with metrics on a free port, and waits until it is ready. */
 export async function startController(kubeconfig: string, options: ControllerOptions = {}): Promise<RunningController> {
-  const child = spawn(
-    process.execPath,
-    [CONTROLLER_MAIN, "start", "--metrics-address", "127.0.0.1:0", ...(options.args ?? [])],
-    { env: { PATH: process.env["PATH"], KUBECONFIG: kubeconfig, ...options.env }, stdio: ["ignore", "ignore", "pipe"] },
-  );
+  const start = [CONTROLLER_MAIN, "start", "--metrics-address", "127.0.0.1:0", ...(options.args ?? [])];
+  const command = [process.execPath, ...start];
+  const [program = "", ...args] = options.wrap?.(command) ?? command;
+  const child = spawn(program, args, {
+    env: { PATH: process.env["PATH"], KUBECONFIG: kubeconfig, ...options.env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;

@@ -1,4 +1,4 @@
-import { type Context, controllerCrds, installCrds } from "@xfn/controller";
+import { type Context, controllerCrds, definitionReconciler, installCrds } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import {
   type Cache,
@@ -13,7 +13,8 @@ import {
   type RequestOutcome,
   type ResourceKind,
 } from "@xfn/kubernetes";
-import type { TestApiServer } from "./api-server.ts";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { startApiServer, type TestApiServer } from "./api-server.ts";
 import type { RecordedEvent } from "./composites.ts";
 
 /** Reconcilers on a real API server. Tests start each reconcile. Only {@link DefinitionWorld.cache} adds caches. */
@@ -127,6 +128,50 @@ function cacheOf(objects: readonly LiveObject[]): Cache {
     list: (namespace) => objects.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace),
     byIndex: () => [],
   };
+}
+
+/** What the tests of definitions share. */
+export interface DefinitionTools {
+  readonly server: TestApiServer;
+  readonly world: DefinitionWorld;
+  /** A reconciler without memory. */
+  readonly reconcile: Reconcile;
+  create(object: KubernetesObject): Promise<LiveObject>;
+  settle(name: string): Promise<Outcome | undefined>;
+  definition(name: string): Promise<LiveObject | undefined>;
+  crd(name: string): Promise<LiveObject | undefined>;
+  remove(name: string, propagationPolicy?: "Foreground" | "Orphan"): Promise<unknown>;
+}
+
+/** Starts an API server for the tests of a `describe`. @param use receives the tools before each test */
+export function provideDefinitionTools(use: (tools: DefinitionTools) => void): void {
+  const [apiVersion, kind] = ["apiextensions.crossplane.io/v1", "CompositeResourceDefinition"];
+  let server: TestApiServer;
+  let world: DefinitionWorld;
+  beforeAll(async () => {
+    server = await startApiServer({ users: ["ada"] });
+    world = await definitionWorld(server);
+  });
+  beforeEach(() => {
+    const { client } = world;
+    const reconcile = definitionReconciler(world.context);
+    world.events.length = 0;
+    world.writes();
+    use({
+      server,
+      world,
+      reconcile,
+      create: (object) => client.create(object),
+      settle: (name) => world.settle(reconcile, name),
+      definition: (name) => world.find(apiVersion, kind, name),
+      crd: (name) => world.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", name),
+      remove: (name, propagationPolicy) => client.delete({ apiVersion, kind, name }, { propagationPolicy }),
+    });
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
 }
 
 /** A definition of example.org: `XThing`, by default with claims `Thing`. */

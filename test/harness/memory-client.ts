@@ -66,7 +66,12 @@ export function memoryClient(initial: readonly LiveObject[], options: MemoryOpti
       resourceVersion: "1",
     }),
     async *watch() {},
-    create: () => Promise.reject(new TypeError("not needed so far")),
+    async create(object) {
+      before({ verb: "create", object: titleOf(object), subresource: undefined, body: object });
+      if (objects.has(keyOf(object))) throw new ApiError("AlreadyExists", "the object exists", { status: 409 });
+      const { metadata, ...rest } = structuredClone(object);
+      return store(merged(created(object, time), { ...rest, metadata: { ...metadata } }) as LiveObject, undefined);
+    },
     update: () => Promise.reject(new TypeError("not needed so far")),
     async apply(object, { fieldManager = "", subresource } = {}) {
       const key = keyOf(object);

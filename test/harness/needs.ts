@@ -13,11 +13,15 @@ export type Need =
   | "chromium"
   /** A program on the PATH. */
   | "crun"
+  /** A static one. */
+  | "busybox"
   | "docker-registry"
   | "go"
   | "openssl"
   /** Go in a new enough version, and a proxy or cache with the modules of test/interop/go. */
   | "go-modules"
+  /** The same for test/functions: the official Go SDK of functions. */
+  | "go-functions"
   | "python3"
   | "runc"
   /** Python's gRPC: grpcio. */
@@ -86,7 +90,9 @@ function lookUp(thing: Need): string | undefined {
     case "python-grpc":
       return pythonWithGrpc() === undefined ? "python3 has no grpc" : undefined;
     case "go-modules":
-      return lackOfGoModules();
+      return lackOfGoModules("test/interop/go");
+    case "go-functions":
+      return lackOfGoModules("test/functions/go-greeting");
     case "api-server":
       return lackOfApiServer();
     case "chromium":
@@ -110,15 +116,15 @@ function lackOfPython(): string | undefined {
   return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
 }
 
-function lackOfGoModules(): string | undefined {
+function lackOfGoModules(folder: string): string | undefined {
   if (which("go") === undefined) return "go is not installed";
   const env = { ...process.env, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" };
   const { status, stderr } = spawnSync("go", ["mod", "download"], {
-    cwd: join(CHECKOUT, "test/interop/go"),
+    cwd: join(CHECKOUT, folder),
     env,
     timeout: 120_000,
   });
-  return status === 0 ? undefined : `go has no modules for test/interop/go: ${String(stderr).trim().slice(-200)}`;
+  return status === 0 ? undefined : `go has no modules for ${folder}: ${String(stderr).trim().slice(-200)}`;
 }
 
 // The other user must be able to read the checkout and start this Node.

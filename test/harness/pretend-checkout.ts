@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { addHostBases } from "./host-bases.ts";
 import { CHECKOUT, XFN_MAIN } from "./paths.ts";
 import type { Finished, Workspace } from "./workspace.ts";
 
@@ -13,6 +14,7 @@ const VITEST = join(CHECKOUT, "node_modules", "vitest", "vitest.mjs");
  * documentation can run in it unchanged, and their output stays in it.
  */
 export async function pretendCheckout(workspace: Workspace): Promise<void> {
+  await addHostBases(workspace, "node");
   const filter = (path: string): boolean => !path.endsWith("/dist");
   await cp(join(CHECKOUT, "examples"), workspace.path("examples"), { recursive: true, filter });
   await symlink(join(CHECKOUT, "node_modules"), workspace.path("node_modules"));

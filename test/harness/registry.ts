@@ -15,7 +15,7 @@ const REGISTRY_HTPASSWD = `${REGISTRY_USER}:$2b$05$06vIoE08sb2EU4ZgCOByk.wGrSx5o
 // The registry is ready in some 50 ms; a busy machine may need longer.
 const START_TIMEOUT_MS = 30_000;
 
-/** A running registry, on loopback, without TLS. */
+/** A running registry, on loopback. */
 export interface TestRegistry extends AsyncDisposable {
   /** `127.0.0.1:PORT`, the registry part of image references. */
   readonly host: string;
@@ -28,18 +28,29 @@ export interface TestRegistry extends AsyncDisposable {
 export interface RegistryOptions {
   /** Requires REGISTRY_USER and REGISTRY_PASSWORD (basic authentication). */
   auth?: boolean;
+  /** Serves TLS. Default: plain http. */
+  tls?: { readonly cert: string; readonly key: string };
+  /** Accepts the tokens of a token server, in the names of docker-registry's configuration. */
+  token?: {
+    readonly realm: string;
+    readonly service: string;
+    readonly issuer: string;
+    readonly rootcertbundle: string;
+  };
 }
 
 /** Starts Debian's docker-registry with a new content folder. The test needs `needs("docker-registry")`. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "xfn-test-registry-"));
+  const { auth, tls, token } = options;
   const configuration = {
     version: "0.1",
     log: { level: "info", accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: join(folder, "content") }, delete: { enabled: true } },
     // Port 0: the kernel picks a free port, and the registry logs it.
-    http: { addr: "127.0.0.1:0" },
-    ...(options.auth === true ? { auth: { htpasswd: { realm: "test", path: join(folder, "htpasswd") } } } : {}),
+    http: { addr: "127.0.0.1:0", ...(tls && { tls: { certificate: tls.cert, key: tls.key } }) },
+    ...(auth === true && { auth: { htpasswd: { realm: "test", path: join(folder, "htpasswd") } } }),
+    ...(token && { auth: { token } }),
   };
   await writeFile(join(folder, "config.yml"), JSON.stringify(configuration));
   await writeFile(join(folder, "htpasswd"), REGISTRY_HTPASSWD);

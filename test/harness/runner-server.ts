@@ -33,10 +33,10 @@ export interface RunningServer extends AsyncDisposable {
 export async function startRunnerServer(
   workspace: Workspace,
   args: readonly string[],
-  options: RunOptions & { ready?: boolean } = {},
+  options: RunOptions & { ready?: boolean; wrap?: (command: readonly string[]) => readonly string[] } = {},
 ): Promise<RunningServer> {
   const command = [process.execPath, RUNNER_MAIN, "serve", "--metrics-address", "127.0.0.1:0", ...args];
-  const started = workspace.start(command, options);
+  const started = workspace.start(options.wrap?.(command) ?? command, options);
   const log = (): LogLine[] =>
     started
       .stderr()

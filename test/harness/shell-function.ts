@@ -1,6 +1,16 @@
 import { writeFile } from "node:fs/promises";
-import { openStore } from "@xfn/oci-rootfs";
-import { createRunner, type Runner, RunnerError, type RunnerOptions, type RunOptions, sandboxOwner } from "@xfn/runner";
+import { openStore, type Store } from "@xfn/oci-rootfs";
+import {
+  createRunner,
+  MAX_PAYLOAD_BYTES,
+  type Runner,
+  RunnerError,
+  type RunnerOptions,
+  type RunOptions,
+  sandboxOwner,
+} from "@xfn/runner";
+import { addHostBases } from "./host-bases.ts";
+import { NO_HURRY_MS } from "./patience.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** The name of the image that {@link buildShellFunction} makes. */
@@ -8,6 +18,7 @@ export const SHELL = "test/shell";
 
 /** Builds an image whose function runs the first line of its stdin as a shell script. */
 export async function buildShellFunction(workspace: Workspace): Promise<void> {
+  await addHostBases(workspace, "sh");
   const script = await workspace.write("shell/function", '#!/bin/sh\nread -r script\neval "$script"\n', {
     mode: 0o755,
   });
@@ -15,18 +26,34 @@ export async function buildShellFunction(workspace: Workspace): Promise<void> {
   if (built.code !== 0) throw new Error(`cannot build ${script}: ${built.stderr}`);
 }
 
-/** Creates a runner with the workspace's images. */
-export async function runnerOf(workspace: Workspace, options: Omit<RunnerOptions, "store"> = {}): Promise<Runner> {
-  const owner = sandboxOwner();
-  return createRunner({
-    store: await openStore({ dir: workspace.cache, ...(owner === undefined ? {} : { owner }) }),
+/** Opens the workspace's image store as its runners do. */
+export async function storeOf(workspace: Workspace): Promise<Store> {
+  return await openStore({ dir: workspace.cache, owner: sandboxOwner() });
+}
+
+/** Creates a runner with the workspace's images. Its functions may write as much as an operator can allow. */
+export async function runnerOf(
+  workspace: Workspace,
+  options: Omit<RunnerOptions, "store"> = {},
+): Promise<Runner & AsyncDisposable> {
+  const runner = createRunner({
+    store: await storeOf(workspace),
+    maxOutputBytes: MAX_PAYLOAD_BYTES,
+    ...waitingAllowed(options),
     ...options,
   });
+  return Object.assign(runner, { [Symbol.asyncDispose]: () => runner.close() });
+}
+
+/** Lets sandboxes wait although an ordinary user has no cgroup that bounds them. */
+function waitingAllowed({ warmPool }: Omit<RunnerOptions, "store">): Pick<RunnerOptions, "allowUnlimited"> {
+  return warmPool === undefined || process.getuid?.() === 0 ? {} : { allowUnlimited: true };
 }
 
 /** Returns the output of a shell function for a script. @param rest - the script's stdin */
 export async function ask(runner: Runner, script: string, options: RunOptions = {}, rest = ""): Promise<string> {
-  return Buffer.from(await runner.run(SHELL, Buffer.from(`${script}\n${rest}`), options)).toString("utf8");
+  const input = Buffer.from(`${script}\n${rest}`);
+  return Buffer.from(await runner.run(SHELL, input, { timeoutMs: NO_HURRY_MS, ...options })).toString("utf8");
 }
 
 /** Returns the error of a call. @throws Error if the call succeeds */
@@ -34,6 +61,14 @@ export async function failureOf(call: Promise<string>): Promise<RunnerError> {
   const outcome = await call.catch((error: unknown) => error);
   if (outcome instanceof RunnerError) return outcome;
   throw outcome instanceof Error ? outcome : new Error(`it succeeded: ${String(outcome).slice(0, 1000)}`);
+}
+
+/** Returns the output of a call, or undefined if its time ended first: an attempt of `withMoreTime`. */
+export async function inTime(call: Promise<string>): Promise<string | undefined> {
+  return await call.catch((error: unknown) => {
+    if (error instanceof RunnerError && error.code === "Timeout") return undefined;
+    throw error;
+  });
 }
 
 /** The source of a program that uses the runner, for tests that kill it. */
@@ -47,7 +82,7 @@ export async function writeCaller(
     import { openStore } from ${JSON.stringify(import.meta.resolve("@xfn/oci-rootfs"))};
     import { createRunner, sandboxOwner } from ${JSON.stringify(import.meta.resolve("@xfn/runner"))};
     const store = await openStore({ dir: ${JSON.stringify(workspace.cache)}, owner: sandboxOwner() });
-    const runner = createRunner({ store, ...${JSON.stringify(runnerOptions)} });
+    const runner = createRunner({ store, ...${JSON.stringify({ ...waitingAllowed(runnerOptions), ...runnerOptions })} });
     await runner.run(${JSON.stringify(SHELL)}, Buffer.from("echo ready\\n"));
     console.log("running");
     await runner.run(${JSON.stringify(SHELL)}, Buffer.from(${JSON.stringify(`${script}\n`)}), ${JSON.stringify(options)});

@@ -66,8 +66,8 @@ export function steppedInformers(
         },
       };
     },
-    peek: (kind) => {
-      const one = acquired.get(`${kind.group}/${kind.version}/${kind.plural}?`);
+    peek: (kind, options) => {
+      const one = acquired.get(`${kind.group}/${kind.version}/${kind.plural}?${options?.labelSelector ?? ""}`);
       return one?.listed === true ? one.informer.cache : undefined;
     },
     refresh: async (which = () => true) => {

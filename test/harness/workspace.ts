@@ -132,6 +132,8 @@ export class Workspace implements AsyncDisposable {
       HOME: join(this.root, "home"),
       XDG_CACHE_HOME: join(this.root, "cache"),
       TMPDIR: join(this.root, "tmp"),
+      // Without Go's own cache, each build compiles Go's library first: 20 s of processor time.
+      ...(this.#switches ? {} : { GOCACHE: goCache() }),
       NO_COLOR: "1",
     };
   }
@@ -144,4 +146,12 @@ export class Workspace implements AsyncDisposable {
   async #own(path: string): Promise<void> {
     if (this.#switches) await chown(path, ORDINARY_UID, ORDINARY_UID);
   }
+}
+
+/** Where Go keeps what it has compiled: `go env GOCACHE`. */
+function goCache(): string | undefined {
+  const { GOCACHE, XDG_CACHE_HOME, HOME } = process.env;
+  if (GOCACHE !== undefined) return GOCACHE;
+  const caches = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, ".cache"));
+  return caches === undefined ? undefined : join(caches, "go-build");
 }

@@ -2,6 +2,8 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { createRunnerClient, type RunnerClient, RunnerGrpcError, type RunOptions } from "@xfn/runner-grpc";
 import { SHELL } from "../harness/shell-function.ts";
+import { gzipBombs, type HostilePlace, hostileImage, passesDescriptor } from "./hostile.ts";
+import { type ServedPlace, served, servedCrash, servedDeadline, servedExit } from "./served.ts";
 import { killUntil } from "./watch.ts";
 
 /** The server and resources for a kind of call. */
@@ -13,6 +15,9 @@ export interface Place {
   readonly folder: string;
   /** Whether the server can enforce memory limits. */
   readonly limits: boolean;
+  readonly hostile: HostilePlace;
+  /** Undefined: this machine cannot build a function that is a server. */
+  readonly served: ServedPlace | undefined;
 }
 
 /** Makes one call with a unique `index`, and throws if its outcome is unexpected. */
@@ -63,6 +68,7 @@ export const GOOD: readonly Kind[] = [
   unread,
   noisy,
   ...five(limited),
+  ...five(served),
 ];
 
 const exits: Kind = (place) => expectFailure(run(place, "echo broken >&2; exit 3", ""), "NonZeroExit");
@@ -127,7 +133,20 @@ export const FAULTY: readonly Kind[] = [
   tooLarge,
   outOfMemory,
   killed,
+  hostileImage,
+  hostileImage,
+  gzipBombs,
+  passesDescriptor,
+  servedCrash,
+  servedDeadline,
+  servedExit,
 ];
+
+/** The same for functions that are servers alone. */
+export const SERVED: { readonly good: readonly Kind[]; readonly faulty: readonly Kind[] } = {
+  good: [served],
+  faulty: [...five(servedCrash), ...five(servedDeadline), servedExit],
+};
 
 function five(kind: Kind): Kind[] {
   return [kind, kind, kind, kind, kind];

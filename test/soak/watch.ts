@@ -8,6 +8,8 @@ export interface ResourceUsage {
   /** Its processes and their descendants, without zombies. */
   processes: number;
   zombies: number;
+  /** Threads of all these processes. */
+  threads: number;
   /** Open descriptors of all these processes. */
   descriptors: number;
   /** Mounts in the mount namespaces that these processes created. */
@@ -25,15 +27,16 @@ interface Seen {
 }
 
 /** Measures a process and its descendants. */
-export async function usageOf(pid: number): Promise<ResourceUsage> {
+async function usageOf(pid: number): Promise<ResourceUsage> {
   const all = await processes();
   const tree = below(String(pid), all);
   const alive = tree.filter(({ state }) => state !== "Z");
   const namespaces = new Map<string, string>();
-  let descriptors = 0;
+  let [descriptors, threads] = [0, 0];
   let memoryKiB = 0;
   for (const { pid: each } of alive) {
     descriptors += (await readdir(`/proc/${each}/fd`).catch(() => [])).length;
+    threads += (await readdir(`/proc/${each}/task`).catch(() => [])).length;
     memoryKiB += Number(/^VmRSS:\s+(\d+)/m.exec(await text(`/proc/${each}/status`))?.[1] ?? 0);
     namespaces.set(await readlink(`/proc/${each}/ns/mnt`).catch(() => each), each);
   }
@@ -44,6 +47,7 @@ export async function usageOf(pid: number): Promise<ResourceUsage> {
   return {
     processes: alive.length,
     zombies: tree.length - alive.length,
+    threads,
     descriptors,
     mounts,
     cgroups: await countCgroups("/sys/fs/cgroup", `xfn-${pid}-`),

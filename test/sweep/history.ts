@@ -9,7 +9,7 @@ import {
   type WriteOptions,
 } from "@xfn/kubernetes";
 import { isWatched } from "./kinds.ts";
-import { at, controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
+import { at, controllerOf, entryOf, objectsAt, referencesPath, textAt } from "./objects.ts";
 
 /** One change of one object, in the order of the server's resource versions. */
 export interface Change {
@@ -253,7 +253,7 @@ function objectsOrTexts(composite: LiveObject): readonly unknown[] {
 }
 
 function referencesOf(composite: LiveObject): string[] {
-  return objectsAt(composite, "spec", "resourceRefs").map((reference) =>
+  return objectsAt(composite, ...referencesPath(composite)).map((reference) =>
     describe(reference, textAt(reference, "name")),
   );
 }

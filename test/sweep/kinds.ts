@@ -22,6 +22,17 @@ export const REVISIONS: ResourceKind = {
 export const XTHINGS: ResourceKind = { ...sweep, kind: "XThing", plural: "xthings", namespaced: false };
 export const THINGS: ResourceKind = { ...sweep, kind: "Thing", plural: "things", namespaced: true };
 export const XGROUPS: ResourceKind = { ...sweep, kind: "XGroup", plural: "xgroups", namespaced: false };
+/** Namespaced XRs, with the fields of Crossplane 2. */
+export const APPS: ResourceKind = { ...sweep, kind: "App", plural: "apps", namespaced: true };
+const packages = { group: "pkg.crossplane.io", version: "v1", namespaced: false };
+export const FUNCTIONS: ResourceKind = { ...packages, kind: "Function", plural: "functions" };
+export const FUNCTION_REVISIONS: ResourceKind = { ...packages, kind: "FunctionRevision", plural: "functionrevisions" };
+export const FUNCTION_RUNTIMES: ResourceKind = {
+  ...packages,
+  version: "v1alpha1",
+  kind: "FunctionRuntime",
+  plural: "functionruntimes",
+};
 export const NOPS: ResourceKind = {
   group: "nop.crossplane.io",
   version: "v1alpha1",
@@ -54,6 +65,10 @@ export const WATCHED: readonly ResourceKind[] = [
   XTHINGS,
   THINGS,
   XGROUPS,
+  APPS,
+  FUNCTIONS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
   NOPS,
   CONFIG_MAPS,
   SECRETS,

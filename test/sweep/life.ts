@@ -5,6 +5,7 @@ import { type FaultyClient, faultyClient, type Write, type WriteFault } from "..
 import { type SteppedInformers, steppedInformers } from "../harness/stepped-informers.ts";
 import { COMPOSITIONS, DEFINITIONS } from "./kinds.ts";
 import { textAt } from "./objects.ts";
+import { packageContext } from "./packages.ts";
 import { type Random, shuffled } from "./random.ts";
 import { reconcilers } from "./reconcilers.ts";
 
@@ -72,6 +73,7 @@ export function startLife(options: LifeOptions): Life {
     pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
     now: Date.now,
+    ...packageContext(),
   };
   const reconcile = reconcilers(context);
   const definitions = informers.acquire(DEFINITIONS).informer.cache;
@@ -91,10 +93,11 @@ export function startLife(options: LifeOptions): Life {
         .filter(options.isOurs)
         .map((one) => job("composition", reconcile.revision, one)),
     );
+    for (const [kind, run] of reconcile.others) found.push(...ours(kind).map((one) => job(kind.kind, run, one)));
     for (const object of definitions.list()) {
       const definition = isServed(object) ? reconcile.readDefinition(object) : undefined;
       if (definition === undefined) continue;
-      const { group, names, claimNames, versions } = definition.spec;
+      const { group, names, claimNames, versions, scope } = definition.spec;
       const version = versions.find(({ referenceable }) => referenceable)?.name ?? "";
       const id = `${object.metadata.uid}/${String(object.metadata["generation"])}`;
       const instance = (what: "composite" | "claim", kind: ResourceKind): void => {
@@ -102,7 +105,8 @@ export function startLife(options: LifeOptions): Life {
         instances.set(`${what}/${id}`, run);
         found.push(...ours(kind).map((one) => job(what, run, one)));
       };
-      instance("composite", { group, version, kind: names.kind, plural: names.plural, namespaced: false });
+      const namespaced = scope === "Namespaced";
+      instance("composite", { group, version, kind: names.kind, plural: names.plural, namespaced });
       if (claimNames !== undefined)
         instance("claim", { group, version, kind: claimNames.kind, plural: claimNames.plural, namespaced: true });
     }

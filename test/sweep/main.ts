@@ -1,8 +1,10 @@
+// npm run sweep -- --definitions N: runs the controller over HTTP/1.1 with N definitions, and nothing else.
 // npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT] [--concurrency N]: runs
 // every crash of every scenario, then random schedules of faults. The last line is `N passed, N failed`.
 import { randomInt } from "node:crypto";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { manyDefinitions } from "./many-definitions.ts";
 import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, type Failure, schedule, sweep } from "./sweep.ts";
@@ -16,17 +18,34 @@ const { values } = parseArgs({
     scenario: { type: "string", default: "" },
     case: { type: "string", default: "" },
     concurrency: { type: "string", default: "3" },
+    definitions: { type: "string" },
   },
 });
+// Exit at once: the server ends with the process.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+if (values.definitions !== undefined) {
+  await using testbed = await openTestbed();
+  const began = Date.now();
+  let failed = 0;
+  const onComplaint = (line: string): void => {
+    failed = 1;
+    process.stdout.write(`${line}\n`);
+  };
+  await manyDefinitions(testbed.server, { count: Number(values.definitions), onComplaint }).catch((error: unknown) => {
+    failed = 1;
+    process.stdout.write(`FAILED ${error instanceof Error ? error.stack : String(error)}\n`);
+  });
+  process.stdout.write(`${Math.round((Date.now() - began) / 1000)} s\n${1 - failed} passed, ${failed} failed\n`);
+  await testbed[Symbol.asyncDispose]();
+  process.exit(failed);
+}
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
 process.stdout.write(`seed ${seed}\n`);
 
 // An API server slows down with each CRD that it ever had: a case takes 1.3 s on a new one, and 3 s after some 2,400
 // others.
 const CASES_PER_SERVER = 400;
-
-// Exit at once: the server ends with the process.
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
 let unsound = 0;

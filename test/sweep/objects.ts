@@ -20,6 +20,12 @@ export function objectsAt(value: JsonValue | undefined, ...path: readonly (strin
   return Array.isArray(found) ? found.filter(isObject) : [];
 }
 
+/** The path of an XR's references to composed resources: Crossplane 1 and 2 have different ones. */
+export function referencesPath(composite: JsonValue): readonly string[] {
+  const path = ["spec", "crossplane", "resourceRefs"];
+  return at(composite, ...path) === undefined ? ["spec", "resourceRefs"] : path;
+}
+
 /** The owner reference with `controller: true`. */
 export function controllerOf(object: JsonObject): JsonObject | undefined {
   return objectsAt(object, "metadata", "ownerReferences").find((owner) => owner["controller"] === true);

@@ -7,6 +7,7 @@ import { type RunningController, startController } from "../harness/controller-p
 import { needs } from "../harness/needs.ts";
 import { isOf, violations } from "./history.ts";
 import { NAMESPACE, XTHINGS } from "./kinds.ts";
+import { manyDefinitions } from "./many-definitions.ts";
 import { objectsAt } from "./objects.ts";
 import { type Random, random } from "./random.ts";
 import type { Actor } from "./scenario.ts";
@@ -125,6 +126,17 @@ describe("xfn-controller", needs("api-server"), () => {
     );
   });
 
+  test("over HTTP/1.1, definitions come and go without a warning", async () => {
+    // A sample of `npm run sweep -- --definitions 300`.
+    const complaints: string[] = [];
+    const onComplaint = (line: string): void => void complaints.push(line);
+    // A run that fails shows the complaints too.
+    await manyDefinitions(testbed.server, { count: 6, onComplaint }).catch((error: unknown) => {
+      complaints.push(String(error));
+    });
+    expect(complaints).toEqual([]);
+  });
+
   test("a leader that resumes after another one has its lease writes nothing", async () => {
     const leads = ["--leader-election", "--lease-duration", "5s", "--namespace", "default"];
     // One XR at a time, so that few writes are in flight when it is suspended.
@@ -155,6 +167,9 @@ describe("xfn-controller", needs("api-server"), () => {
     const settled = state();
     process.kill(first.pid, "SIGCONT");
     expect(await first.ended).toBe(1);
+    // It says what it knows, and not that another replica works.
+    const lost = first.log().find(({ msg }) => msg === "lost the lease");
+    expect(lost?.["error"]).toMatch(/could not be renewed|was acquired by another process/);
     // Writes that were in flight arrive now, which cannot be prevented: composed resources of one XR at most. Their
     // owner is gone, so the server deletes them.
     for (let seen = -1; seen !== testbed.history.of("").length; await sleep(QUIET_MS))

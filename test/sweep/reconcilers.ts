@@ -3,11 +3,16 @@ import {
   type Context,
   claimReconciler,
   compositeReconciler,
+  compositionRevisionReconciler,
   definitionReconciler,
+  functionRuntimeReconciler,
+  packageReconciler,
+  packageRevisionReconciler,
   readDefinition,
   revisionReconciler,
 } from "@xfn/controller";
-import type { LiveObject, Reconcile } from "@xfn/kubernetes";
+import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "./kinds.ts";
 
 /** The reconcilers of one controller. */
 export interface Reconcilers {
@@ -16,6 +21,8 @@ export interface Reconcilers {
   composite(definition: Definition): Reconcile;
   claim(definition: Definition): Reconcile;
   readDefinition(object: LiveObject): Definition | undefined;
+  /** The reconcilers of further kinds, by kind. */
+  readonly others: readonly (readonly [kind: ResourceKind, reconcile: Reconcile])[];
 }
 
 /** The reconcilers of xfn-controller. */
@@ -26,5 +33,14 @@ export function reconcilers(context: Context): Reconcilers {
     composite: (definition) => compositeReconciler(context, definition),
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,
+    others: [
+      [FUNCTIONS, packageReconciler(context, { kind: FUNCTIONS, revisionKind: FUNCTION_REVISIONS })],
+      [
+        FUNCTION_REVISIONS,
+        packageRevisionReconciler(context, { revisionKind: FUNCTION_REVISIONS, packageKind: "Function" }),
+      ],
+      [REVISIONS, compositionRevisionReconciler(context)],
+      [FUNCTION_RUNTIMES, functionRuntimeReconciler(context)],
+    ],
   };
 }

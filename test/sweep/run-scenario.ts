@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client, LiveObject } from "@xfn/kubernetes";
+import { type Client, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
 import { type History, isOf, violations } from "./history.ts";
@@ -150,9 +150,12 @@ export async function runScenario(
   return { snapshots, writes, problems };
 }
 
-// Removes what a scenario leaves, which would make caches and lists grow.
+// Removes what a scenario leaves, which would make caches and lists grow. The instances of the run's own CRDs go first:
+// their finalizers would occupy the few workers with which the server deletes CRDs, a minute each.
 async function cleanUp(client: Client, history: History, isOurs: (object: LiveObject) => boolean): Promise<void> {
-  for (const object of history.all().filter(isOurs)) {
+  const ours = history.all().filter(isOurs);
+  const instances = await Promise.all(ours.filter(({ kind }) => kind === CRDS.kind).map((crd) => listOf(client, crd)));
+  for (const object of [...instances.flat(), ...ours]) {
     const { apiVersion, kind, metadata } = object;
     const reference = { apiVersion, kind, name: metadata.name, namespace: metadata.namespace };
     const gone = (): undefined => undefined;
@@ -161,6 +164,25 @@ async function cleanUp(client: Client, history: History, isOurs: (object: LiveOb
     await client.delete(reference).catch(gone);
   }
   await history.caughtUp();
+}
+
+/** The instances of a CRD; none if the server does not serve it (any more). */
+async function listOf(client: Client, crd: LiveObject): Promise<readonly LiveObject[]> {
+  const text = (...path: string[]): string => textAt(crd, "spec", ...path) ?? "";
+  const [version] = objectsAt(crd, "spec", "versions");
+  const kind: ResourceKind = {
+    group: text("group"),
+    version: textAt(version, "name") ?? "",
+    kind: text("names", "kind"),
+    plural: text("names", "plural"),
+    namespaced: text("scope") === "Namespaced",
+  };
+  try {
+    return (await client.list(kind)).items;
+  } catch (error) {
+    if (isApiError(error, "NotFound", "KindNotServed")) return [];
+    throw error;
+  }
 }
 
 /**
@@ -175,8 +197,7 @@ function isListedSoon(failure: string, objects: readonly LiveObject[]): boolean 
 }
 
 /**
- * Whether the server or its garbage collector is still working: an object is being deleted, or has lost all its
- * owners.
+ * Whether the server or its garbage collector is still working: an object is being deleted, or has lost an owner.
  */
 function isUnderWay(objects: readonly LiveObject[]): boolean {
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
@@ -185,6 +206,7 @@ function isUnderWay(objects: readonly LiveObject[]): boolean {
     const owners = objectsAt(object, "metadata", "ownerReferences").filter((owner) =>
       isWatched(textAt(owner, "apiVersion"), textAt(owner, "kind")),
     );
-    return owners.length > 0 && owners.every((owner) => !uids.has(textAt(owner, "uid") ?? ""));
+    // The garbage collector deletes an object without owners, and removes one of several owners that is gone.
+    return owners.some((owner) => !uids.has(textAt(owner, "uid") ?? ""));
   });
 }

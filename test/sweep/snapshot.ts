@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { LiveObject } from "@xfn/kubernetes";
-import { controllerOf, entryOf, objectsAt, textAt } from "./objects.ts";
+import { at, controllerOf, entryOf, objectsAt, referencesPath, textAt } from "./objects.ts";
 
 /**
  * All objects of a run at one moment, as texts, by names that all runs share. Leaves out what may differ between
@@ -92,13 +92,20 @@ function withoutHash(name: string, id: string): string {
   return name.replace(/-[0-9a-f]{12}$/, "-*").replaceAll(id, "ID");
 }
 
-// Sorts references, whose order depends on UIDs.
+// Sorts references, whose order depends on UIDs, and owners, whose order depends on which controller was first.
 function withSortedReferences(text: string): JsonValue {
   const object = JSON.parse(text) as JsonObject;
-  const references = objectsAt(object, "spec", "resourceRefs");
-  if (references.length > 0 && isObject(object["spec"]))
-    object["spec"]["resourceRefs"] = references.toSorted((a, b) => (printJson(a) < printJson(b) ? -1 : 1));
+  const owners = objectsAt(object, "metadata", "ownerReferences");
+  if (owners.length > 1 && isObject(object["metadata"])) object["metadata"]["ownerReferences"] = inOrder(owners);
+  const path = referencesPath(object);
+  const references = objectsAt(object, ...path);
+  const holder = at(object, ...path.slice(0, -1));
+  if (references.length > 0 && isObject(holder)) holder["resourceRefs"] = inOrder(references);
   return object;
+}
+
+function inOrder(list: readonly JsonObject[]): JsonObject[] {
+  return list.toSorted((a, b) => (printJson(a) < printJson(b) ? -1 : 1));
 }
 
 function numberOf(revision: JsonObject): JsonValue | undefined {

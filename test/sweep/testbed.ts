@@ -37,7 +37,10 @@ export async function openTestbed(): Promise<SweepTestbed> {
   try {
     const nop = await readFile(join(CHECKOUT, "examples/provider-nop/crd.yaml"), "utf8");
     for (const { value } of readDocuments(nop)) await client.apply(value as JsonObject);
-    await Promise.all([installCrds(client), established(client, ["nopresources.nop.crossplane.io"])]);
+    await Promise.all([
+      installCrds(client, { packages: true, functionRuntimes: true }),
+      established(client, ["nopresources.nop.crossplane.io"]),
+    ]);
     await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
     for (const one of definitions()) await client.apply(one);
     await defined(client);
@@ -80,7 +83,7 @@ async function defined(client: Client): Promise<void> {
     if (failures.length === 0 && isReady("Established")) break;
     if (Date.now() > end) throw new Error(`definitions were not established: ${failures.join("; ")}`);
   }
-  await established(client, [`xthings.${GROUP}`, `things.${GROUP}`, `xgroups.${GROUP}`]);
+  await established(client, [`xthings.${GROUP}`, `things.${GROUP}`, `xgroups.${GROUP}`, `apps.${GROUP}`]);
 }
 
 async function established(client: Client, names: readonly string[]): Promise<void> {
@@ -130,5 +133,6 @@ function definitions(): JsonObject[] {
       connectionSecretKeys: ["username", "password"],
     }),
     definition("xgroups", "XGroup", {}),
+    definition("apps", "App", { scope: "Namespaced" }),
   ];
 }

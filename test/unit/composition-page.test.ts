@@ -223,9 +223,21 @@ test("connection details are as documented", () => {
   );
 });
 
+test("the step that uses outputs again is accepted without a warning", () => {
+  const spec = {
+    compositeTypeRef: { apiVersion: "example.org/v1", kind: "XDatabase" },
+    mode: "Pipeline",
+    pipeline: [only("step")],
+  };
+  const head = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", metadata: { name: "page" } };
+  const { findings, composition } = checkComposition(documentOf({ ...head, spec }));
+  expect(findings).toEqual([]);
+  expect(composition?.spec.pipeline).toMatchObject([{ cache: { ttlMs: 600_000 } }]);
+});
+
 test("this test reads every block of the page", () => {
   const known = ["composition", "xr", "base", "observed", "patches", "result", "xr-result", "error", "patchSets"];
   known.push("environment", "environment-configs", "transforms", "connection-details");
-  known.push("readiness-ready", "readiness-unready");
+  known.push("readiness-ready", "readiness-unready", "step");
   expect(blocks.filter((block) => !known.includes(block.word))).toEqual([]);
 });

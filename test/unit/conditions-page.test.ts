@@ -35,5 +35,5 @@ test("docs/conditions.md has all reasons of composites, and no others", () => {
 
 test("docs/conditions.md has all reasons of claims, and no others", () => {
   const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimErrorCode");
-  expect(rowsOf("Claims")).toEqual([...words, "ReconcileError", "ReconcilePaused"].toSorted());
+  expect(rowsOf("Claims")).toEqual([...words, "CompositeNotSynced", "ReconcileError", "ReconcilePaused"].toSorted());
 });

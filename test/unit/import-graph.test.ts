@@ -20,16 +20,29 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functionio: [],
   composition: ["units", "functionio"],
   "runner-contract": [],
-  pipeline: ["functionio", "composition", "oci-rootfs", "runner-contract"],
+  pipeline: ["functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract"],
   "oci-rootfs": ["runner-contract"],
   "runner-grpc": ["units", "runner-contract"],
-  "function-grpc": ["functionio"],
+  "function-grpc": ["functionio", "composition"],
   program: ["units"],
-  runner: ["units", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
+  runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
   kubernetes: ["functionio"],
-  controller: ["functionio", "composition", "pipeline", "oci-rootfs", "runner-grpc", "kubernetes", "program"],
+  controller: [
+    "functionio",
+    "composition",
+    "pipeline",
+    "oci-rootfs",
+    "package",
+    "runner-contract",
+    "runner-grpc",
+    "function-grpc",
+    "kubernetes",
+    "program",
+    "input",
+  ],
   input: ["functionio", "program"],
-  "function-build": ["functionio", "oci-rootfs", "input"],
+  package: ["functionio", "oci-rootfs"],
+  "function-build": ["functionio", "function-grpc", "oci-rootfs", "package", "input"],
   "dev-cluster": ["functionio", "runner"],
   cli: [
     "functionio",
@@ -38,10 +51,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "runner-contract",
     "runner-grpc",
     "oci-rootfs",
+    "package",
+    "kubernetes",
     "runner",
     "program",
     "input",
     "function-build",
+    "function-grpc",
     "dev-cluster",
   ],
 };
@@ -137,7 +153,7 @@ test("who runs functions in its own process loads nothing of the server's: neith
   const entries = entrySources("runner", () => true);
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/oci-rootfs", "@xfn/runner-contract"]);
+  expect(loaded).toEqual(["@xfn/functionio", "@xfn/oci-rootfs", "@xfn/runner-contract"]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

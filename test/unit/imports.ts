@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
 import { CHECKOUT } from "../harness/paths.ts";
 
-/** An import of any kind: `import`, `import type`, `export from`, `import()`, `import("x").T`. */
+/** An import of any kind: `import`, `export from`, `import()`, `import("x").T`, `import.meta.resolve("x")`. */
 export interface Import {
   /** The importing file, relative to the checkout. */
   readonly file: string;
@@ -42,9 +42,17 @@ export function importsOf(file: string): Import[] {
   ];
   visit(program, (node) => {
     const source = node["type"] === "ImportExpression" || node["type"] === "TSImportType" ? node["source"] : undefined;
-    if (isNode(source) && typeof source["value"] === "string") specifiers.push(source["value"]);
+    const found = source ?? resolved(node);
+    if (isNode(found) && typeof found["value"] === "string") specifiers.push(found["value"]);
   });
   return [...new Set(specifiers)].map((specifier) => ({ file, specifier }));
+}
+
+/** The argument of `import.meta.resolve`. */
+function resolved({ type, callee, arguments: given }: Node): unknown {
+  if (type !== "CallExpression" || !isNode(callee) || !isNode(callee["object"]) || !isNode(callee["property"])) return;
+  const isResolve = callee["object"]["type"] === "MetaProperty" && callee["property"]["name"] === "resolve";
+  return isResolve && Array.isArray(given) ? given[0] : undefined;
 }
 
 type Node = Record<string, unknown>;

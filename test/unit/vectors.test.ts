@@ -5,10 +5,12 @@ import { zstdCompressSync } from "node:zlib";
 import { float64 } from "@xfn/composition";
 import { afterAll, describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
+import { MUTATIONS, mutatedCases, readCases } from "../vectors/mutate/mutate.ts";
+import { printLossless } from "../vectors/mutate/mutation.ts";
 import { rules } from "../vectors/rules.ts";
-import { runFolder } from "../vectors/run.ts";
+import { runCases, runFolder } from "../vectors/run.ts";
 import { bytesToText, fromTyped, textToBytes, toTyped } from "../vectors/typed-value.ts";
-import { parseLossless, readVectorFile } from "../vectors/vector-file.ts";
+import { parseLossless, readVectorFile, type VectorCase } from "../vectors/vector-file.ts";
 
 const VECTORS = join(CHECKOUT, "test/vectors");
 const folder = mkdtempSync(join(tmpdir(), "xfn-vectors-"));
@@ -80,6 +82,43 @@ describe("a wrong expectation fails", () => {
   });
 });
 
+describe("cases that mutations derive", () => {
+  const files = readCases(VECTORS);
+
+  test("have the outcome of the reference or of a rule", async () => {
+    const { report, failed } = await runCases(mutatedCases(files, { count: 1000, seed: 1 }), rules);
+    expect(report.failures).toEqual([]);
+    expect(failed).toEqual([]);
+    expect(report.passed).toBe(1000);
+  });
+
+  test.each(MUTATIONS)("include $name", (mutation) => {
+    expect([...mutatedCases(files, { count: 1, seed: 1, mutations: [mutation] })]).toHaveLength(1);
+  });
+
+  test("fail if a mutation changes the outcome", async () => {
+    const wrong = {
+      name: "wrong",
+      files: ["fieldpath", "readiness"],
+      apply: (vector: VectorCase) => (vector["output"] === undefined ? undefined : { ...vector, output: "wrong" }),
+    };
+    const { report, failed } = await runCases(mutatedCases(files, { count: 50, seed: 1, mutations: [wrong] }), []);
+    expect(report).toMatchObject({ passed: 0, failures: { length: 50 } });
+    expect(failed.length).toBe(50);
+  });
+
+  test("are the same for the same seed", () => {
+    const cases = (seed: number): string => printLossless([...mutatedCases(files, { count: 20, seed })]);
+    expect(cases(7)).toBe(cases(7));
+    expect(cases(7)).not.toBe(cases(8));
+  });
+
+  test("keep the Go types of numbers when they are written", () => {
+    const text = '[1,1.0,1e+21,9007199254740993,0.5,{"a":[null,true,"x"]}]';
+    expect(printLossless(parseLossless(text))).toBe(text);
+  });
+});
+
 test("the effects of an image, its accounts and the limits are compared field by field", async () => {
   const cases = readVectorFile(join(VECTORS, "image-spec.json.gz"));
   const source = cases.find(({ name }) => name === "network-002");
@@ -111,6 +150,38 @@ test("the effects of an image, its accounts and the limits are compared field by
     expect(report.failures).toMatchObject([{ at }]);
   }
   expect((await runFolder(write("image-spec.json", [{ ...source }]), rules)).passed).toBe(1);
+});
+
+test("a relative working directory is one below the root directory", async () => {
+  const cases = readVectorFile(join(VECTORS, "image-spec.json.gz"));
+  const source = structuredClone(cases.find(({ name }) => name === "network-002")) as unknown as {
+    imageConfig: { config: { WorkingDir: string } };
+    output: { process: { cwd: string } };
+  };
+  source.imageConfig.config.WorkingDir = "some/where";
+  source.output.process.cwd = "some/where";
+  expect(await runFolder(write("image-spec.json", [source]), rules)).toMatchObject({ passed: 1, failures: [] });
+});
+
+test("errors of a Composition may be recorded with their field, or as the field alone", async () => {
+  const convert = { type: "convert", convert: { toType: "object", format: "json" } };
+  const patch = {
+    type: "FromCompositeFieldPath",
+    fromFieldPath: "spec.text",
+    toFieldPath: "spec.data",
+    transforms: [convert],
+  };
+  const resources = [{ name: "a", base: { apiVersion: "v1", kind: "A" }, patches: [patch] }];
+  const field = "spec.resources[0].patches[0].transforms[0].convert.toType";
+  for (const error of [field, { field, type: "FieldValueInvalid" }]) {
+    const vector = {
+      name: "json",
+      group: "validation",
+      validate: { resources },
+      output: { errors: [error], valid: false },
+    };
+    expect(await runFolder(write("functionio-merge.json", [vector]), rules)).toMatchObject({ passed: 1, failures: [] });
+  }
 });
 
 test("files can be compressed, and a file of an unknown kind is reported", async () => {

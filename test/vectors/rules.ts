@@ -1,6 +1,6 @@
 import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
-import { conditionGenerations, keptSchema, referenceNamespaces } from "./rules/definitions.ts";
+import { conditionGenerations, keptSchema, reclaimPolicy, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { namesAreStrings } from "./rules/patches.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
@@ -9,19 +9,12 @@ import {
   compositeOptional,
   detailsFirst,
   entryNames,
-  failedTemplates,
   firstFatal,
-  firstOfTwo,
-  functionsAllTheSame,
-  namedEntries,
-  namesFirst,
   ourController,
-  renamedInPlace,
-  repairs,
-  statusPersisted,
-  undesiredKept,
   unknownSeverity,
-} from "./rules/reconcile.ts";
+} from "./rules/reconcile/answers.ts";
+import { failedTemplates, firstOfTwo, functionsAllTheSame, namedEntries, repairs } from "./rules/reconcile/entries.ts";
+import { namesFirst, renamedInPlace, statusPersisted, undesiredKept } from "./rules/reconcile/kept.ts";
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
@@ -35,6 +28,7 @@ export const rules: readonly Rule[] = [
   stringJoin,
   keptSchema,
   referenceNamespaces,
+  reclaimPolicy,
   conditionGenerations,
   laterFeatures,
   entryNames,

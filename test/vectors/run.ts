@@ -13,7 +13,7 @@ import {
 } from "./vector-file.ts";
 
 /** The adapters, by kind of file. */
-export const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
+const ADAPTERS: Readonly<Record<string, () => Promise<Adapter>>> = {
   "connection-details": async () => (await import("./adapters/connection-details.ts")).connectionDetails,
   fieldpath: async () => (await import("./adapters/field-path.ts")).fieldPath,
   "functionio-merge": async () => (await import("./adapters/functionio-merge.ts")).functionioMerge,
@@ -57,17 +57,11 @@ export interface Report {
 
 /** Runs every vector of a folder. */
 export async function runFolder(folder: string, rules: readonly Rule[], selection: Selection = {}): Promise<Report> {
-  const report: Report = {
-    passed: 0,
-    failures: [],
-    skipped: new Map(),
-    unknown: [],
-    rules: new Map(rules.map(({ name }) => [name, 0])),
-  };
+  const report = emptyReport(rules);
   for (const name of readdirSync(folder).toSorted()) {
     if (!isVectorFile(name)) continue;
     const kind = vectorFileKind(name);
-    const adapter = Object.hasOwn(ADAPTERS, kind) ? await ADAPTERS[kind]?.() : undefined;
+    const adapter = await adapterOf(kind);
     if (adapter === undefined) {
       report.unknown.push(name);
       continue;
@@ -80,6 +74,37 @@ export async function runFolder(folder: string, rules: readonly Rule[], selectio
     for (const vector of cases) await runCase(kind, vector, adapter, rules, report);
   }
   return report;
+}
+
+/** Runs cases that were derived from vectors. Returns the report, and the cases that failed. */
+export async function runCases(
+  cases: Iterable<{ file: string; vector: VectorCase }>,
+  rules: readonly Rule[],
+): Promise<{ report: Report; failed: { file: string; vector: VectorCase }[] }> {
+  const report = emptyReport(rules);
+  const failed: { file: string; vector: VectorCase }[] = [];
+  for (const one of cases) {
+    const adapter = await adapterOf(one.file);
+    if (adapter === undefined) throw new TypeError(`${one.file}: is not a kind of file that is known here`);
+    const before = report.failures.length;
+    await runCase(one.file, one.vector, adapter, rules, report);
+    if (report.failures.length > before) failed.push(one);
+  }
+  return { report, failed };
+}
+
+function emptyReport(rules: readonly Rule[]): Report {
+  return {
+    passed: 0,
+    failures: [],
+    skipped: new Map(),
+    unknown: [],
+    rules: new Map(rules.map(({ name }) => [name, 0])),
+  };
+}
+
+async function adapterOf(kind: string): Promise<Adapter | undefined> {
+  return Object.hasOwn(ADAPTERS, kind) ? await ADAPTERS[kind]?.() : undefined;
 }
 
 async function runCase(

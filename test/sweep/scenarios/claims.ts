@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "@xfn/functionio";
 import { CONFIG_MAPS, NAMESPACE, NOPS, SECRETS, THINGS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";
@@ -7,6 +8,7 @@ import {
   composed,
   composition,
   configMap,
+  deleteX,
   expectCondition,
   expectEntries,
   get,
@@ -14,6 +16,7 @@ import {
   nop,
   patch,
   remove,
+  theX,
   thing,
 } from "./make.ts";
 
@@ -31,6 +34,16 @@ const deleteClaim: Step = {
       );
   },
 };
+
+/** A claim of the XR that `theX` returns, with a secret. */
+function claimOfX(actor: Actor, name: string, spec: JsonObject): JsonObject {
+  const resourceRef = { apiVersion: "sweep.example.org/v1", kind: "XThing", name: `${actor.id}-x` };
+  const writeConnectionSecretToRef = { name: `${actor.id}-for-${name}` };
+  return {
+    ...named(actor, THINGS, name),
+    spec: { namespace: NAMESPACE, resourceRef, writeConnectionSecretToRef, ...spec },
+  };
+}
 
 const changeClaim = (name: string, body: Parameters<typeof patch>[2], expect: Step["expect"]): Step => ({
   name,
@@ -74,25 +87,74 @@ export const CLAIMS: readonly Scenario[] = [
     ],
   },
   {
-    name: "a claim of an existing XR",
+    name: "a claim of an existing XR, and the next one",
     steps: [
       {
         name: "create an XR",
         act: (actor) =>
-          actor.apply(composition(actor, { resources: [configMap("a")] }), {
+          actor.apply(composition(actor, { resources: [nop("a"), configMap("b")] }), {
             ...named(actor, XTHINGS, "x"),
             spec: { namespace: NAMESPACE, size: "small", compositionRef: { name: `${actor.id}-c` } },
           }),
-        expect: (actor) => expectEntries(actor, CONFIG_MAPS, "a"),
+        expect: (actor) => expectEntries(actor, CONFIG_MAPS, "b"),
       },
       {
         name: "create its claim",
-        act: (actor) => {
-          const resourceRef = { apiVersion: "sweep.example.org/v1", kind: "XThing", name: `${actor.id}-x` };
-          return actor.apply(thing(actor, { size: "large", resourceRef }));
-        },
+        act: (actor) => actor.apply(claimOfX(actor, "claim", { size: "large" })),
         expect: async (actor) => {
           expectCondition(await theClaim(actor), "Ready", "True");
+          assert.equal((await all(actor, XTHINGS)).length, 1);
+          assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("b"), "data", "size"), "large");
+          assert.notEqual(await get(actor, SECRETS, "for-claim"), undefined);
+        },
+      },
+      {
+        name: "delete the claim, which releases the XR",
+        act: async (actor) => remove(actor, await theClaim(actor)),
+        expect: async (actor) => {
+          assert.deepEqual(await all(actor, THINGS), []);
+          assert.equal(await get(actor, SECRETS, "for-claim"), undefined);
+          const xr = await theX(actor);
+          assert.equal(at(xr, "spec", "claimRef"), undefined);
+          assert.equal(textAt(xr, "spec", "reclaimPolicy"), "Retain");
+          assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("b"), "data", "size"), "large");
+        },
+      },
+      {
+        name: "create another claim of it",
+        act: (actor) => actor.apply(claimOfX(actor, "next", {})),
+        expect: async (actor) => {
+          expectCondition(await get(actor, THINGS, "next"), "Ready", "True");
+          assert.equal(textAt(await theX(actor), "spec", "claimRef", "name"), `${actor.id}-next`);
+          assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("b"), "data", "size"), "large");
+        },
+      },
+      {
+        name: "delete that claim",
+        act: async (actor) => remove(actor, await get(actor, THINGS, "next")),
+        expect: async (actor) => {
+          assert.deepEqual(await all(actor, THINGS), []);
+          await expectEntries(actor, CONFIG_MAPS, "b");
+        },
+      },
+      deleteX,
+    ],
+  },
+  {
+    name: "a claim of an existing XR that is deleted with it",
+    steps: [
+      {
+        name: "create an XR and its claim",
+        act: (actor) =>
+          actor.apply(
+            composition(actor, { resources: [configMap("a")] }),
+            {
+              ...named(actor, XTHINGS, "x"),
+              spec: { namespace: NAMESPACE, reclaimPolicy: "Delete", compositionRef: { name: `${actor.id}-c` } },
+            },
+            claimOfX(actor, "claim", { size: "large" }),
+          ),
+        expect: async (actor) => {
           assert.equal((await all(actor, XTHINGS)).length, 1);
           assert.equal(textAt((await composed(actor, CONFIG_MAPS)).get("a"), "data", "size"), "large");
         },

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "@xfn/functionio";
 import { CONFIG_MAPS, NAMESPACE, NOPS, SECRETS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
-import type { Scenario } from "../scenario.ts";
+import { PROVIDERS_ZONE } from "../provider.ts";
+import type { Actor, Scenario } from "../scenario.ts";
 import {
   all,
   change,
@@ -22,6 +24,22 @@ import {
 } from "./make.ts";
 
 const SECRET = { writeConnectionSecretToRef: { namespace: NAMESPACE } };
+
+/** A template that appends the XR's zones to those of the provider. */
+function appending(): JsonObject {
+  const { patches, ...template } = nop("a");
+  const append = {
+    type: "FromCompositeFieldPath",
+    fromFieldPath: "spec.zones",
+    toFieldPath: "spec.forProvider.fields.zones",
+    policy: { mergeOptions: { appendSlice: true } },
+  };
+  return { ...template, patches: [...(Array.isArray(patches) ? patches : []), append] };
+}
+
+async function zonesOf(actor: Actor): Promise<unknown> {
+  return at((await composed(actor, NOPS)).get("a"), "spec", "forProvider", "fields", "zones");
+}
 
 /** Composites of templates, from their creation to their deletion. */
 export const COMPOSITES: readonly Scenario[] = [
@@ -59,6 +77,17 @@ export const COMPOSITES: readonly Scenario[] = [
         expect: async (actor) => assert.notEqual(await get(actor, SECRETS, "connection"), undefined),
       },
       deleteX,
+    ],
+  },
+  {
+    name: "a provider that adds an item to a list",
+    steps: [
+      create({ resources: [appending()] }, { zones: ["a"] }, async (actor) => {
+        assert.deepEqual(await zonesOf(actor), ["a", PROVIDERS_ZONE]);
+      }),
+      change("add another item", { spec: { zones: ["a", "b"] } }, async (actor) => {
+        assert.deepEqual(await zonesOf(actor), ["a", PROVIDERS_ZONE, "b"]);
+      }),
     ],
   },
   {

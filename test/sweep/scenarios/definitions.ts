@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { apiVersionOf, CONFIG_MAPS, CRDS, DEFINITIONS as DEFINITION, GROUP, NAMESPACE } from "../kinds.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";
@@ -14,10 +14,12 @@ function kindsOf({ id }: Actor): { composite: ResourceKind; claim: ResourceKind 
   };
 }
 
-function definition(actor: Actor): JsonObject {
+const OPEN: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+function definition(actor: Actor, { fields = {}, version = "v1" } = {}): JsonObject {
   const { composite, claim } = kindsOf(actor);
-  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const schema = { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } };
+  const properties = { spec: { ...OPEN, properties: fields }, status: OPEN };
+  const schema = { openAPIV3Schema: { type: "object", properties } };
   return {
     apiVersion: apiVersionOf(DEFINITION),
     kind: DEFINITION.kind,
@@ -26,7 +28,7 @@ function definition(actor: Actor): JsonObject {
       group: GROUP,
       names: { kind: composite.kind, plural: composite.plural },
       claimNames: { kind: claim.kind, plural: claim.plural },
-      versions: [{ name: "v1", served: true, referenceable: true, schema }],
+      versions: [{ name: version, served: true, referenceable: true, schema }],
     },
   };
 }
@@ -77,8 +79,53 @@ const use: Step = {
   },
 };
 
+const SIZE = "of the default";
+
+async function expectSizes(actor: Actor, size: string | undefined): Promise<void> {
+  const found = (await all(actor, CONFIG_MAPS)).map(({ data }) => (isObject(data) ? data["size"] : undefined));
+  assert.deepEqual(found, [size, size]);
+}
+
 /** Definitions and their instances. */
 export const DEFINITIONS: readonly Scenario[] = [
+  {
+    name: "a schema that changes under existing composites and claims",
+    steps: [
+      define,
+      use,
+      {
+        name: "add a default",
+        act: (actor) => actor.apply(definition(actor, { fields: { size: { type: "string", default: SIZE } } })),
+        expect: (actor) => expectSizes(actor, SIZE),
+      },
+    ],
+  },
+  {
+    name: "a definition without the version that the server stores",
+    steps: [
+      define,
+      use,
+      {
+        name: "replace the version",
+        act: (actor) => actor.apply(definition(actor, { version: "v2" })),
+        expect: async (actor) => {
+          const [found] = await all(actor, DEFINITION);
+          expectCondition(found, "Established", "False");
+          assert.match(JSON.stringify(found?.["status"]), /CannotApplyCRD/);
+          await expectSizes(actor, undefined);
+        },
+      },
+      {
+        name: "bring the version back, with a default",
+        act: (actor) => actor.apply(definition(actor, { fields: { size: { type: "string", default: SIZE } } })),
+        expect: async (actor) => {
+          const [found] = await all(actor, DEFINITION);
+          expectCondition(found, "Established", "True");
+          await expectSizes(actor, SIZE);
+        },
+      },
+    ],
+  },
   {
     name: "a definition that is deleted with its instances",
     steps: [

@@ -4,6 +4,16 @@ import { COMPOSITES } from "./composites.ts";
 import { COMPOSITIONS } from "./compositions.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { FUNCTIONS } from "./functions.ts";
+import { NAMESPACED } from "./namespaced.ts";
+import { PACKAGES } from "./packages.ts";
 
 /** All scenarios. */
-export const SCENARIOS: readonly Scenario[] = [...COMPOSITES, ...COMPOSITIONS, ...FUNCTIONS, ...CLAIMS, ...DEFINITIONS];
+export const SCENARIOS: readonly Scenario[] = [
+  ...COMPOSITES,
+  ...NAMESPACED,
+  ...COMPOSITIONS,
+  ...FUNCTIONS,
+  ...PACKAGES,
+  ...CLAIMS,
+  ...DEFINITIONS,
+];

@@ -22,6 +22,7 @@ export const imageSpec: Adapter = {
         network,
         owner: { uid: 0, gid: 0 },
         rootfs: "rootfs",
+        dev: "dev",
         networkFiles: { resolvConf: "/etc/resolv.conf", hosts: "/etc/hosts" },
       }),
     ) as JsonObject;

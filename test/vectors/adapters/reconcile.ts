@@ -252,23 +252,32 @@ function publishedIn(writes: ReturnType<typeof memoryClient>["writes"]): unknown
 function normalInput(input: JsonObject): unknown {
   const observed = child(input, "observed");
   const desired = child(input, "desired");
-  const xr = child(observed, "composite");
   return {
     config: input["config"] ?? null,
     results: list(input["results"]),
     observed: {
-      composite: normalObject(child(xr, "resource")),
-      connectionDetails: list(xr["connectionDetails"]),
+      composite: normalComposite(observed),
       resources: list(observed["resources"]).map((one) => ({
         name: one["name"],
         connectionDetails: list(one["connectionDetails"]),
         resource: normalObject(child(one, "resource")),
       })),
     },
-    desired: list(desired["resources"]).map((one) => ({
-      ...one,
-      resource: isObject(one["resource"]) ? normalObject(one["resource"]) : one["resource"],
-    })),
+    desired: {
+      composite: normalComposite(desired),
+      resources: list(desired["resources"]).map((one) => ({
+        ...one,
+        resource: isObject(one["resource"]) ? normalObject(one["resource"]) : one["resource"],
+      })),
+    },
+  };
+}
+
+function normalComposite(state: JsonObject): unknown {
+  const composite = child(state, "composite");
+  return {
+    resource: normalObject(child(composite, "resource")),
+    connectionDetails: list(composite["connectionDetails"]).toSorted((a, b) => (show(a) < show(b) ? -1 : 1)),
   };
 }
 

@@ -61,6 +61,36 @@ export const referenceNamespaces: Rule = {
   },
 };
 
+/** Composite resources survive their claim, if their policy says so. */
+export const reclaimPolicy: Rule = {
+  name: "reclaim-policy",
+  file: "xrd-crd",
+  reason:
+    "A composite resource's spec has a reclaimPolicy, unless the author's schema has a field of that name, and its claimRef has the claim's UID. The reference has neither, and deletes every composite resource with its claim.",
+  applies: (vector) => vector["crd"] === "composite",
+  outcome: (vector, recorded) => {
+    if ("error" in recorded) return recorded;
+    const output = copy(recorded.output) as JsonObject;
+    const isAuthors = schemas(vector["xrd"]).some((schema) =>
+      Object.hasOwn(child(child(child(schema, "properties"), "spec"), "properties"), "reclaimPolicy"),
+    );
+    for (const version of list(child(output, "spec")["versions"])) {
+      const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
+      const fields = child(child(properties, "spec"), "properties");
+      child(child(fields, "claimRef"), "properties")["uid"] = { type: "string" };
+      if (!isAuthors) {
+        fields["reclaimPolicy"] = {
+          description:
+            "What happens to this resource when its claim is deleted. A retained resource can be claimed again.",
+          type: "string",
+          enum: ["Delete", "Retain"],
+        };
+      }
+    }
+    return { output };
+  },
+};
+
 /** Conditions have the generation that they observed. */
 export const conditionGenerations: Rule = {
   name: "conditions-with-generation",

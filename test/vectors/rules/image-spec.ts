@@ -7,7 +7,7 @@ export const sandbox: Rule = {
   name: "sandbox",
   file: "image-spec",
   reason:
-    "A function has its own user namespace, no capabilities, a fresh /proc and no /sys. With the runner's network it has the runner's hosts file, too. The reference keeps three capabilities and binds the runner's /proc and /sys.",
+    "A function has its own user namespace, no capabilities, a fresh /proc and no /sys. With the runner's network it has the runner's hosts file, too. A relative working directory is below the root directory. The reference keeps three capabilities, binds the runner's /proc and /sys, and passes such a directory on.",
   applies: () => true,
   outcome: (vector, recorded) =>
     change(recorded, (spec) => {
@@ -15,7 +15,7 @@ export const sandbox: Rule = {
       return {
         ...spec,
         hostname: spec["hostname"] === "xfn" ? "function" : spec["hostname"],
-        process: { ...child(spec, "process"), capabilities: { bounding: [] } },
+        process: { ...child(spec, "process"), cwd: cwdOf(spec), capabilities: { bounding: [] } },
         mounts: [
           { destination: "/proc", type: "proc" },
           ...(accessible ? ["/etc/hosts", "/etc/resolv.conf"] : []).map((destination) => ({
@@ -34,6 +34,11 @@ export const sandbox: Rule = {
       } as JsonObject;
     }),
 };
+
+function cwdOf(spec: JsonObject): string {
+  const cwd = String(child(spec, "process")["cwd"]);
+  return cwd.startsWith("/") ? cwd : `/${cwd}`;
+}
 
 /** CPU has a limit, and no share. */
 export const noCpuShares: Rule = {

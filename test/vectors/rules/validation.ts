@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { child, list, type Rule } from "../rule.ts";
 import { isBooleanCheck } from "./readiness.ts";
 import { convertsJson, joins } from "./transforms.ts";
@@ -14,11 +14,17 @@ export const laterFeatures: Rule = {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;
     const later = used(child(vector, "validate"));
     const refused = later.flatMap(({ valid }) => valid);
-    const errors = (recorded.output["errors"] as string[]).filter((field) => !refused.includes(field));
+    const errors = namesOf(recorded.output["errors"]).filter((field) => !refused.includes(field));
     const all = [...new Set([...errors, ...later.flatMap(({ missing }) => missing)])].toSorted();
     return { output: { valid: all.length === 0, errors: all } };
   },
 };
+
+/** The invalid fields, which a file records as errors with their field, or as the fields alone. */
+function namesOf(errors: JsonValue | undefined): string[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.map((error) => String(isObject(error) ? error["field"] : error));
+}
 
 /** A use of a feature that v1.13 lacks: its valid fields, and its missing ones. */
 interface Use {

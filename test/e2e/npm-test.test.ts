@@ -1,0 +1,74 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Workspace } from "../harness/workspace.ts";
+import { FakeCheckout } from "./fake-checkout.ts";
+
+// `npm test` with stand-ins for vitest, apt-get and the other programs that it calls.
+
+let workspace: Workspace;
+let checkout: FakeCheckout;
+
+const VITEST = `import fs from "node:fs";
+fs.appendFileSync(process.env.CALLS, "vitest " + process.argv.slice(2).join(" ") + "\\n");
+const file = process.argv.find((argument) => argument.startsWith("--outputFile.json=")).split("=")[1];
+fs.writeFileSync(file, '{"testResults":[]}');
+`;
+
+const AFTER_SERVER = `import { readFileSync } from "node:fs";
+while (!readFileSync(process.env.CALLS, "utf8").includes("server\\n")) await new Promise((resolve) => setTimeout(resolve, 20));
+`;
+
+beforeEach(async () => {
+  workspace = await Workspace.create();
+  checkout = new FakeCheckout(workspace);
+  checkout.user(0);
+  checkout.apt();
+  checkout.write("test/host-skips", "");
+  checkout.write("test/cgroup-v2/kernel.sh", 'echo kernel >>"$CALLS"\n');
+  checkout.write(
+    "scripts/api-server.ts",
+    'import fs from "node:fs";\nfs.appendFileSync(process.env.CALLS, "server\\n");\n',
+  );
+  // The stand-in for npm keeps what is in node_modules.
+  checkout.write("node_modules/vitest/vitest.mjs", VITEST);
+  rmSync(join(checkout.tools, "crun"));
+  mkdirSync(join(checkout.root, "databases"));
+  // Set up, as after `./xfn`.
+  await checkout.xfn([]);
+  checkout.calls();
+});
+
+afterEach(async () => {
+  await workspace[Symbol.asyncDispose]();
+});
+
+const npmTest = (...args: string[]): ReturnType<FakeCheckout["run"]> =>
+  checkout.run([join(checkout.root, "scripts/test.sh"), ...args]);
+
+describe("npm test with arguments", () => {
+  test.each([[["--root", "databases"]], [["packages/units"]]])("only runs vitest: %j", async (args) => {
+    const { code, stdout, stderr } = await npmTest(...args);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "0 passed, 0 failed, 0 skipped\n", stderr: "" });
+    expect(checkout.calls()).toEqual([expect.stringMatching(`^vitest run ${args.join(" ")} --reporter=default`)]);
+  });
+});
+
+describe("npm test alone", () => {
+  test("says what it installs, and only then installs it", async () => {
+    // `npm test` ends the build of the API server with the tests.
+    checkout.write("node_modules/vitest/vitest.mjs", `${AFTER_SERVER}${VITEST}`);
+    const { code, stderr } = await npmTest();
+    expect(code).toBe(0);
+    const lines = stderr.split("\n");
+    const said = lines.findIndex((line) => /with apt-get: crun .*chromium-headless-shell/.test(line));
+    const installing = lines.findIndex((line) => line.startsWith("xfn: installing crun"));
+    expect(said).toBeGreaterThanOrEqual(0);
+    expect(installing).toBeGreaterThan(said);
+    expect(stderr).toContain("To run some tests and install nothing, name them: npm test -- PATH");
+    const calls = checkout.calls();
+    expect(calls.filter((call) => call.startsWith("apt-get -q install"))).toHaveLength(1);
+    expect(calls).toContain("server");
+    expect(calls.some((call) => call.startsWith("vitest run --reporter"))).toBe(true);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { before, leftovers } from "../harness/leftovers.ts";
+import { needs } from "../harness/needs.ts";
+import { runnerOf } from "../harness/shell-function.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+describe("the self-test", needs("crun"), () => {
+  test.each([{}, { readOnlyRoot: true }, { rootfs: "copy" }] as const)(
+    "runs a container, and leaves nothing: %j",
+    async (options) => {
+      const workspace = await Workspace.create();
+      const state = await before(workspace.root);
+      const runner = await runnerOf(workspace, options);
+      try {
+        await runner.check();
+        await runner.check();
+      } finally {
+        await runner.close();
+      }
+      expect(await leftovers(state)).toEqual([]);
+      await workspace[Symbol.asyncDispose]();
+    },
+  );
+
+  test("fails with the reason if no container can run", async () => {
+    const workspace = await Workspace.create();
+    const broken = await workspace.write(
+      "crun",
+      '#!/bin/sh\ncase "$*" in *--version) echo crun version 1.20; exit;; esac\necho broken >&2\nexit 1\n',
+      {
+        mode: 0o755,
+      },
+    );
+    const runner = await runnerOf(workspace, { ociRuntime: broken });
+    try {
+      await expect(runner.check()).rejects.toThrow(/no container can run: its container/);
+    } finally {
+      await runner.close();
+      await workspace[Symbol.asyncDispose]();
+    }
+  });
+});

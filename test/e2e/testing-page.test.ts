@@ -1,0 +1,34 @@
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fencedBlocks } from "../harness/fenced-blocks.ts";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT } from "../harness/paths.ts";
+import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// The code of docs/testing.md, as a test beside those of examples/testing.
+
+describe("docs/testing.md", needs("crun"), () => {
+  let workspace: Workspace;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    await pretendCheckout(workspace);
+    await buildExampleImages(workspace, "testing");
+    await cp(workspace.path("examples/testing"), workspace.path("databases"), { recursive: true });
+  });
+  afterAll(async () => {
+    await workspace[Symbol.asyncDispose]();
+  });
+
+  test("its code runs as written", async () => {
+    const page = await readFile(join(CHECKOUT, "docs", "testing.md"), "utf8");
+    const code = fencedBlocks(page).filter(({ language }) => language === "ts");
+    expect(code.length).toBeGreaterThan(3);
+    await workspace.write("databases/page.test.ts", code.map(({ text }) => text).join("\n"));
+    const { code: exitCode, stdout, stderr } = await runCommand(workspace, "npm test -- --root databases page");
+    expect({ exitCode, stderr }, stdout).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/Tests +3 passed \(3\)/);
+  });
+});

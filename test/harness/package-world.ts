@@ -1,0 +1,147 @@
+import {
+  type Context,
+  compositionRevisionReconciler,
+  FUNCTION_REVISIONS,
+  FUNCTIONS,
+  functionRuntimeReconciler,
+  type PackageRegistry,
+  packageReconciler,
+  packageRevisionReconciler,
+} from "@xfn/controller";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { ImageError } from "@xfn/oci-rootfs";
+import { PackageError, parsePackage } from "@xfn/package";
+import { type MemoryClient, memoryClient } from "./memory-client.ts";
+
+export const SOURCE = "registry.example.org/fns/greeting:v1";
+export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
+export const revisionName = (letter: string): string => `greeting-${letter.repeat(12)}`;
+
+/** @param more - further fields of the spec, such as `, a: b` */
+export const META = (kind = "Function", more = ""): string =>
+  `apiVersion: meta.pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { capabilities: [composition]${more} }\n`;
+
+/** Packages with a registry and an API server in memory. */
+export interface PackageWorld {
+  readonly client: MemoryClient;
+  readonly events: string[];
+  /** Requests to the registry. */
+  readonly asked: string[];
+  /** Digests by reference, and contents of `package.yaml` by digest. */
+  readonly registry: { tags: Record<string, string>; contents: Record<string, string | undefined>; down: boolean };
+  runnerDown: boolean;
+  settle(): Promise<string[]>;
+  fn(): LiveObject;
+  revision(letter: string): LiveObject | undefined;
+  change(spec: JsonObject): void;
+}
+
+/** @param spec of the Function */
+export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {}): PackageWorld {
+  const fn: LiveObject = {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Function",
+    metadata: { name: "greeting", uid: "fn-uid", resourceVersion: "1" },
+    spec: { package: SOURCE, packagePullPolicy: "IfNotPresent", revisionHistoryLimit: 1, ...spec },
+  };
+  const client = memoryClient([fn]);
+  const events: string[] = [];
+  const asked: string[] = [];
+  const registry: PackageWorld["registry"] = { tags: { [SOURCE]: digestOf("a") }, contents: {}, down: false };
+  const answer = <T>(what: string, value: T | undefined): T => {
+    asked.push(what);
+    if (registry.down) throw new ImageError("RegistryUnavailable", "connection refused", { retryable: true });
+    if (value === undefined) throw new ImageError("NotFound", "the registry has no such tag");
+    return value;
+  };
+  const packages: PackageRegistry = {
+    digestOf: async (reference) => answer(`resolve ${reference}`, registry.tags[reference]),
+    read: async (reference, kind) => {
+      const { text } = answer("read", { text: registry.contents[reference.split("@")[1] ?? ""] ?? META() });
+      if (text !== "") return await parsePackage(Buffer.from(text), { package: reference, kind });
+      throw new PackageError("NoPackageFile", "has no package.yaml", { package: reference, remedy: "build it again" });
+    },
+  };
+  const objectOf = (kind: string, name: string): LiveObject | undefined =>
+    [...client.objects.values()].find((one) => one.kind === kind && one.metadata.name === name);
+  const theFunction = (): LiveObject => {
+    const object = objectOf("Function", "greeting");
+    if (object === undefined) throw new Error("the Function is gone");
+    return object;
+  };
+  const state: PackageWorld = {
+    client,
+    events,
+    asked,
+    registry,
+    runnerDown: false,
+    settle,
+    fn: theFunction,
+    revision: (letter) => objectOf("FunctionRevision", revisionName(letter)),
+    change: (fields) => {
+      const object = theFunction();
+      object["spec"] = { ...(object["spec"] as JsonObject), ...fields };
+    },
+  };
+  const context: Context = {
+    client,
+    informers: {
+      acquire: () => {
+        throw new TypeError("not needed");
+      },
+      peek: ({ kind }) => ({
+        get: (name) => objectOf(kind, name),
+        list: () => [...client.objects.values()].filter((one) => one.kind === kind),
+        byIndex: () => [],
+      }),
+      stop: async () => {},
+    },
+    events: {
+      record: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
+      flush: async () => {},
+    },
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    packages,
+    functionHost: {
+      endpoint: "unix:/run/xfn/runner.sock",
+      ready: async () => {
+        if (state.runnerDown) throw new Error("no runner answers at unix:/run/xfn/runner.sock");
+      },
+    },
+    namespace: "xfn-system",
+    pullSecretNamespaces: [],
+    pollIntervalMs: 60_000,
+    now: () => 0,
+    ...more,
+  };
+  const reconcile = packageReconciler(context, { kind: FUNCTIONS, revisionKind: FUNCTION_REVISIONS });
+  const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
+    FunctionRevision: packageRevisionReconciler(context, { revisionKind: FUNCTION_REVISIONS, packageKind: "Function" }),
+    FunctionRuntime: functionRuntimeReconciler(context),
+    CompositionRevision: compositionRevisionReconciler(context),
+  };
+  const versions = (): string =>
+    [...client.objects.values()].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).join();
+  /** Reconciles until nothing is written any more. @returns the messages of failed reconciles of the last pass */
+  async function settle(): Promise<string[]> {
+    const { signal } = new AbortController();
+    for (let pass = 0; pass < 10; pass++) {
+      const before = versions();
+      const failures: string[] = [];
+      const note = (error: Error): undefined => void failures.push(error.message);
+      await reconcile("greeting", signal).catch(note);
+      for (const { kind, metadata } of client.objects.values()) await others[kind]?.(metadata.name, signal).catch(note);
+      if (versions() === before) return failures;
+    }
+    throw new Error(`it does not settle: ${client.writes.map(({ object }) => object).join(", ")}`);
+  }
+  return state;
+}
+
+/** A condition of an object; empty if it has none of the type. */
+export function condition(object: LiveObject | undefined, type: string): JsonObject {
+  const { conditions } = (object?.["status"] ?? {}) as JsonObject;
+  const list = Array.isArray(conditions) ? conditions.filter(isObject) : [];
+  return list.find((one) => one["type"] === type) ?? {};
+}

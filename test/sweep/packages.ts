@@ -1,0 +1,54 @@
+import type { Context } from "@xfn/controller";
+import { NO_REQUIREMENTS } from "@xfn/function-grpc";
+import type { JsonObject } from "@xfn/functionio";
+import { parsePackage } from "@xfn/package";
+import { NAMESPACE } from "./kinds.ts";
+
+// Packages of the scenarios: the tag is the first letter of each digest, and a function writes its version to a
+// ConfigMap.
+
+const METADATA = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: { name: function-sweep }\n";
+
+/** The digest of the package with a tag of one letter. */
+function digestOf(tag: string): string {
+  return `sha256:${tag.repeat(64)}`;
+}
+
+/** Registry, runner and functions of a controller. */
+export function packageContext(): Partial<Context> {
+  return {
+    functionPackages: true,
+    functionRuntimes: true,
+    packages: {
+      digestOf: async (reference) => digestOf(reference.slice(-1)),
+      read: async (reference, kind) => parsePackage(Buffer.from(METADATA), { package: reference, kind }),
+    },
+    functionHost: { endpoint: "unix:/run/xfn/runner.sock", ready: async () => undefined },
+    functions: {
+      names: [],
+      byName: () => undefined,
+      byPackage: (reference) => ({
+        run: async () => ({
+          response: {
+            desired: { resources: new Map([["version", { resource: versionMap(reference), ready: true }]]) },
+            results: [],
+            conditions: [],
+            requirements: NO_REQUIREMENTS,
+          },
+          requestBytes: 0,
+          responseBytes: 0,
+          rounded: [],
+        }),
+      }),
+    },
+  };
+}
+
+function versionMap(reference: string): JsonObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: NAMESPACE },
+    data: { version: reference.slice(-1) },
+  };
+}

@@ -1,0 +1,235 @@
+import type { JsonObject } from "@xfn/functionio";
+import { ApiError } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { condition, digestOf, META, packageWorld, revisionName, SOURCE } from "../harness/package-world.ts";
+
+// Functions and their revisions, with a registry and an API server in memory: what a real registry is slow to show.
+
+test("a Function gets a revision with its digest, which is healthy, and then sends no requests", async () => {
+  const { settle, fn, revision, asked, client } = packageWorld({ packagePullSecrets: [{ name: "a" }] });
+  expect(await settle()).toEqual([]);
+  expect(fn()["status"]).toMatchObject({
+    currentRevision: revisionName("a"),
+    currentIdentifier: SOURCE,
+    resolvedPackage: `${SOURCE}@${digestOf("a")}`,
+  });
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True", reason: "ActivePackageRevision" });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True", reason: "HealthyPackageRevision" });
+  expect(revision("a")).toMatchObject({
+    metadata: {
+      labels: { "pkg.crossplane.io/package": "greeting" },
+      ownerReferences: [{ kind: "Function", name: "greeting", uid: "fn-uid", controller: true }],
+    },
+    spec: {
+      desiredState: "Active",
+      image: `${SOURCE}@${digestOf("a")}`,
+      revision: 1,
+      packagePullSecrets: [{ name: "a" }],
+    },
+    status: {
+      endpoint: "unix:/run/xfn/runner.sock",
+      resolvedImage: `${SOURCE}@${digestOf("a")}`,
+      capabilities: ["composition"],
+    },
+  });
+  expect(asked).toEqual([`resolve ${SOURCE}`, "read"]);
+  const reads: string[] = [];
+  client.get = (reference) => Promise.reject(new Error(`reads ${(reads.push(reference.name), reference.name)}`));
+  expect(await settle()).toEqual([]);
+  expect(reads).toEqual([]);
+});
+
+test("an upgrade deactivates the older revision once the newer one is healthy, and a rollback returns to it", async () => {
+  const state = packageWorld();
+  const { settle, fn, revision, registry, change } = state;
+  await settle();
+  const next = "registry.example.org/fns/greeting:v2";
+  registry.tags[next] = digestOf("b");
+  change({ package: next });
+  state.runnerDown = true;
+  expect(await settle()).toEqual([expect.stringContaining("start xfn-runner")]);
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Active" } });
+  expect(condition(fn(), "Healthy")["message"]).toContain(`the revision ${revisionName("a")} still serves`);
+  state.runnerDown = false;
+  expect(await settle()).toEqual([]);
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Inactive" } });
+  expect(revision("a")?.["status"]).not.toMatchObject({ endpoint: expect.anything() });
+  expect(revision("b")).toMatchObject({ spec: { desiredState: "Active", revision: 2 } });
+  change({ package: SOURCE });
+  expect(await settle()).toEqual([]);
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Active", revision: 3 } });
+  expect(revision("b")).toMatchObject({ spec: { desiredState: "Inactive", revision: 2 } });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+});
+
+test.each<[what: string, content: string, message: string]>([
+  ["without package.yaml", "", "has no package.yaml; build it again"],
+  ["without metadata", "kind: ConfigMap\n", "a package has exactly one crossplane.yaml"],
+  ["with two", `${META()}---\n${META()}`, "this has 2"],
+  ["of a Provider", META("Provider"), "is a Provider and not a Function; install it as a Provider"],
+  ["with a syntax error", `${META()}  x: [`, "package.yaml"],
+])("a package %s is refused once, with the way out, and the older revision stays", async (_, content, message) => {
+  const { settle, fn, revision, registry, change, asked } = packageWorld();
+  await settle();
+  const next = "registry.example.org/fns/greeting:v2";
+  registry.tags[next] = digestOf("b");
+  registry.contents[digestOf("b")] = content;
+  change({ package: next });
+  await settle();
+  expect(condition(revision("b"), "RevisionHealthy")).toMatchObject({ status: "False" });
+  const healthy = condition(fn(), "Healthy");
+  expect(healthy).toMatchObject({ status: "False", reason: "UnhealthyPackageRevision" });
+  expect(healthy["message"]).toContain(message);
+  expect(healthy["message"]).toContain(`${revisionName("a")} still serves`);
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Active" } });
+  const before = asked.length;
+  await settle();
+  expect(asked.length).toBe(before);
+});
+
+test("a registry that is down tears nothing down, and is reported", async () => {
+  const { settle, fn, revision, registry, change, events } = packageWorld();
+  await settle();
+  registry.down = true;
+  change({ package: "registry.example.org/fns/greeting:v2" });
+  const [failure] = await settle();
+  expect(failure).toContain("cannot resolve spec.package registry.example.org/fns/greeting:v2: connection refused");
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "False", reason: "UnpackingPackage" });
+  expect(condition(fn(), "Installed")["message"]).toContain(`the revision ${revisionName("a")} stays active`);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Active" } });
+  expect(events.filter((event) => event.includes("connection refused"))).toHaveLength(1);
+  change({ package: SOURCE });
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
+});
+
+test("with Always, a tag that moved makes a revision, and a registry that is down does not", async () => {
+  const { settle, fn, revision, registry } = packageWorld({ packagePullPolicy: "Always" });
+  await settle();
+  registry.down = true;
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Installed")["message"]).toContain("cannot check for a newer package");
+  registry.down = false;
+  registry.tags[SOURCE] = digestOf("b");
+  expect(await settle()).toEqual([]);
+  expect(revision("b")).toMatchObject({ spec: { desiredState: "Active", revision: 2 } });
+  expect(condition(fn(), "Installed")["message"]).toBeUndefined();
+});
+
+test("with IfNotPresent, a tag that moved changes nothing", async () => {
+  const { settle, revision, registry, asked } = packageWorld();
+  await settle();
+  registry.tags[SOURCE] = digestOf("b");
+  expect(await settle()).toEqual([]);
+  expect(revision("b")).toBeUndefined();
+  expect(asked.filter((one) => one.startsWith("resolve"))).toHaveLength(1);
+});
+
+test("with Manual, a revision is installed once a user activates it", async () => {
+  const { settle, fn, revision } = packageWorld({ revisionActivationPolicy: "Manual" });
+  await settle();
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Inactive" } });
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "False", reason: "InactivePackageRevision" });
+  const spec = revision("a")?.["spec"] as JsonObject;
+  spec["desiredState"] = "Active";
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+});
+
+test("the oldest inactive revisions beyond the history limit are deleted, and none with a limit of 0", async () => {
+  const versions = ["b", "c", "d"];
+  for (const [limit, left] of [
+    [1, ["c", "d"]],
+    [0, ["a", "b", "c", "d"]],
+  ] as const) {
+    const { settle, revision, registry, change } = packageWorld({ revisionHistoryLimit: limit });
+    await settle();
+    for (const letter of versions) {
+      const next = `registry.example.org/fns/greeting:${letter}`;
+      registry.tags[next] = digestOf(letter);
+      change({ package: next });
+      await settle();
+    }
+    expect(["a", "b", "c", "d"].filter((letter) => revision(letter) !== undefined)).toEqual(left);
+  }
+});
+
+test("an object of another owner with the revision's name is left alone and reported", async () => {
+  const { settle, fn, client } = packageWorld();
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "FunctionRevision",
+    metadata: { name: revisionName("a") },
+    spec: { image: "x", desiredState: "Inactive", revision: 1 },
+  });
+  expect((await settle())[0]).toContain("exists and does not belong to it; delete that object");
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "False" });
+  expect(client.objects.size).toBe(2);
+});
+
+test("a missing pull secret is named beside the registry's refusal", async () => {
+  const { settle, registry } = packageWorld({ packagePullSecrets: [{ name: "regcred" }] });
+  registry.tags = {};
+  const [failure] = await settle();
+  expect(failure).toContain("there is no Secret xfn-system/regcred");
+  expect(failure).toContain("check the tag or digest");
+});
+
+test("with Never, a package without a digest is refused, and one with a digest needs no tag", async () => {
+  const { settle, change, fn, asked } = packageWorld({ packagePullPolicy: "Never" });
+  expect((await settle())[0]).toContain("spec.package must have a digest");
+  change({ package: `${SOURCE}@${digestOf("a")}` });
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect(asked).toEqual(["read"]);
+});
+
+test.each<[runtime: string, more: { functionRuntimes?: boolean }]>([
+  ["the runner's own runtime", {}],
+  ["a FunctionRuntime", { functionRuntimes: true }],
+])("a refused package for another Crossplane is installed once the Function ignores that, with %s", async (_, more) => {
+  const { settle, fn, revision, registry, change } = packageWorld({}, more);
+  registry.contents[digestOf("a")] = META("Function", ', crossplane: { version: ">=v99.0.0" }');
+  await settle();
+  expect(condition(revision("a"), "RevisionHealthy")["message"]).toContain("or set spec.ignoreCrossplaneConstraints");
+  change({ ignoreCrossplaneConstraints: true });
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+});
+
+test.each<[kind: string, type: string, spec: JsonObject]>([
+  ["FunctionRevision", "RevisionHealthy", { revisionActivationPolicy: "Manual" }],
+  ["FunctionRuntime", "Healthy", {}],
+])("the status of a %s gets a refusal whose first write fails", async (kind, type, spec) => {
+  const { settle, client, registry } = packageWorld(spec, { functionRuntimes: kind === "FunctionRuntime" });
+  registry.contents[digestOf("a")] = META("Provider");
+  let writes = 0;
+  client.beforeWrite = ({ object, subresource }) => {
+    if (!object.startsWith(`${kind}/`) || subresource !== "status" || writes++ > 0) return;
+    throw new ApiError("Conflict", "the object has been modified", { status: 409 });
+  };
+  await settle();
+  const object = [...client.objects.values()].find((one) => one.kind === kind);
+  expect(condition(object, type)).toMatchObject({ status: "False" });
+  expect(condition(object, type)["message"]).toContain("is a Provider and not a Function");
+});
+
+test("dependencies are reported, because they are not installed", async () => {
+  const { settle, fn, revision, registry, change, events } = packageWorld();
+  const dependsOn = ', dependsOn: [{ provider: registry.example.org/acme/provider-a, version: ">=v1.0.0" }]';
+  registry.contents[digestOf("a")] = META("Function", dependsOn);
+  expect(await settle()).toEqual([]);
+  expect(revision("a")?.["status"]).toMatchObject({ foundDependencies: 1 });
+  expect(
+    events.filter((event) => event.includes("Provider registry.example.org/acme/provider-a >=v1.0.0")),
+  ).toHaveLength(1);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Installed")["message"]).toContain("dependencies of the package (1) are not installed");
+  change({ skipDependencyResolution: true });
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Installed")["message"]).toBeUndefined();
+});

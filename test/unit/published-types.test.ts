@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readDocuments } from "@xfn/functionio/document";
+import { generateTypes } from "@xfn/functionio/types";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CHECKOUT } from "../harness/paths.ts";
+import { files, manifestOf } from "./imports.ts";
+
+// The types that npm publishes must compile for who has neither `skipLibCheck` nor `exactOptionalPropertyTypes`.
+
+const COMPILERS = { "5.9": "test/typescript-5/node_modules/typescript", "7": "node_modules/typescript" };
+const SETTINGS = {
+  strict: true,
+  module: "nodenext",
+  target: "es2024",
+  lib: ["es2024", "esnext.disposable"],
+  types: ["node"],
+  noEmit: true,
+};
+const FUNCTION = `import { compose } from "@xfn/functionio/sdk";
+import { invoke } from "@xfn/functionio/testing";
+import type { XCache } from "./types.ts";
+const fn = compose<XCache>(({ xr, observed, desired, required }) => {
+  const memory: string = xr.spec.memory;
+  desired.apply("a", { apiVersion: "v1", kind: "ConfigMap", data: { memory, labels: xr.metadata.labels } });
+  desired.apply("b", { apiVersion: "example.org/v1", kind: "XCache", spec: { memory } });
+  const kind: string = memory;
+  desired.apply("c", { apiVersion: "example.org/v1", kind, any: 1 });
+  desired.apply("d", { apiVersion: "other.example.org/v1", kind: "Any", any: 1 });
+  // @ts-expect-error The types know the kinds of this apiVersion.
+  desired.apply("e", { apiVersion: "example.org/v1", kind: "XCahce", spec: { memory } });
+  // @ts-expect-error A field of a known kind.
+  desired.apply("f", { apiVersion: "example.org/v1", kind: "XCache", spec: { memroy: memory } });
+  const [first] = required.resources("all", { apiVersion: "example.org/v1", kind: "XCache", matchLabels: {} }) ?? [];
+  desired.composite.status({ host: first?.status?.host ?? observed.names()[0] });
+});
+export const run = invoke(fn, { xr: { spec: { memory: "1Gi" } } });
+`;
+const DEFINITION = `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: { name: xcaches.example.org }
+spec:
+  group: example.org
+  names: { kind: XCache, plural: xcaches }
+  versions:
+    - name: v1
+      served: true
+      referenceable: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: { type: object, required: [memory], properties: { memory: { type: string }, size: { type: integer } } }
+            status: { type: object, properties: { host: { type: string } } }
+`;
+
+let dir = "";
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "xfn-published-types-test-"));
+  symlinkSync(join(CHECKOUT, "node_modules"), join(dir, "node_modules"));
+  const entries = files("packages/*/package.json").flatMap((path) => {
+    const { name, exports = {} } = manifestOf(path.replace("/package.json", ""));
+    return Object.entries(exports).flatMap(([entry, target]) =>
+      typeof target === "object" && target.default.endsWith(".js") ? [`${name}${entry.slice(1)}`] : [],
+    );
+  });
+  const uses = entries.map((entry, index) => `export * as entry${index} from ${JSON.stringify(entry)};`);
+  writeFileSync(join(dir, "package.json"), '{"type":"module"}');
+  writeFileSync(join(dir, "entries.ts"), uses.join("\n"));
+  writeFileSync(join(dir, "function.ts"), FUNCTION);
+  writeFileSync(join(dir, "types.ts"), generateTypes([...readDocuments(Buffer.from(DEFINITION), { source: "x" })]));
+  const compilerOptions = { ...SETTINGS, allowImportingTsExtensions: true };
+  writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["entries.ts", "function.ts"] }));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+test.each(files("packages/*/package.json"))("%s packs its license, and no maps to missing sources", (path) => {
+  const manifest = JSON.parse(readFileSync(join(CHECKOUT, path), "utf8")) as { files: string[] };
+  expect(manifest.files).toContain("!dist/**/*.map");
+  // npm packs it whatever `files` says, if the package's own folder has it. The build copies it there.
+  expect(readFileSync(join(CHECKOUT, path, "../LICENSE"))).toEqual(readFileSync(join(CHECKOUT, "LICENSE")));
+});
+
+test.each(Object.entries(COMPILERS))("the types of all packages compile with TypeScript %s", (version, folder) => {
+  const manifest = JSON.parse(readFileSync(join(CHECKOUT, folder, "package.json"), "utf8")) as { version: string };
+  expect(manifest.version.startsWith(`${version}.`)).toBe(true);
+  expect(compile(folder)).toBe("");
+});
+
+function compile(folder: string): string {
+  try {
+    return execFileSync(process.execPath, [join(CHECKOUT, folder, "bin/tsc"), "-p", dir], { encoding: "utf8" });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}

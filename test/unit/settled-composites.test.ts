@@ -1,0 +1,75 @@
+import type { JsonObject } from "@xfn/functionio";
+import { expect, test } from "vitest";
+import { get, named, type World, widget, world, xr } from "../harness/composite-memory.ts";
+
+// Polls of XRs whose inputs are unchanged.
+
+const countOf = (w: World): number => {
+  const { complete } = w;
+  w.complete = 0;
+  return complete;
+};
+
+async function settled(spec: JsonObject = { resources: [named("a", "a"), named("b", "b")] }): Promise<World> {
+  const w = world([xr()]);
+  w.composeSpec(spec);
+  // The first one writes, the second one sees it in the caches.
+  for (let index = 0; index < 2; index++) await w.reconcile();
+  countOf(w);
+  w.client.writes.length = 0;
+  return w;
+}
+
+test("nine of ten polls of an unchanged XR compose nothing", async () => {
+  const w = await settled();
+  for (let index = 0; index < 20; index++) await w.reconcile();
+  expect(countOf(w)).toBe(2);
+  expect(w.titles()).toEqual([]);
+});
+
+test("a changed or deleted composed resource is restored at once", async () => {
+  const w = await settled();
+  await w.client.apply({ ...widget("a", "a"), metadata: { name: "a" }, spec: { size: 9 } }, { fieldManager: "person" });
+  await w.reconcile();
+  expect(get(w.client, "Widget", "a")?.["spec"]).toEqual({ size: 1 });
+  await w.reconcile();
+  await w.client.delete({ apiVersion: "things.example.org/v1", kind: "Widget", name: "b" });
+  await w.reconcile();
+  expect(get(w.client, "Widget", "b")?.["spec"]).toEqual({ size: 1 });
+});
+
+test("a new revision and a change of the XR are composed at once", async () => {
+  const w = await settled();
+  w.compose(named("a", "a"), named("b", "b"), named("c", "c"));
+  await w.reconcile();
+  expect(get(w.client, "Widget", "c")).toBeDefined();
+  await w.reconcile();
+  countOf(w);
+  await w.reconcile();
+  expect(countOf(w)).toBe(0);
+  await w.client.patch({ apiVersion: "example.org/v1", kind: "XDatabase", name: "xr" }, "merge", {
+    metadata: { annotations: { "crossplane.io/paused": "true" } },
+  });
+  await w.reconcile();
+  expect(JSON.stringify(get(w.client, "XDatabase", "xr")?.["status"])).toContain("ReconcilePaused");
+});
+
+test("a reconcile that fails, has functions or publishes details is never skipped", async () => {
+  const failing = world([xr()]);
+  failing.compose({ name: "g", base: { apiVersion: "things.example.org/v1", kind: "Gadget" } });
+  for (let index = 0; index < 3; index++) await expect(failing.reconcile()).rejects.toThrow("Gadget");
+  expect(countOf(failing)).toBe(3);
+  const details = [{ type: "FromValue", name: "host", value: "db" }];
+  const publishing = await settled({ resources: [{ ...named("a", "a"), connectionDetails: details }] });
+  for (let index = 0; index < 3; index++) await publishing.reconcile();
+  expect(countOf(publishing)).toBe(3);
+});
+
+test("an XR that publishes a connection secret is never skipped, because Secrets are read anew", async () => {
+  const w = world([xr({ writeConnectionSecretToRef: { name: "details", namespace: "team" } })]);
+  w.compose(named("a", "a"));
+  for (let index = 0; index < 2; index++) await w.reconcile();
+  countOf(w);
+  for (let index = 0; index < 3; index++) await w.reconcile();
+  expect(countOf(w)).toBe(3);
+});

@@ -1,0 +1,144 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { Reconciled } from "../../adapters/reconcile.ts";
+import { child, list, type Rule } from "../../rule.ts";
+import type { VectorCase } from "../../vector-file.ts";
+import {
+  ANNOTATION,
+  dryRunFails,
+  FILE,
+  hasFunctions,
+  isForeign,
+  isNameless,
+  isSame,
+  lastDesired,
+  outputs,
+  referenced,
+  renamed,
+  runFails,
+  xrOf,
+} from "./case.ts";
+import { addReference, changed, merged, references, setReferences } from "./outcome.ts";
+
+// State that exists before a run, or that a run leaves.
+
+/** Existing resources that no function desires. */
+export const undesiredKept: Rule = {
+  name: "undesired-resources-are-kept",
+  file: FILE,
+  reason:
+    "With functions, an existing resource that no step desires is retained with its reference, unless undesiredResources is Delete. The reference implementation deletes or forgets it.",
+  applies: (vector) => hasFunctions(vector) && !runFails(vector) && referenced(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      for (const object of referenced(vector)) {
+        if (isForeign(object, vector)) continue;
+        if (!outcome.objects.some((one) => isSame(one, object))) outcome.objects.push(object);
+        addReference(outcome, object);
+      }
+      // The next run observes it.
+      for (const pass of outcome.passes.slice(1)) {
+        for (const input of pass.functionInputs) observe(input as JsonObject, outcome, references(outcome));
+      }
+      const deletionFails = Object.keys(child(child(vector, "server"), "fail")).some((key) =>
+        key.startsWith("delete "),
+      );
+      if (deletionFails) for (const pass of outcome.passes) Object.assign(pass, { synced: "True", ready: "True" });
+    }),
+};
+
+/** An object that moves to another entry. */
+export const renamedInPlace: Rule = {
+  name: "renamed-in-place",
+  file: FILE,
+  reason:
+    "An object that is desired under another entry's name moves to that entry unchanged. The reference deletes and creates it again.",
+  applies: (vector) => hasFunctions(vector) && !runFails(vector) && renamed(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      for (const object of renamed(vector)) {
+        const index = outcome.objects.findIndex((one) => isSame(one, object));
+        const { creationTimestamp: _, uid: __, ...metadata } = child(outcome.objects[index], "metadata");
+        const kept = merged(object, { ...outcome.objects[index], metadata });
+        outcome.objects[index] = kept;
+        for (const pass of outcome.passes.slice(1)) {
+          for (const input of pass.functionInputs) {
+            for (const entry of list(child(input as JsonObject, "observed")["resources"])) {
+              if (isSame(child(entry, "resource"), kept)) entry["resource"] = kept;
+            }
+          }
+        }
+      }
+    }),
+};
+
+/** Resources without a name. */
+export const namesFirst: Rule = {
+  name: "names-are-ours",
+  file: FILE,
+  reason:
+    "A resource without a name gets one from the XR's UID and its entry, which is recorded. The reference asks the server for a name, or records none and never finds the object again.",
+  applies: (vector) => !runFails(vector) && (isNameless(vector) || dryRunFails(vector)),
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      setReferences(
+        outcome,
+        references(outcome).filter(({ name }) => name !== undefined),
+      );
+      for (const object of outcome.objects) if (object["kind"] !== xrOf(vector)["kind"]) addReference(outcome, object);
+      if (!dryRunFails(vector)) return;
+      // A resource that cannot be created fails the reconcile.
+      for (const { resource } of lastDesired(vector)) addReference(outcome, resource);
+      for (const pass of outcome.passes) Object.assign(pass, { synced: "False", results: [] });
+    }),
+};
+
+/** Status that functions set. */
+export const statusPersisted: Rule = {
+  name: "composite-status-is-persisted",
+  file: FILE,
+  reason: "The XR's status that functions set is stored, and they observe it in the next run. The reference drops it.",
+  applies: (vector) =>
+    hasFunctions(vector) && !runFails(vector) && outputs(vector).some((pass) => setsStatus(pass, vector)),
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      let status: JsonObject = child(xrOf(vector), "status");
+      for (const [index, pass] of outcome.passes.entries()) {
+        for (const input of pass.functionInputs) {
+          const observed = child(child(child(input as JsonObject, "observed"), "composite"), "resource");
+          observed["status"] = merged(child(observed, "status"), status);
+        }
+        status = merged(status, statusOf(outputs(vector)[index] ?? []));
+      }
+      const xr = outcome.objects.find((one) => isSame(one, xrOf(vector)));
+      if (xr !== undefined) xr["status"] = merged(child(xr, "status"), status);
+    }),
+};
+
+/** Creates the input from the current objects. */
+function observe(input: JsonObject, outcome: Reconciled, resourceRefs: JsonObject[]): void {
+  const observed = child(input, "observed");
+  for (const state of [observed, child(input, "desired")]) {
+    const xr = child(child(state, "composite"), "resource");
+    xr["spec"] = { ...child(xr, "spec"), resourceRefs };
+  }
+  const resources = list(observed["resources"]);
+  for (const object of outcome.objects) {
+    const name = child(child(object, "metadata"), "annotations")[ANNOTATION];
+    if (name === undefined || resources.some((one) => isSame(child(one, "resource"), object))) continue;
+    resources.push({ name, resource: object });
+  }
+  observed["resources"] = resources;
+}
+
+function setsStatus(pass: readonly JsonObject[], vector: VectorCase): boolean {
+  const { conditions: _, ...before } = child(xrOf(vector), "status");
+  return JSON.stringify(merged(before, statusOf(pass))) !== JSON.stringify(before);
+}
+
+function statusOf(pass: readonly JsonObject[]): JsonObject {
+  const { conditions: _, ...status } = child(
+    child(child(child(pass.at(-1), "desired"), "composite"), "resource"),
+    "status",
+  );
+  return status;
+}
