@@ -11,11 +11,11 @@ export { CompositeError, type CompositeErrorCode } from "./objects/composite-err
 export type { ComposedWatches, Context, FunctionHost, PackageRegistry } from "./objects/context.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
-export { PackageInstallError, type PackageInstallErrorCode } from "./package/install-error.ts";
 export { compositionRevisionReconciler } from "./package/reconcile-composition-revision.ts";
 export { type PackageKinds, packageReconciler } from "./package/reconcile-package.ts";
 export { packageRevisionReconciler, type RevisionKinds } from "./package/reconcile-revision.ts";
 export { functionRuntimeReconciler } from "./package/reconcile-runtime.ts";
+export { PackageInstallError, type PackageInstallErrorCode } from "./package/registry/install-error.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";

@@ -7,7 +7,7 @@ import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, objectAt, textAt } from "../objects/read-objects.ts";
 import { isActive, isHealthy, numberOf, problemOf } from "./package-conditions.ts";
-import { secretNames } from "./pull-secrets.ts";
+import { secretNames } from "./registry/pull-secrets.ts";
 
 /** The package that serves a Function. */
 export interface ActivePackage {

@@ -2,9 +2,9 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
 import { objectAt } from "../objects/read-objects.ts";
-import { askRegistry } from "./ask-registry.ts";
-import { PackageInstallError } from "./install-error.ts";
-import { digestIn, pinnedReference } from "./package-names.ts";
+import { askRegistry } from "./registry/ask-registry.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
+import { digestIn, pinnedReference } from "./registry/package-names.ts";
 
 /** A runner in the same pod accepts a connection within milliseconds. */
 const READY_MS = 5_000;

@@ -8,7 +8,7 @@ import { mergePatch } from "../objects/merge-patch.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
-import { pinnedReference } from "./package-names.ts";
+import { pinnedReference } from "./registry/package-names.ts";
 
 /** Fields of a package that its revision has too. */
 const SHARED_FIELDS = [

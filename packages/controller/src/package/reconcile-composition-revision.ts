@@ -4,10 +4,10 @@ import type { Context } from "../objects/context.ts";
 import { REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findCached, findLive, textAt } from "../objects/read-objects.ts";
-import { askRegistry } from "./ask-registry.ts";
-import { PackageInstallError } from "./install-error.ts";
-import { digestIn, pinnedReference } from "./package-names.ts";
 import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-packages.ts";
+import { askRegistry } from "./registry/ask-registry.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
+import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
 import { setPackageStatus } from "./set-status.ts";
 

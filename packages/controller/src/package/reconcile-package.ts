@@ -8,11 +8,11 @@ import { ANNOTATION_PAUSED, LABEL_PACKAGE, labelValue, selectorText } from "../o
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { askRegistry } from "./ask-registry.ts";
-import { PackageInstallError } from "./install-error.ts";
 import { isActive } from "./package-conditions.ts";
-import { digestIn } from "./package-names.ts";
 import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
+import { askRegistry } from "./registry/ask-registry.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
+import { digestIn } from "./registry/package-names.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 
 /** How often a registry is asked whether a tag moved, with the pull policy Always: as often as Crossplane asks. */

@@ -8,8 +8,8 @@ import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "./check-package.ts";
-import { PackageInstallError } from "./install-error.ts";
 import { isActive, skipsDependencies } from "./package-conditions.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
 import { disownRuntime, ensureRuntime, isJoined, isOwnedRuntime, knownRuntime } from "./runtime-object.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 

@@ -7,7 +7,7 @@ import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "./check-package.ts";
-import { PackageInstallError } from "./install-error.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
 import { ownersOf } from "./runtime-object.ts";
 import { setPackageStatus } from "./set-status.ts";
 

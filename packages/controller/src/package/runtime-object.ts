@@ -8,9 +8,9 @@ import { FUNCTION_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
-import { PackageInstallError } from "./install-error.ts";
-import { digestIn } from "./package-names.ts";
-import { secretNames } from "./pull-secrets.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
+import { digestIn } from "./registry/package-names.ts";
+import { secretNames } from "./registry/pull-secrets.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)". Each version of a
 // function has one, however many objects need it: all of them own it, and none controls it.

@@ -99,7 +99,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
 async function registryPackages(config: StartConfig, problems: string[]): Promise<PackageRegistry> {
   const [{ readRegistryAccess }, { RegistryPackages }] = await Promise.all([
     import("@xfn/oci-rootfs"),
-    import("../package/registry-packages.ts"),
+    import("../package/registry/registry-packages.ts"),
   ]);
   return new RegistryPackages(readRegistryAccess(config, (problem) => void problems.push(problem)));
 }

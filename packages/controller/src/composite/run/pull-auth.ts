@@ -2,7 +2,7 @@ import type { ImagePullSecret } from "@xfn/composition";
 import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
-import { accountSecrets, authOf } from "../../package/pull-secrets.ts";
+import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
 import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 

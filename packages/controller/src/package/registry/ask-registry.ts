@@ -1,7 +1,7 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError, type ImageErrorCode } from "@xfn/oci-rootfs";
 import { PackageError } from "@xfn/package";
-import type { Context, PackageRegistry } from "../objects/context.ts";
+import type { Context, PackageRegistry } from "../../objects/context.ts";
 import { PackageInstallError } from "./install-error.ts";
 import { packageAuth } from "./pull-secrets.ts";
 

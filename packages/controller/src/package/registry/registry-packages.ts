@@ -1,7 +1,7 @@
 import { ImageError, parseReference, type RegistryAuth, type RegistryOptions } from "@xfn/oci-rootfs";
 import { RegistryClient } from "@xfn/oci-rootfs/registry";
 import { type PackageContents, type PackageKind, readPackage } from "@xfn/package";
-import type { PackageRegistry } from "../objects/context.ts";
+import type { PackageRegistry } from "../../objects/context.ts";
 
 /** Reads packages at registries. */
 export class RegistryPackages implements PackageRegistry {
