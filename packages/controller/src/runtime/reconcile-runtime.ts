@@ -6,10 +6,10 @@ import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, referenceOf } from "../objects/k
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
-import { checkPackage, hostEndpoint } from "./check-package.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
-import { ownersOf } from "./runtime-object.ts";
-import { setPackageStatus } from "./set-status.ts";
+import { checkPackage, hostEndpoint } from "../package/check-package.ts";
+import { PackageInstallError } from "../package/registry/install-error.ts";
+import { ownersOf } from "../package/runtime-object.ts";
+import { setPackageStatus } from "../package/set-status.ts";
 
 const HEALTHY: Condition = { type: "Healthy", status: "True", reason: "HealthyRuntime" };
 
