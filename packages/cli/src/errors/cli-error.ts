@@ -19,6 +19,11 @@ export class CliError extends Error {
   }
 }
 
+/** Recognises the error of another copy of this module as well. */
+export function isCliError(error: unknown): error is CliError {
+  return error instanceof Error && error.name === "CliError" && "exitCode" in error;
+}
+
 /** Makes an error about the command line: an unknown value, or options that exclude each other. Exit code 2. */
 export function usageError(message: string, details: readonly string[] = []): CliError {
   return new CliError("Usage", message, { details });

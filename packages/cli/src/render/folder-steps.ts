@@ -1,6 +1,5 @@
 import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
 import { oneLine } from "@xfn/program/terminal-text";
-import { buildFolderImage } from "../build/folder-image.ts";
 import { usageError } from "../errors/cli-error.ts";
 import { isFolder } from "../input/absolute-image.ts";
 import type { Output } from "../terminal/output.ts";
@@ -48,6 +47,8 @@ export async function buildFolderSteps(
   const images = new Map<string, string>();
   for (const folder of new Set(folderSteps.map(({ image }) => image))) {
     onFolder(folder);
+    // Loaded on demand: most steps name images.
+    const { buildFolderImage } = await import("../build/folder-image.ts");
     images.set(folder, await buildFolderImage(folder, { cacheDir: options.cacheDir, output, signal }));
   }
   const spec = {

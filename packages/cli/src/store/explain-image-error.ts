@@ -1,5 +1,5 @@
 import { InputError } from "@xfn/input";
-import { ImageError } from "@xfn/oci-rootfs";
+import type { ImageError } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { CliError } from "../errors/cli-error.ts";
 
@@ -38,6 +38,7 @@ function registryHint(error: ImageError, registry: string): string | undefined {
 }
 
 function causeOf(error: unknown): ImageError | undefined {
-  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof ImageError) return at;
+  // A build of a folder loads its own copy of the class.
+  for (let at = error; at instanceof Error; at = at.cause) if (at.name === "ImageError") return at as ImageError;
   return undefined;
 }

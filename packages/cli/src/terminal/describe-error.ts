@@ -1,7 +1,7 @@
 import { isInputError } from "@xfn/input/input-error";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
-import { CliError } from "../errors/cli-error.ts";
+import { isCliError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { InterruptedError } from "./interrupt.ts";
@@ -28,7 +28,7 @@ export function describeError(error: unknown, debug: boolean): ErrorReport {
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof CliError || error instanceof InterruptedError) return error.exitCode;
+  if (isCliError(error) || error instanceof InterruptedError) return error.exitCode;
   return isInputError(error) ? ExitCode.usage : ExitCode.failed;
 }
 
@@ -46,7 +46,7 @@ function bounded(lines: readonly string[]): string[] {
 }
 
 function details(error: unknown): string[] {
-  if (error instanceof CliError || isInputError(error)) return bounded(error.details);
+  if (isCliError(error) || isInputError(error)) return bounded(error.details);
   if (typeof error !== "object" || error === null) return [];
   return "stderr" in error && typeof error.stderr === "string" ? functionStderr(error.stderr) : [];
 }

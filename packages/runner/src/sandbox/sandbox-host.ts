@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import type { Socket } from "node:net";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
 import { messageOf } from "../base/error-text.ts";
@@ -95,7 +95,9 @@ export class SandboxHost {
     mkdirSync(this.scratch, { recursive: true });
     const namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
     if (rootless) namespaces.unshift("--user", "--map-root-user");
-    const main = fileURLToPath(new URL(`../host/main${extname(import.meta.url)}`, import.meta.url));
+    // Tests run from the sources. Otherwise all of its modules are in one file, which loads sooner.
+    const name = import.meta.url.endsWith(".ts") ? "main.ts" : "main-bundle.js";
+    const main = fileURLToPath(new URL(`../host/${name}`, import.meta.url));
     this.#child = spawn(
       "unshare",
       [...namespaces, process.execPath, ...hostFlags, main],

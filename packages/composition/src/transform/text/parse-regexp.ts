@@ -3,8 +3,7 @@ import type { RE2JS } from "re2js";
 import { unnameDuplicateGroups } from "./regexp-pattern.ts";
 
 // The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like
-// compiling. It resolves from this package, wherever a bundler puts this file.
-const require: NodeJS.Require = createRequire(import.meta.resolve("@xfn/composition"));
+// compiling.
 let library: typeof import("re2js") | undefined;
 
 /**
@@ -17,10 +16,15 @@ export function parseRegexp(pattern: string): RE2JS | { readonly reason: string 
 }
 
 function parse(pattern: string): RE2JS | { readonly reason: string } {
-  library ??= require("re2js") as typeof import("re2js");
+  library ??= loadLibrary();
   try {
     return library.RE2JS.compile(pattern);
   } catch (error) {
     return { reason: error instanceof library.RE2JSSyntaxException ? error.getDescription() : "it does not compile" };
   }
+}
+
+// It resolves from this package, wherever a bundler puts this file.
+function loadLibrary(): typeof import("re2js") {
+  return createRequire(import.meta.resolve("@xfn/composition"))("re2js") as typeof import("re2js");
 }
