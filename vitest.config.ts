@@ -21,20 +21,24 @@ const MOCKING = [
 
 // The slowest files, which start first: one that starts last would run alone while the other cores idle.
 const SLOW = [
-  "packages/oci-rootfs/src/store/mutated-layers.",
   "test/e2e/runner-grpc-soak.",
-  "test/unit/fuzz.",
-  "packages/oci-rootfs/src/store/crash.",
-  "packages/oci-rootfs/src/layer/hostile-layers.",
+  // Most of its time is waiting.
+  "test/sweep/sweep.",
   "test/cgroup-v2/",
-  "test/e2e/examples.",
-  "test/e2e/runner-grpc-interop.",
+  "packages/oci-rootfs/src/store/mutated-layers.",
   "test/e2e/init.",
-  "test/sweep/",
   // It waits a minute for Kubernetes to collect the objects of deleted kinds.
   "test/e2e/xfn-controller-page.",
+  "test/e2e/examples.",
+  "test/e2e/runner-grpc-interop.",
+  "packages/oci-rootfs/src/store/crash.",
+  "test/sweep/",
   "test/e2e/xfn-controller.",
   "test/e2e/definition-lifecycle.",
+  "test/e2e/registry-cli.",
+  "test/e2e/xfn-runner-",
+  "packages/oci-rootfs/src/layer/hostile-layers.",
+  "test/unit/fuzz.",
 ];
 
 class SlowFirst extends BaseSequencer {
@@ -49,8 +53,12 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-// One more than the smallest machine of CI has cores: most tests wait for containers, servers and timers.
-const WORKERS = 3;
+// Two more than the smallest machine of CI has cores: most tests wait for containers, servers and timers.
+const WORKERS = 4;
+
+// Vitest runs one group of projects after the other, and workers idle at the end of each group. So there is one group,
+// unless scripts/test-needs.sh is building the API server: then tests that need it run last.
+const CLUSTER_GROUP = process.env["XFN_TEST_CLUSTER"] === "last" ? 1 : 0;
 
 // On a machine that does much else a test may wait this long. Both only end what hangs: no test asserts a duration.
 const expectations = { poll: { timeout: 60_000 } };
@@ -108,8 +116,7 @@ export default defineConfig({
           testTimeout: TEST_TIMEOUT_MS,
           hookTimeout: 1_200_000,
           maxWorkers: WORKERS,
-          // The last: meanwhile scripts/test.sh may still be building the API server.
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: CLUSTER_GROUP },
         },
       },
     ],

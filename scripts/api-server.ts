@@ -1,9 +1,11 @@
 // Builds the missing binaries of the tests' API server with Go (packages/dev-cluster/api-server/go.mod), in some
-// minutes.
+// minutes. With --check it builds nothing, and exits with 1 if one is missing.
 import process from "node:process";
 import { BuildServerError, buildBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 
 const { missing = [] } = findBinaries();
+if (process.argv.includes("--check")) process.exit(missing.length > 0 ? 1 : 0);
+
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
 

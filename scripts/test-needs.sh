@@ -40,9 +40,12 @@ if [ -n "$virtual_machine" ]; then
   }
 fi
 
-# Build an API server with Go while tests run. Tests that need it run last and wait for this lock (needs.ts).
-mkdir -p "$cache/xfn/api-server"
-if command -v flock >/dev/null; then
+# Build a missing API server with Go while tests run. Then tests that need it run last (vitest.config.ts) and wait for
+# this lock (needs.ts).
+if "$node" "$root/scripts/api-server.ts" --check; then
+  :
+elif mkdir -p "$cache/xfn/api-server" && command -v flock >/dev/null; then
+  export XFN_TEST_CLUSTER=last
   exec 8>"$cache/xfn/api-server/lock"
   flock 8
   "$node" "$root/scripts/api-server.ts" &

@@ -11,8 +11,15 @@ let checkout: FakeCheckout;
 
 const VITEST = `import fs from "node:fs";
 fs.appendFileSync(process.env.CALLS, "vitest " + process.argv.slice(2).join(" ") + "\\n");
+fs.appendFileSync(process.env.CALLS, "cluster " + (process.env.XFN_TEST_CLUSTER ?? "any time") + "\\n");
 const file = process.argv.find((argument) => argument.startsWith("--outputFile.json=")).split("=")[1];
 fs.writeFileSync(file, '{"testResults":[]}');
+`;
+
+// A stand-in for the build of the API server. `--check` finds that it is missing, unless the file `server` exists.
+const SERVER = `import fs from "node:fs";
+if (process.argv[2] === "--check") process.exit(fs.existsSync(new URL("../server", import.meta.url)) ? 0 : 1);
+fs.appendFileSync(process.env.CALLS, "server\\n");
 `;
 
 const AFTER_SERVER = `import { readFileSync } from "node:fs";
@@ -26,10 +33,7 @@ beforeEach(async () => {
   checkout.apt();
   checkout.write("test/host-skips", "");
   checkout.write("test/cgroup-v2/kernel.sh", 'echo kernel >>"$CALLS"\n');
-  checkout.write(
-    "scripts/api-server.ts",
-    'import fs from "node:fs";\nfs.appendFileSync(process.env.CALLS, "server\\n");\n',
-  );
+  checkout.write("scripts/api-server.ts", SERVER);
   // The stand-in for npm keeps what is in node_modules.
   checkout.write("node_modules/vitest/vitest.mjs", VITEST);
   rmSync(join(checkout.tools, "crun"));
@@ -50,7 +54,8 @@ describe("npm test with arguments", () => {
   test.each([[["--root", "databases"]], [["packages/units"]]])("only runs vitest: %j", async (args) => {
     const { code, stdout, stderr } = await npmTest(...args);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "0 passed, 0 failed, 0 skipped\n", stderr: "" });
-    expect(checkout.calls()).toEqual([expect.stringMatching(`^vitest run ${args.join(" ")} --reporter=default`)]);
+    const vitest = expect.stringMatching(`^vitest run ${args.join(" ")} --reporter=default`);
+    expect(checkout.calls()).toEqual([vitest, "cluster any time"]);
   });
 });
 
@@ -70,5 +75,15 @@ describe("npm test alone", () => {
     expect(calls.filter((call) => call.startsWith("apt-get -q install"))).toHaveLength(1);
     expect(calls).toContain("server");
     expect(calls.some((call) => call.startsWith("vitest run --reporter"))).toBe(true);
+    // The tests that wait for the build are the last.
+    expect(calls).toContain("cluster last");
+  });
+
+  test("builds no API server if there is one, and runs its tests beside the others", async () => {
+    checkout.write("server", "");
+    expect((await npmTest()).code).toBe(0);
+    const calls = checkout.calls();
+    expect(calls).toContain("cluster any time");
+    expect(calls).not.toContain("server");
   });
 });
