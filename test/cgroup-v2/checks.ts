@@ -155,7 +155,9 @@ export async function subjectOf(kind: Kind, image: string): Promise<Subject> {
   const dir = join(process.env["XDG_CACHE_HOME"] ?? "/tmp", "xfn");
   const runner = createRunner({ store: await openStore({ dir, owner: sandboxOwner() }) });
   const sh = async (script: string, options: RunOptions = {}): Promise<string> =>
-    Buffer.from(await runner.run(image, Buffer.from(`${script}\n`), options)).toString("utf8");
+    Buffer.from(await runner.run(image, Buffer.from(`${script}\n`), { timeoutMs: PATIENCE_MS, ...options })).toString(
+      "utf8",
+    );
   const failure = async (script: string, options: RunOptions = {}): Promise<RunnerError> => {
     const outcome = await sh(script, options).catch((error: unknown) => error);
     if (outcome instanceof RunnerError) return outcome;
