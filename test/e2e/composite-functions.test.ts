@@ -1,3 +1,4 @@
+import { allowedWebhooks } from "@xfn/controller";
 import { type FunctionIO, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { FunctionRunner, RunOptions } from "@xfn/pipeline";
@@ -43,7 +44,16 @@ describe("functions of a composite resource", needs("api-server"), () => {
     await installKinds(server);
     await server.kubectl(["create", "namespace", "xfn-system"]);
     await server.kubectl(["create", "namespace", "foreign"]);
-    world = await compositeWorld(server, { runner, pullSecretNamespaces: ["allowed"], serviceAccount: "xfn" });
+    // The webhook's own tests are in webhook-functions.test.ts.
+    const webhooks = allowedWebhooks(["*.example.org"], {
+      call: (url, input, options) => runner.run("fn", input, { step: `${options.step} at ${url}` }),
+    });
+    world = await compositeWorld(server, {
+      runner,
+      webhooks,
+      pullSecretNamespaces: ["allowed"],
+      serviceAccount: "xfn",
+    });
   });
   afterAll(async () => {
     await world?.stop();
@@ -424,6 +434,26 @@ describe("functions of a composite resource", needs("api-server"), () => {
     world.restart();
     expect(await auth([])).toEqual({ username: "ada", password: "p1" });
     expect(JSON.stringify([world.events, world.logged])).not.toMatch(/p1|p2|p3/);
+  });
+
+  test("a webhook is called on the hosts that the operator names, and on no other", async () => {
+    const webhook = (url: string): void =>
+      world.compose({ functions: [{ name: "step", type: "Webhook", webhook: { url } }] });
+    await world.create("hooked");
+    desired = (io) => {
+      io.desired = { ...io.desired, resources: [{ name: "a", resource: widget("hooked-a") }] };
+    };
+    webhook("https://fn.example.org/path");
+    await world.reconcile("hooked");
+    expect(await condition("hooked", "Synced")).toMatchObject({ status: "True" });
+    expect(options).toMatchObject({ step: "step at https://fn.example.org/path" });
+    options = undefined;
+    for (const url of ["https://other.example.com/", "https://badexample.org/", "https://example.org/"]) {
+      webhook(url);
+      await expect(world.reconcile("hooked")).rejects.toThrow("--webhook-hosts");
+      expect(await condition("hooked", "Synced")).toMatchObject({ status: "False", reason: "WebhookNotAllowed" });
+    }
+    expect(options).toBeUndefined();
   });
 
   describe("in containers", needs("crun"), () => {

@@ -188,7 +188,21 @@ describe("the controller's own CRDs", needs("api-server"), () => {
       "spec.functions[0].container.image",
     ],
     ["a function without container", { functions: [{ name: "f", type: "Container" }] }, "spec.functions[0]"],
-    ["a function of type Webhook", { functions: [{ name: "f", type: "Webhook" }] }, "spec.functions[0]"],
+    ["a function of type Webhook without one", { functions: [{ name: "f", type: "Webhook" }] }, "spec.functions[0]"],
+    [
+      "a webhook without https",
+      { functions: [{ name: "f", type: "Webhook", webhook: { url: "http://a.example.org/" } }] },
+      "spec.functions[0].webhook.url",
+    ],
+    [
+      "a webhook beside a container",
+      {
+        functions: [
+          { name: "f", type: "Webhook", webhook: { url: "https://a.example.org/" }, container: { image: "a" } },
+        ],
+      },
+      "spec.functions[0]",
+    ],
     [
       "a timeout that is none",
       { functions: [{ name: "f", type: "Container", container: { image: "i", timeout: "soon" } }] },

@@ -223,16 +223,21 @@ test("connection details are as documented", () => {
   );
 });
 
-test("the step that uses outputs again is accepted without a warning", () => {
+test("the steps are accepted without a warning", () => {
   const spec = {
     compositeTypeRef: { apiVersion: "example.org/v1", kind: "XDatabase" },
     mode: "Pipeline",
-    pipeline: [only("step")],
+    pipeline: blocks
+      .filter(({ word }) => word === "step")
+      .map(({ text }, index) => ({ ...(yaml(text) as JsonObject), step: `step-${index}` })),
   };
   const head = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", metadata: { name: "page" } };
   const { findings, composition } = checkComposition(documentOf({ ...head, spec }));
   expect(findings).toEqual([]);
-  expect(composition?.spec.pipeline).toMatchObject([{ cache: { ttlMs: 600_000 } }]);
+  expect(composition?.spec.pipeline).toMatchObject([
+    { webhook: { url: "https://sizes.functions.svc:8443/v1" } },
+    { cache: { ttlMs: 600_000 } },
+  ]);
 });
 
 test("this test reads every block of the page", () => {

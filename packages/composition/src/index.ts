@@ -4,12 +4,15 @@ export {
   COMPOSITION_API_VERSIONS,
   type Composition,
   type CompositionFunction,
+  type ContainerStep,
   type ImagePullSecret,
   isCompatible,
   isPackageStep,
   type PackageStep,
   type PipelineStep,
   type PullPolicy,
+  type WebhookFunction,
+  type WebhookStep,
 } from "./api/composition.ts";
 export { checkConnectionKeys, connectionDetailName } from "./api/connection-keys.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";

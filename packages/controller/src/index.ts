@@ -7,6 +7,7 @@ export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
 export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
+export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
 export type { ComposedWatches, Context, FunctionHost, PackageRegistry } from "./objects/context.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";

@@ -13,6 +13,12 @@ export { type PrintOptions, printRender } from "./render/print-render.ts";
 export { render } from "./render/render.ts";
 export type { RenderInput, RenderResult } from "./render/render-types.ts";
 export { findSchema } from "./steps/openapi-schema.ts";
-export type { FunctionConnector, PipelineInput, SecretReference } from "./steps/pipeline-input.ts";
+export type {
+  FunctionConnector,
+  PipelineInput,
+  SecretReference,
+  WebhookCaller,
+  WebhookOptions,
+} from "./steps/pipeline-input.ts";
 export { ResponseCache } from "./steps/response-cache.ts";
 export { type Evaluation, type PipelineResult, runPipeline } from "./steps/run-pipeline.ts";

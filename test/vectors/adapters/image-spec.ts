@@ -101,7 +101,8 @@ function readRunOptions({ limits, network }: JsonObject): RunOptions {
       },
     }),
   );
-  const read = composition.spec.functions[0]?.container;
+  const [first] = composition.spec.functions;
+  const read = first?.type === "Container" ? first.container : undefined;
   if (read === undefined) throw new Error("the function of the case is lost");
   return { network: read.network, limits: read.resources.limits };
 }

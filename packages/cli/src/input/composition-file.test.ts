@@ -26,7 +26,7 @@ async function read(text: string): Promise<string[]> {
   const path = join(dir, "composition.yaml");
   writeFileSync(path, text);
   const { spec } = (await readComposition(path, () => undefined)).composition;
-  return spec.functions.map((step) => step.container.image);
+  return spec.functions.flatMap((step) => ("container" in step ? [step.container.image] : []));
 }
 
 test("picks the Composition among other documents", async () => {

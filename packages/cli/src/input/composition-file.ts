@@ -49,6 +49,7 @@ export async function readComposition(path: string, onWarning: (message: string)
   // Loaded on demand: templates alone name no images.
   const { absoluteImage } = await import("./absolute-image.ts");
   const withImage = (step: CompositionFunction): CompositionFunction => {
+    if (step.type === "Webhook") return step;
     return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
   };
   const withPackage = (step: PackageStep): PackageStep => {

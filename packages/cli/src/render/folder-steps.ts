@@ -68,7 +68,7 @@ export async function buildFolderSteps(
 
 /** The image of a step; empty for a function that xfn does not start. */
 function imageOf(step: PipelineStep, functions: readonly FunctionOverride[]): string {
-  if (!isPackageStep(step)) return step.container.image;
+  if (!isPackageStep(step)) return step.type === "Webhook" ? "" : step.container.image;
   const { functionRef } = step;
   if (functionRef.name === undefined) return functionRef.package;
   const fn = functions.find(({ name }) => name === functionRef.name);
@@ -82,6 +82,7 @@ function stepOf(step: PipelineStep, images: ReadonlyMap<string, string>): Pipeli
 }
 
 function containerOf(step: CompositionFunction, images: ReadonlyMap<string, string>): CompositionFunction {
+  if (step.type === "Webhook") return step;
   const image = images.get(step.container.image);
   if (image === undefined) return step;
   // No registry has the image, whatever --pull says.

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CompositionFunction } from "@xfn/composition";
+import type { CompositionFunction, ContainerStep } from "@xfn/composition";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { overrideSteps, readFunctions } from "./functions-file.ts";
 
@@ -39,13 +39,17 @@ function step(name: string, image: string): CompositionFunction {
   return { name, type: "Container", container: { ...container, imagePullSecrets: [] } };
 }
 
+function containerOf(one: CompositionFunction): ContainerStep["container"] | undefined {
+  return one.type === "Container" ? one.container : undefined;
+}
+
 test("the package of a Function replaces the image of the step with its name", async () => {
   const overrides = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
   const unused: string[] = [];
   const steps = overrideSteps([step("first", "old"), step("second", "kept")], overrides, undefined, (name) =>
     unused.push(name),
   );
-  expect(steps.map(({ container }) => container.image)).toEqual(["registry.example.org/first:v2", "kept"]);
+  expect(steps.map((one) => containerOf(one)?.image)).toEqual(["registry.example.org/first:v2", "kept"]);
   expect(unused).toEqual(["unused"]);
 });
 
@@ -125,7 +129,7 @@ test("--pull overrides the file and the composition", async () => {
     [],
   );
   const policy = (pull: "Never" | undefined): unknown =>
-    overrideSteps([step("first", "a")], overrides, pull, () => undefined)[0]?.container.imagePullPolicy;
+    overrideSteps([step("first", "a")], overrides, pull, () => undefined).map(containerOf)[0]?.imagePullPolicy;
   expect(policy(undefined)).toBe("Always");
   expect(policy("Never")).toBe("Never");
 });

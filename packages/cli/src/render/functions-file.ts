@@ -142,6 +142,7 @@ export function overrideSteps(
   }
   for (const { name } of overrides) if (!steps.some((step) => step.name === name)) onUnused(name);
   return steps.map((step) => {
+    if (step.type === "Webhook") return step;
     const { image, pullPolicy } = byName.get(step.name) ?? {};
     const imagePullPolicy = pull ?? pullPolicy;
     return {

@@ -17,6 +17,7 @@ export function stepNetworkHint(
   const step = (mode === "Pipeline" ? pipeline : ours).find((each) => each.name === name);
   if (step === undefined) return undefined;
   if (!isPackageStep(step)) {
+    if (step.type === "Webhook") return undefined;
     const isIsolated = step.container.network === "Isolated";
     return isIsolated ? networkHint(texts, "the step's container has network: Accessible") : undefined;
   }

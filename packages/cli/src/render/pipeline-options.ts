@@ -27,7 +27,11 @@ const REASONS: readonly (readonly [option: keyof PipelineOptions, flag: string, 
   ["requiredResources", "--required-resources", RESOURCES],
   ["extraResources", "--extra-resources", RESOURCES],
   ["requiredSchemas", "--required-schemas", "a FunctionIO function cannot ask for schemas"],
-  ["functionCredentials", "--function-credentials", "FunctionIO carries no credentials"],
+  [
+    "functionCredentials",
+    "--function-credentials",
+    "FunctionIO carries no credentials, and no webhook of the Composition has any",
+  ],
   ["contextFiles", "--context-files", CONTEXT],
   ["contextValues", "--context-values", CONTEXT],
   ["includeContext", "--include-context", CONTEXT],
@@ -37,10 +41,12 @@ const REASONS: readonly (readonly [option: keyof PipelineOptions, flag: string, 
 /**
  * Refuses the flags of `mode: Pipeline` for other Compositions: a flag without an effect is a mistake of the user.
  *
+ * @param accepted - the flags that the Composition can use all the same
  * @throws CliError `Usage`
  */
-export function refusePipelineOptions(options: PipelineOptions): void {
+export function refusePipelineOptions(options: PipelineOptions, accepted: readonly (keyof PipelineOptions)[]): void {
   for (const [option, flag, why] of REASONS) {
+    if (accepted.includes(option)) continue;
     const value = options[option];
     const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
     if (isGiven) throw usageError(`${flag} cannot be used: ${why}. Only a Composition with mode: Pipeline can use it`);

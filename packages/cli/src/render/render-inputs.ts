@@ -18,6 +18,8 @@ export interface RenderInputs {
   readonly observed: readonly JsonValue[];
   /** The EnvironmentConfigs from which the Composition selects. */
   readonly environmentConfigs?: readonly JsonObject[];
+  /** The Secrets of webhooks of functions[]. */
+  readonly credentials?: PipelineInputs["credentials"];
   /** What the functions of `mode: Pipeline` can have beside state. */
   readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
   /** The Functions of FUNCTIONS; none without it. */
@@ -55,6 +57,7 @@ export async function readInputs(
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
   const objects = observed.map(({ value }) => value);
   const pipeline = await pipelineOf(composition, options, objects);
+  const credentials = pipeline === undefined ? await credentialsOf(options) : undefined;
   if (pipeline !== undefined) {
     warnOfAnnotations(overrides, onWarning);
     if (options.freshFunctions === true) refuseRunning(overrides, options);
@@ -64,7 +67,7 @@ export async function readInputs(
   });
   const { pull } = options;
   const withPull = (step: PipelineStep): PipelineStep =>
-    pull === undefined || isPackageStep(step)
+    pull === undefined || isPackageStep(step) || step.type === "Webhook"
       ? step
       : { ...step, container: { ...step.container, imagePullPolicy: pull } };
   const steps = composition.spec.pipeline?.map(withPull);
@@ -73,6 +76,7 @@ export async function readInputs(
     composition: { ...composition, spec: { ...composition.spec, functions, ...(steps && { pipeline: steps }) } },
     observed: objects,
     functions: overrides,
+    ...(credentials && { credentials }),
     ...(pipeline && { pipeline: { ...pipeline, isLegacy } }),
     keyWarnings: (exposed) =>
       checkConnectionKeys(composition, connectionKeys, document, exposed).map((finding) =>
@@ -91,13 +95,23 @@ async function pipelineOf(
     const { readPipelineInputs } = await import("./pipeline-inputs.ts");
     return await readPipelineInputs(options, observed);
   }
-  refusePipelineOptions(options);
+  const hasCredentials = spec.functions.some(
+    (step) => step.type === "Webhook" && step.webhook.credentials !== undefined,
+  );
+  refusePipelineOptions(options, hasCredentials ? ["functionCredentials"] : []);
   const composes = spec.resources.length > 0 || spec.functions.length > 0;
   if (spec.pipeline === undefined || composes) return undefined;
   throw new CliError(
     "Failed",
     `the Composition ${metadata.name ?? ""} has steps in spec.pipeline, and no mode: Pipeline; set spec.mode`,
   );
+}
+
+async function credentialsOf(options: RenderOptions): Promise<PipelineInputs["credentials"] | undefined> {
+  if (options.functionCredentials === undefined) return undefined;
+  const { readPipelineInputs } = await import("./pipeline-inputs.ts");
+  const { functionCredentials } = options;
+  return (await readPipelineInputs({ functionCredentials }, [])).credentials;
 }
 
 function warnOfAnnotations(functions: readonly FunctionOverride[], onWarning: (message: string) => void): void {

@@ -9,6 +9,7 @@ import {
   type RenderResult,
   render,
   type StepResult,
+  type WebhookCaller,
 } from "@xfn/pipeline";
 import { oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
@@ -39,7 +40,10 @@ type StepConnections = FunctionConnector & { stderrOf(step: string): string | un
  */
 export async function renderWithTimeout(
   inputs: RenderInputs &
-    Pick<RenderInput, "onRecord" | "onStep"> & { readonly connections?: StepConnections | undefined },
+    Pick<RenderInput, "onRecord" | "onStep"> & {
+      readonly connections?: StepConnections | undefined;
+      readonly webhooks?: WebhookCaller | undefined;
+    },
   options: RenderOptions,
   runner: FunctionRunner,
   interrupt: AbortSignal,
@@ -48,11 +52,12 @@ export async function renderWithTimeout(
   const stderr = new Map<string, string>();
   try {
     const signal = AbortSignal.any([interrupt, timeout]);
-    const { pipeline, connections, functions: _, keyWarnings, ...input } = inputs;
+    const { pipeline, connections, webhooks, functions: _, keyWarnings, ...input } = inputs;
     const result = await render({
       ...input,
       ...pipeline,
       ...(connections && { functions: connections }),
+      ...(webhooks && { webhooks }),
       runner: recordStderr(runner, stderr),
       signal,
     });

@@ -1,4 +1,5 @@
 import type { Composition } from "@xfn/composition";
+import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CallProgress } from "../runner/call-progress.ts";
 import { type ClosableRunner, LazyRunner } from "../runner/lazy-runner.ts";
@@ -85,10 +86,11 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
       const inputs = { ...read, composition };
       const observed = progress.observe(runner);
       const connections = await connectionsOf(inputs, built, options, runner, interrupt);
+      const webhooks = steps.some((step) => "webhook" in step) ? await webhookCaller(options) : undefined;
       try {
         return await withTrace(inputs, options, output, (onRecord) =>
           renderWithTimeout(
-            { ...inputs, ...(onRecord && { onRecord }), onStep: progress.begin, connections },
+            { ...inputs, ...(onRecord && { onRecord }), onStep: progress.begin, connections, webhooks },
             options,
             observed,
             interrupt,
@@ -96,6 +98,7 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
         );
       } finally {
         connections?.close();
+        webhooks?.close();
       }
     });
   });
@@ -117,6 +120,11 @@ async function connectionsOf(
   if (pipeline === undefined) return undefined;
   const { FunctionConnections } = await import("./function-connections.ts");
   return new FunctionConnections({ functions, built, pull, fresh, signal, host: () => runner.host() });
+}
+
+async function webhookCaller({ maxOutput }: RenderOptions): Promise<ClosableWebhookCaller> {
+  const { createWebhookCaller } = await import("@xfn/pipeline/webhook");
+  return createWebhookCaller({ maxOutputBytes: maxOutput });
 }
 
 async function withLazyRunner<T>(runner: LazyRunner, work: (runner: LazyRunner) => Promise<T>): Promise<T> {

@@ -42,6 +42,7 @@ export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composit
   };
   const { mode, functions, pipeline = [] } = composition.spec;
   for (const step of mode === "Pipeline" ? pipeline : functions) {
+    if (!isPackageStep(step) && step.type === "Webhook") continue;
     const endpoint = isPackageStep(step) ? undefined : step.container.runner.endpoint;
     byStep.set(step.name, clientAt(endpoint, step.name));
   }

@@ -61,7 +61,7 @@ export interface NamedTemplate extends ResourceTemplate {
   name: string;
 }
 
-/** A step of `mode: Pipeline`: a function package of Crossplane v1.14 and later, or a FunctionIO container. */
+/** A step of `mode: Pipeline`: a function package of Crossplane v1.14 and later, or a FunctionIO function. */
 export type PipelineStep = PackageStep | CompositionFunction;
 
 /** A step that calls a function package, which is a gRPC server. */
@@ -108,22 +108,34 @@ export interface RequiredSchema extends TypeReference {
   requirementName: string;
 }
 
-/** Whether a step calls a function package. Other steps run a FunctionIO container. */
+/** Whether a step calls a function package. Other steps run a FunctionIO function. */
 export function isPackageStep(step: PipelineStep): step is PackageStep {
   return "functionRef" in step;
 }
 
-/** One function, run after the templates. */
-export interface CompositionFunction {
+/** A function that reads a FunctionIO and returns one. The `type` says how it is called. */
+export type CompositionFunction = ContainerStep | WebhookStep;
+
+/** What functions of all types have. */
+export interface FunctionStep {
   /** The step's name, unique in its Composition. */
   name: string;
-  /** The only supported type: an OCI image that runs in a container. */
-  type: "Container";
   /** The `config` in the FunctionIO of the function. */
   config?: JsonObject;
+}
+
+/** A function that is an OCI image, which runs in a container. */
+export interface ContainerStep extends FunctionStep {
+  type: "Container";
   /** The controller uses an output again for the same input. Absent: each run calls the function. */
   cache?: OutputCache;
   container: ContainerFunction;
+}
+
+/** A function that is an HTTPS server. */
+export interface WebhookStep extends FunctionStep {
+  type: "Webhook";
+  webhook: WebhookFunction;
 }
 
 /** For how long an output may be used again. */
@@ -152,6 +164,18 @@ export interface ContainerFunction {
   network: NetworkPolicy;
   resources: ContainerFunctionResources;
   runner: ContainerFunctionRunner;
+}
+
+/** The HTTPS server of a function. */
+export interface WebhookFunction {
+  /** The URL that receives the FunctionIO as a POST request. The URL of a Service is that of its cluster DNS name. */
+  url: string;
+  /** PEM certificates of the authorities that sign the server's certificate. Default: those of the system. */
+  caBundle?: string;
+  /** The Secret whose key `token` is sent as a bearer token. */
+  credentials?: { secretRef: { namespace: string; name: string } };
+  /** The function must have answered after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default 10 s. */
+  timeoutMs?: number;
 }
 
 /** A reference to a Secret. */

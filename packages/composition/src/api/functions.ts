@@ -1,37 +1,14 @@
 import type { JsonValue } from "@xfn/functionio";
-import { DurationError, parseDuration, parseQuantity, type Quantity, QuantityError } from "@xfn/units";
+import { parseQuantity, type Quantity } from "@xfn/units";
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
 import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, choice, custom, name, type Rule, required, type Schema, text, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
-import { type ImagePullSecret, MAX_TIMEOUT_MS, type NetworkPolicy } from "./composition.ts";
+import type { ImagePullSecret, NetworkPolicy } from "./composition.ts";
+import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
+import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity } from "./written.ts";
-
-/**
- * A duration above zero.
- *
- * @param advice the way out for an author who wants none
- * @param tooLong the problem of a duration above `maxMs`
- */
-function duration(advice: string, maxMs: number, tooLong: string): Schema<string> {
-  const { openApi } = text(64, { pattern: "^\\+?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$" });
-  return custom<string>(openApi, (value, owner, field) => {
-    if (typeof value !== "string") {
-      return owner.error("Invalid", field, `expected a duration such as 30s, found ${kindOf(value)}`);
-    }
-    const ms = attempt(owner, field, () => parseDuration(value));
-    if (ms === undefined) return;
-    if (ms <= 0) owner.error("Invalid", field, `must be more than zero; ${advice}`);
-    if (ms > maxMs) owner.error("Invalid", field, tooLong);
-  });
-}
-
-const TIMEOUT = duration(
-  "leave it out for the default of 10s",
-  MAX_TIMEOUT_MS,
-  "is longer than the 596h that a timeout can be",
-);
 
 /** As long as the controller keeps responses of function packages. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1000;
@@ -61,6 +38,9 @@ export const CACHE: Schema<WrittenCache> = object<WrittenCache>(
 /** Reports `cache` beside a network. CEL rules cannot read `network`, which has several types. */
 export function checkCache(step: FieldReader): void {
   const container = step.value("container");
+  if (step.value("cache") !== undefined && step.value("webhook") !== undefined) {
+    step.error("Invalid", "cache", "is not possible with a webhook, whose output can depend on more than the input");
+  }
   if (step.value("cache") === undefined || !isObject(container)) return;
   const { network } = container;
   const policy = isObject(network) ? network["policy"] : network;
@@ -131,18 +111,16 @@ export const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer
     runner: object<{ endpoint?: string }>({ endpoint: text() }),
   },
   {
-    rules: [
-      [
-        "!has(self.timeout) || (duration(self.timeout) > duration('0s') && duration(self.timeout) <= duration('596h'))",
-        "timeout must be more than zero, and at most 596h",
-      ],
-    ],
+    rules: [TIMEOUT_RULE],
   },
 );
 
 const FUNCTION_RULES: readonly Rule[] = [
-  ["self.type == 'Container'", "type: only Container is supported so far"],
+  ["self.type != 'Chroot'", "type: Chroot is not supported yet"],
   ["self.type != 'Container' || has(self.container)", "container is missing: the image to run, as container.image"],
+  ["self.type != 'Webhook' || has(self.webhook)", "webhook is missing: the server to call, as webhook.url"],
+  ["self.type == 'Container' || !has(self.container)", "container is for type: Container"],
+  ["self.type == 'Webhook' || !has(self.webhook)", "webhook is for type: Webhook"],
 ];
 
 /** The most functions, and the most steps, of one Composition: from it an API server estimates the cost of rules. */
@@ -160,23 +138,36 @@ const FUNCTION = object<WrittenFunction>(
     config: embeddedObject("a config"),
     cache: CACHE,
     container: CONTAINER,
+    webhook: WEBHOOK,
   },
   {
     rules: FUNCTION_RULES,
     variants: {
-      uses: { Container: { container: "the image to run, as container.image" } },
-      refused: { Webhook: unsupported("Webhook"), Chroot: unsupported("Chroot") },
+      uses: {
+        Container: { container: "the image to run, as container.image" },
+        Webhook: { webhook: "the server to call, as webhook.url" },
+      },
+      refused: { Chroot: { code: "Unsupported", message: "Chroot is not supported yet; use type: Container" } },
     },
     check(one) {
       // Crossplane accepts an empty name, but messages could not say which step they are about.
       if (one.value("name") === "") one.warning("Required", "name", "is empty; give a name for this step");
       checkCache(one);
+      checkType(one);
     },
   },
 );
 
-function unsupported(type: string): { code: "Unsupported"; message: string } {
-  return { code: "Unsupported", message: `${type} is not supported yet; use type: Container` };
+/** The fields that functions of one type alone have. */
+const FIELDS_OF_TYPES = { Container: "container", Webhook: "webhook" } as const;
+
+/** Reports the server of a container, and the container of a server. */
+function checkType(one: FieldReader): void {
+  const type = one.value("type");
+  for (const [other, field] of Object.entries(FIELDS_OF_TYPES)) {
+    if (other === type || one.value(field) === undefined) continue;
+    one.error("Invalid", field, `is for type: ${other}; remove it, or set type: ${other}`);
+  }
 }
 
 /** The functions that run after the templates. */
@@ -197,15 +188,5 @@ function checkQuantity(value: JsonValue, owner: FieldReader, field: string): voi
   const quantity = attempt<Quantity>(owner, field, () => parseQuantity(String(value)));
   if (quantity !== undefined && quantity.nanos <= 0n) {
     owner.error("Invalid", field, "must be more than zero; leave it out for no limit");
-  }
-}
-
-function attempt<T>(owner: FieldReader, field: string, parse: () => T): T | undefined {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof QuantityError) && !(error instanceof DurationError)) throw error;
-    owner.error("Invalid", field, error.message);
-    return undefined;
   }
 }

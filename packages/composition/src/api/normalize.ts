@@ -8,9 +8,10 @@ import type {
   PipelineStep,
   RequiredResource,
   TypeReference,
+  WebhookFunction,
 } from "./composition.ts";
 import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./template.ts";
-import type { WrittenContainer, WrittenFunction, WrittenSpec, WrittenStep } from "./written.ts";
+import type { WrittenContainer, WrittenFunction, WrittenSpec, WrittenStep, WrittenWebhook } from "./written.ts";
 
 /** Converts all spellings of a checked spec to one form, and fills in defaults. */
 export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeReference): CompositionSpec {
@@ -51,10 +52,11 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 }
 
 function stepOf(written: WrittenStep): PipelineStep {
-  const { step: name, functionRef, container, config, cache, input, credentials, requirements } = written;
+  const { step: name, functionRef, container, webhook, config, cache, input, credentials, requirements } = written;
   if (isGiven(container)) {
     return functionOf({ name, type: "Container", container, ...(config && { config }), ...(cache && { cache }) });
   }
+  if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...(config && { config }) });
   return {
     name,
     functionRef: referenceOf(name, functionRef),
@@ -96,7 +98,8 @@ function withoutNulls(labels: { [label: string]: string }): { [label: string]: s
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => isGiven(value)));
 }
 
-function functionOf({ name, type, config, cache, container }: WrittenFunction): CompositionFunction {
+function functionOf({ name, type, config, cache, container, webhook }: WrittenFunction): CompositionFunction {
+  if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...(config && { config }) };
   if (type !== "Container" || !container) throw new TypeError(`the function ${name} has not been checked`);
   return {
     name,
@@ -128,6 +131,20 @@ function containerOf(container: WrittenContainer): ContainerFunction {
     ...(isGiven(imagePullPolicy) && { imagePullPolicy }),
     ...(isGiven(timeout) && { timeoutMs: parseDuration(timeout) }),
   };
+}
+
+function webhookOf({ url, service, caBundle, credentials, timeout }: WrittenWebhook): WebhookFunction {
+  return {
+    url: isGiven(service) ? urlOf(service) : (url ?? ""),
+    ...(isGiven(caBundle) && { caBundle: atob(caBundle) }),
+    ...(isGiven(credentials) && { credentials: { secretRef: { ...credentials.secretRef } } }),
+    ...(isGiven(timeout) && { timeoutMs: parseDuration(timeout) }),
+  };
+}
+
+/** The names of the API server's webhooks: their certificates are for `NAME.NAMESPACE.svc`. */
+function urlOf({ namespace, name, path, port }: NonNullable<WrittenWebhook["service"]>): string {
+  return `https://${name}.${namespace}.svc${isGiven(port) && Number(port) !== 443 ? `:${port}` : ""}${path ?? "/"}`;
 }
 
 /** Null counts as absent. */

@@ -2,7 +2,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CompositionError, type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
-import { type Composition, isCompatible } from "./composition.ts";
+import { type Composition, type ContainerFunction, isCompatible } from "./composition.ts";
 import { checkComposition, documentOf, parseComposition } from "./parse-composition.ts";
 
 function parse(yaml: string): { composition: Composition; warnings: Finding[] } {
@@ -36,8 +36,10 @@ const withCache = (container: string, ttl: string): string =>
   `${head}  functions: [{name: f, type: Container, container: {image: i, ${container}}, cache: {ttl: ${ttl}}}]`;
 const withContainer = (container: string): string =>
   `${head}  functions: [{name: f, type: Container, container: {image: i, ${container}}}]\n`;
-const container = (text: string): Composition["spec"]["functions"][number]["container"] | undefined =>
-  parse(withContainer(text)).composition.spec.functions[0]?.container;
+const container = (text: string): ContainerFunction | undefined => {
+  const [first] = parse(withContainer(text)).composition.spec.functions;
+  return first?.type === "Container" ? first.container : undefined;
+};
 
 describe("parseComposition", () => {
   test("reads a Composition with all fields of a function", () => {
@@ -169,7 +171,7 @@ describe("unsupported features", () => {
     expect(parse(`${head}  ${f}\n  ${text}\n`).warnings).toEqual([]);
   });
 
-  test.each(["Webhook", "Chroot"])("functions of type %s are unsupported", (type) => {
+  test.each(["Chroot"])("functions of type %s are unsupported", (type) => {
     const error = errors(`${head}  functions: [{name: f, type: ${type}, ${type.toLowerCase()}: {}}]\n`);
     expect(paths(error.issues)).toEqual(["spec.functions[0].type: Unsupported"]);
   });

@@ -84,6 +84,36 @@ pipeline:
     });
   });
 
+  test("takes a webhook as a step, by url or by service", () => {
+    const pem = Buffer.from("-----BEGIN CERTIFICATE-----\n").toString("base64");
+    const { spec, errors, warnings } = checkSpec(`
+mode: Pipeline
+pipeline:
+- step: url
+  webhook: {url: https://example.org:8443/a/b, timeout: 5s, caBundle: ${pem}}
+  config: {apiVersion: example.org/v1, kind: Config, x: 1}
+- step: service
+  type: Webhook
+  webhook: {service: {namespace: ns, name: db, path: /v1, port: 8443}, credentials: {secretRef: {namespace: a, name: b}}}
+- {step: plain, webhook: {service: {namespace: ns, name: db, port: 443}}}
+`);
+    expect([...errors, ...warnings]).toEqual([]);
+    expect(spec?.pipeline).toEqual([
+      {
+        name: "url",
+        type: "Webhook",
+        webhook: { url: "https://example.org:8443/a/b", timeoutMs: 5000, caBundle: "-----BEGIN CERTIFICATE-----\n" },
+        config: { apiVersion: "example.org/v1", kind: "Config", x: 1 },
+      },
+      {
+        name: "service",
+        type: "Webhook",
+        webhook: { url: "https://db.ns.svc:8443/v1", credentials: { secretRef: { namespace: "a", name: "b" } } },
+      },
+      { name: "plain", type: "Webhook", webhook: { url: "https://db.ns.svc/" } },
+    ]);
+  });
+
   const step = (fields: string): string => `mode: Pipeline\npipeline: [{step: s, ${fields}}]`;
 
   test.each([
@@ -99,6 +129,21 @@ pipeline:
     [step("functionRef: {package: function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {package: crossplane-contrib/function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {name: f}, container: {image: i}"), "spec.pipeline[0].container: Invalid"],
+    [step("functionRef: {name: f}, webhook: {url: https://a/}"), "spec.pipeline[0].webhook: Invalid"],
+    [step("webhook: {}"), "spec.pipeline[0].webhook.url: Required"],
+    [step("webhook: {url: http://a/}"), "spec.pipeline[0].webhook.url: Invalid"],
+    [step("webhook: {url: https://user:secret@a/}"), "spec.pipeline[0].webhook.url: Invalid"],
+    [step("webhook: {url: https://a/?token=x}"), "spec.pipeline[0].webhook.url: Invalid"],
+    [step("webhook: {url: https://a/, service: {namespace: a, name: b}}"), "spec.pipeline[0].webhook.service: Invalid"],
+    [step("webhook: {service: {name: b}}"), "spec.pipeline[0].webhook.service.namespace: Required"],
+    [step("webhook: {service: {namespace: a, name: b, port: 0}}"), "spec.pipeline[0].webhook.service.port: Invalid"],
+    [step("webhook: {service: {namespace: a, name: b, path: x}}"), "spec.pipeline[0].webhook.service.path: Invalid"],
+    [step("webhook: {url: https://a/, caBundle: AAAA}"), "spec.pipeline[0].webhook.caBundle: Invalid"],
+    [step("webhook: {url: https://a/, caBundle: A}"), "spec.pipeline[0].webhook.caBundle: Invalid"],
+    [step("webhook: {url: https://a/, credentials: {}}"), "spec.pipeline[0].webhook.credentials.secretRef: Required"],
+    [step("webhook: {url: https://a/, timeout: 0s}"), "spec.pipeline[0].webhook.timeout: Invalid"],
+    [step("type: Container, webhook: {url: https://a/}"), "spec.pipeline[0].type: Invalid"],
+    [step("webhook: {url: https://a/}, cache: {ttl: 1m}"), "spec.pipeline[0].cache: Invalid"],
     [step("container: {}"), "spec.pipeline[0].container.image: Required"],
     [step("container: {image: i}, cache: 10m"), "spec.pipeline[0].cache: Invalid"],
     [step("container: {image: i}, cache: {}"), "spec.pipeline[0].cache.ttl: Required"],

@@ -4,6 +4,7 @@ import { choice, name, type Rule, required, type Schema, text, textThat } from "
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
 import { CACHE, CONTAINER, checkCache, MAX_STEPS } from "./functions.ts";
+import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
 /** The most items of the lists of a step: from it an API server estimates the cost of rules. */
@@ -106,14 +107,28 @@ function unique(items: readonly FieldReader[], field: string): void {
 }
 
 const RULES: readonly Rule[] = [
-  ["has(self.functionRef) != has(self.container)", "a step needs either functionRef or container"],
+  [
+    "[has(self.functionRef), has(self.container), has(self.webhook)].filter(one, one).size() == 1",
+    "a step needs one of functionRef, container and webhook",
+  ],
+  [
+    "!has(self.type) || (self.type == 'Webhook' ? has(self.webhook) : has(self.container))",
+    "type: Container requires container, and type: Webhook requires webhook",
+  ],
 ];
 
-/** Fields that only one kind of step reads. */
+/** The field that names the function of a step, with further fields that steps with it read. */
 const FIELDS_OF = {
   functionRef: ["input", "credentials", "requirements"],
   container: ["type", "config", "cache"],
+  webhook: ["type", "config"],
 } as const;
+
+/** The type of a FunctionIO function, by that field. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["container", "Container"],
+  ["webhook", "Webhook"],
+]);
 
 const STEP = object<WrittenStep>(
   {
@@ -122,8 +137,9 @@ const STEP = object<WrittenStep>(
     input: embeddedObject("an input"),
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
-    type: choice("Container"),
+    type: choice("Container", "Webhook"),
     container: CONTAINER,
+    webhook: WEBHOOK,
     config: embeddedObject("a config"),
     cache: CACHE,
   },
@@ -131,19 +147,26 @@ const STEP = object<WrittenStep>(
 );
 
 function checkStep(step: FieldReader): void {
-  const calls = step.value("functionRef") !== undefined;
-  const runs = step.value("container") !== undefined;
-  if (calls && runs) return step.error("Invalid", "container", "is given beside functionRef; a step runs one function");
-  if (!calls && !runs) {
+  const [first, second] = (["functionRef", "container", "webhook"] as const).filter(
+    (field) => step.value(field) !== undefined,
+  );
+  if (first === undefined) {
     const what = "the function to call, as functionRef.name or functionRef.package, or container, the image to run";
     return step.error("Required", "functionRef", `is missing; give ${what}`);
   }
-  const [has, hasNot] = calls ? (["functionRef", "container"] as const) : (["container", "functionRef"] as const);
-  for (const field of FIELDS_OF[hasNot]) {
-    if (step.value(field) === undefined) continue;
-    step.warning("Ignored", field, `has no effect in a step with ${has}`);
+  if (second !== undefined) {
+    return step.error("Invalid", second, `is given beside ${first}; a step runs one function`);
   }
-  if (runs) checkCache(step);
+  const read: readonly string[] = FIELDS_OF[first];
+  for (const field of new Set(Object.values(FIELDS_OF).flat())) {
+    if (read.includes(field) || step.value(field) === undefined || (field === "cache" && first === "webhook")) continue;
+    step.warning("Ignored", field, `has no effect in a step with ${first}`);
+  }
+  const [type, needed] = [step.value("type"), TYPES.get(first)];
+  if (needed !== undefined && type !== undefined && type !== needed) {
+    step.error("Invalid", "type", `must be ${needed} in a step with ${first}`);
+  }
+  checkCache(step);
 }
 
 /** The steps of `mode: Pipeline` (Crossplane v1.14). */

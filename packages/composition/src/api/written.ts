@@ -39,12 +39,24 @@ export interface WrittenFunction {
   config?: JsonObject;
   cache?: WrittenCache;
   container?: WrittenContainer;
+  webhook?: WrittenWebhook;
 }
 
 /** For how long an output may be used again. */
 export interface WrittenCache {
   /** In Go's syntax. */
   ttl: string;
+}
+
+/** The HTTPS server of a function. */
+export interface WrittenWebhook {
+  url?: string;
+  service?: { namespace: string; name: string; path?: string; port?: number | bigint };
+  /** PEM certificates in base64. */
+  caBundle?: string;
+  credentials?: { secretRef: { namespace: string; name: string } };
+  /** In Go's syntax. */
+  timeout?: string;
 }
 
 /** The container of a function. */
@@ -66,7 +78,7 @@ export interface WrittenContainer {
 /** YAML reads `cpu: 1` as a number, which Kubernetes accepts for a quantity. */
 export type WrittenQuantity = string | number | bigint;
 
-/** A step of `mode: Pipeline`: a function package, or a FunctionIO container. */
+/** A step of `mode: Pipeline`: a function package, or a FunctionIO function. */
 export interface WrittenStep {
   step: string;
   /** The function package. */
@@ -75,9 +87,11 @@ export interface WrittenStep {
   credentials?: WrittenCredential[];
   requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
   /** The type of a FunctionIO function. */
-  type?: "Container";
+  type?: "Container" | "Webhook";
   /** The FunctionIO container. */
   container?: WrittenContainer;
+  /** The FunctionIO webhook. */
+  webhook?: WrittenWebhook;
   /** The config of a FunctionIO function. */
   config?: JsonObject;
   /** For a FunctionIO function. */

@@ -14,6 +14,8 @@ export type CompositeErrorCode =
   | "TooManyRequired"
   /** A step names a Secret in a namespace from which functions may get none. */
   | "CredentialsNotAllowed"
+  /** A step calls a webhook on a host that the operator did not name. */
+  | "WebhookNotAllowed"
   /** The Composition selects an environment. */
   | "EnvironmentUnsupported"
   /** Its Composition composes itself without end. */

@@ -1,7 +1,7 @@
 import type { FunctionCaller } from "@xfn/function-grpc";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { PackageContents, PackageKind } from "@xfn/package";
-import type { FunctionRunner, RegistryAuth, ResponseCache } from "@xfn/pipeline";
+import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
 import type { Logger } from "./logger.ts";
 
 /** What every reconciler uses. */
@@ -18,6 +18,8 @@ export interface Context {
   readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
   /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
   readonly runner?: FunctionRunner | undefined;
+  /** Calls functions of type Webhook. Absent: functions are disabled, and a step with a webhook fails. */
+  readonly webhooks?: WebhookCaller | undefined;
   /** The function packages of `mode: Pipeline`. Absent: functions are disabled. */
   readonly functions?: FunctionDirectory | undefined;
   /** Packages at registries. Absent: packages are disabled. */

@@ -12,7 +12,7 @@ import {
   recordEvents,
   startInformers,
 } from "@xfn/kubernetes";
-import { ResponseCache } from "@xfn/pipeline";
+import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
@@ -39,6 +39,7 @@ export interface ControllersInput {
   readonly config: StartConfig;
   readonly client: Client;
   readonly runner: RunnerClient | undefined;
+  readonly webhooks: WebhookCaller | undefined;
   readonly functions: FunctionDirectory | undefined;
   readonly packages: PackageRegistry | undefined;
   readonly namespace: string;
@@ -107,6 +108,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     events,
     log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
     runner,
+    webhooks: input.webhooks,
     functions: input.functions,
     packages: input.packages,
     functionPackages: config.enablePackages,

@@ -52,6 +52,7 @@ export interface StartConfig
   readonly serviceAccount: string | undefined;
   readonly pullSecretNamespaces: readonly string[];
   readonly credentialsSecretNamespaces: readonly string[];
+  readonly webhookHosts: readonly string[];
   readonly allowComposedSecrets: boolean;
   readonly concurrency: number;
   /** Milliseconds. */
@@ -176,6 +177,14 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     [],
     "none",
   ),
+  webhookHosts: many(
+    "webhook-hosts",
+    "<host>",
+    "hosts whose webhooks Compositions may call as functions: NAME, or *.DOMAIN such as *.functions.svc",
+    hostPattern,
+    [],
+    "none",
+  ),
   allowComposedSecrets: toggle(
     "allow-composed-secrets",
     "let Compositions compose Secrets: their authors can then read, change and delete every Secret that no controller owns",
@@ -241,6 +250,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "serviceAccount",
     "pullSecretNamespaces",
     "credentialsSecretNamespaces",
+    "webhookHosts",
   ],
   Packages: ["enablePackages", "enableFunctionRuntimes", "insecureRegistry", "mirror", "registryCa", "trustedRealm"],
   "How it works": [
@@ -253,6 +263,11 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
   ],
   Operation: ["metricsAddress", "logLevel", "logFormat", "shutdownGrace"],
 };
+
+function hostPattern(text: string): string {
+  if (/^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text)) return text;
+  throw new Error(`${JSON.stringify(text)} must be the name of a host, or *. and a domain, without a port`);
+}
 
 // RFC 1123 labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 function namespaceName(text: string): string {

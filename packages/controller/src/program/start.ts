@@ -1,6 +1,8 @@
 import { type ClusterAccess, connect, KubeconfigError, loadKubeconfig } from "@xfn/kubernetes";
+import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { growYoungSpace } from "@xfn/program/v8-tuning";
+import { allowedWebhooks } from "../functions/allowed-webhooks.ts";
 import type { PackageRegistry } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { ApiHealth } from "./api-health.ts";
@@ -61,6 +63,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   });
   const runner = grpc?.createRunnerClient(runnerOptions(config));
   const functions = grpc && runner && new grpc.ConnectedFunctions(runner, config.function, certificateFiles(config));
+  const webhooks = runner && config.webhookHosts.length > 0 ? await openWebhooks(config) : undefined;
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
   try {
     if (config.metricsAddress !== undefined) {
@@ -74,6 +77,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       config,
       client,
       runner,
+      webhooks: allowedWebhooks(config.webhookHosts, webhooks),
       functions,
       packages,
       namespace,
@@ -86,6 +90,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     if (!stopped.signal.aborted) throw error;
     return ExitCode.ok;
   } finally {
+    webhooks?.close();
     functions?.close();
     runner?.close();
     await Promise.all([probes?.close(), client.close()]);
@@ -93,6 +98,12 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     stopListening();
     log.info({}, "stopped");
   }
+}
+
+/** The HTTPS client is loaded only if Compositions may call webhooks. */
+async function openWebhooks({ maxOutput }: StartConfig): Promise<ClosableWebhookCaller> {
+  const { createWebhookCaller } = await import("@xfn/pipeline/webhook");
+  return createWebhookCaller({ maxOutputBytes: maxOutput });
 }
 
 /** The HTTP client of registries is loaded only if packages are enabled. */

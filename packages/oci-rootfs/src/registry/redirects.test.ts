@@ -5,7 +5,8 @@ import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
 import { file, tarball } from "../../testing/tarball.ts";
 import type { Image, ImageOptions } from "../store/store.ts";
 import { openStore } from "../transfer/open-store.ts";
-import { AddressPolicy, scopeOf } from "./address-policy.ts";
+import { AddressPolicy } from "./address-policy.ts";
+import { scopeOf } from "./network-scope.ts";
 
 let box: Sandbox;
 let registry: FakeRegistry;

@@ -10,6 +10,7 @@ export interface RenderInput
     | "composition"
     | "runner"
     | "functions"
+    | "webhooks"
     | "required"
     | "credentials"
     | "context"

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { CompositionFunction } from "@xfn/composition";
+import type { ContainerStep } from "@xfn/composition";
 import type { ResponseStore } from "@xfn/function-grpc";
 import type { ResponseCache } from "./response-cache.ts";
 
@@ -42,7 +42,7 @@ export class CachedOutput {
  * @returns undefined if the step does not opt in, or nothing stores outputs
  */
 export function cachedOutput(
-  { cache, container }: CompositionFunction,
+  { cache, container }: ContainerStep,
   input: Uint8Array,
   responses: ResponseCache | undefined,
 ): CachedOutput | undefined {

@@ -1,25 +1,28 @@
-import type { CompositionFunction } from "@xfn/composition";
+import type { ContainerStep, WebhookStep } from "@xfn/composition";
 import {
   API_VERSION,
   accumulate,
   type Desired,
   type FunctionIO,
   firstDifference,
+  type JsonObject,
   KIND,
   type Result,
   severityOf,
 } from "@xfn/functionio";
-import type { StepDescription } from "../outcome/step-record.ts";
 import type { StepResult } from "../outcome/step-result.ts";
-import { cachedOutput } from "./cached-output.ts";
+import { type CachedOutput, cachedOutput } from "./cached-output.ts";
 import { checkDesired, compositeProblems } from "./check-desired.ts";
 import { CompositeState } from "./composite-state.ts";
 import { type CompositeView, plainView } from "./composite-view.ts";
+import { containerCall } from "./container-call.ts";
+import type { FunctionCall } from "./function-call.ts";
 import { memoized } from "./memoized.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
-import { runStep, title } from "./run-step.ts";
-import type { Run, State, Step, StepReport } from "./step.ts";
+import { runStep } from "./run-step.ts";
+import type { PreparedStep, Run, State, Step, StepReport } from "./step.ts";
 import { stepInputs } from "./step-input.ts";
+import { webhookCall } from "./webhook-call.ts";
 
 /** How FunctionIO steps take part in a Composition. */
 export interface Sharing {
@@ -67,16 +70,42 @@ export const COMPLETE: Sharing = {
 };
 
 /** A step that runs a FunctionIO container. */
-export function functionIOStep(step: CompositionFunction, sharing: Sharing): Step {
-  const description: StepDescription = { name: step.name, kind: "function", image: step.container.image };
+export function containerStep(step: ContainerStep, sharing: Sharing): Step {
   return {
-    description,
-    prepare: (run) => ({ run: (state, report) => runFunction(step, sharing, run, state, report) }),
+    description: { name: step.name, kind: "function", image: step.container.image },
+    prepare(run) {
+      const call = containerCall(step, run.input);
+      const cached = (input: Uint8Array): CachedOutput | undefined => cachedOutput(step, input, run.input.responses);
+      return preparedStep({ config: step.config, call, cached }, sharing, run);
+    },
   };
 }
 
+/** A step that posts its FunctionIO to an HTTPS server. */
+export function webhookStep(step: WebhookStep, sharing: Sharing): Step {
+  return {
+    description: { name: step.name, kind: "function", image: step.webhook.url },
+    prepare(run) {
+      const call = webhookCall(step, run.input);
+      return preparedStep({ config: step.config, call, cached: () => undefined }, sharing, run);
+    },
+  };
+}
+
+/** A function, however it is called. */
+interface CalledFunction {
+  readonly config: JsonObject | undefined;
+  readonly call: FunctionCall;
+  /** The output of an earlier run with the same input. */
+  readonly cached: (input: Uint8Array) => CachedOutput | undefined;
+}
+
+function preparedStep(called: CalledFunction, sharing: Sharing, run: Run): PreparedStep {
+  return { run: (state, report) => runFunction(called, sharing, run, state, report) };
+}
+
 async function runFunction(
-  step: CompositionFunction,
+  { config, call, cached: cachedFor }: CalledFunction,
   sharing: Sharing,
   run: Run,
   state: State,
@@ -89,28 +118,25 @@ async function runFunction(
   const isComplete = sharing === COMPLETE;
   // A package that returned no context left an empty one.
   const given = isComplete ? (context ?? {}) : undefined;
-  const bytes = encoderOf(run)({ config: step.config, context: given, desired, composite: xr.given, results });
+  const bytes = encoderOf(run)({ config, context: given, desired, composite: xr.given, results });
   recorder?.given(bytes.length);
-  const cached = cachedOutput(step, bytes, input.responses);
-  const returned = await runStep(step, bytes, {
-    runner: input.runner,
+  const cached = cachedFor(bytes);
+  const returned = await runStep(call, bytes, {
     signal: input.signal,
-    auth: input.auth,
     cached,
     onPhase: phaseListener(input, recorder),
     onOutput: recorder && ((length) => recorder.returned(length)),
   });
   const before: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed, desired, results };
   const taken = changedBy(sharing.take(returned.desired, desired), desired, xr);
-  const after = accumulate(before, { ...returned, desired: taken }, step.name);
-  for (const result of after.added) say(stepResult(step.name, result), false);
-  for (const { message } of after.warnings) say({ severity: "Warning", message, step: step.name }, true);
+  const after = accumulate(before, { ...returned, desired: taken }, call.step);
+  for (const result of after.added) say(stepResult(call.step, result), false);
+  for (const { message } of after.warnings) say({ severity: "Warning", message, step: call.step }, true);
   if (after.fatal !== undefined)
-    return { ...state, desired: after.desired, passedOn: [], fatal: stepResult(step.name, after.fatal) };
+    return { ...state, desired: after.desired, passedOn: [], fatal: stepResult(call.step, after.fatal) };
   const wanted = after.desired.composite?.resource;
   const problems = wanted === undefined ? [] : compositeProblems(wanted, composite);
-  const { name, container } = step;
-  checkDesired({ name, image: container.image, title: title(step) }, after.desired, observed, problems);
+  checkDesired({ name: call.step, image: call.image, title: call.title }, after.desired, observed, problems);
   cached?.keep();
   return {
     ...state,

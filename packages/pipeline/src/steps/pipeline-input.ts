@@ -1,4 +1,4 @@
-import type { Composition, CompositionFunction, PackageStep } from "@xfn/composition";
+import type { Composition, ContainerStep, PackageStep } from "@xfn/composition";
 import type { FunctionCaller, RequirementsSource } from "@xfn/function-grpc";
 import type { ExplicitConnectionDetail, JsonObject, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
@@ -13,6 +13,32 @@ export interface FunctionConnector {
    * same time.
    */
   connect(step: PackageStep): Promise<FunctionCaller>;
+}
+
+/** Calls functions that are HTTPS servers. The caller of the run ends its connections. */
+export interface WebhookCaller {
+  /** The largest response that it returns, in bytes. Default {@link DEFAULT_OUTPUT_BYTES}. */
+  readonly maxOutputBytes?: number | undefined;
+  /**
+   * Posts a FunctionIO. Sends it once: a function that may have received it is not called again.
+   *
+   * @returns the body of the response
+   * @throws an error with a string `code` and `retryable`, such as a `WebhookError`
+   */
+  call(url: string, input: Uint8Array, options: WebhookOptions): Promise<Uint8Array>;
+}
+
+/** Options of one call of a webhook. */
+export interface WebhookOptions {
+  /** The name of the step. */
+  readonly step: string;
+  /** PEM certificates that replace the system's authorities. */
+  readonly caBundle?: string | undefined;
+  /** A bearer token. */
+  readonly token?: string | undefined;
+  /** Milliseconds until the whole response must have arrived. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A Secret. */
@@ -42,9 +68,11 @@ export interface PipelineInput {
   runner: FunctionRunner;
   /** Connects to the function packages of `mode: Pipeline`. Other Compositions have none. */
   functions?: FunctionConnector;
+  /** Calls the functions of type Webhook. Without it, such a step fails. */
+  webhooks?: WebhookCaller;
   /** Finds what function packages require. Default: nothing exists. */
   required?: RequirementsSource;
-  /** The data of a Secret that a step names as its credentials; undefined if it does not exist. */
+  /** The data of a Secret that a step or webhook names as its credentials; undefined if it does not exist. */
   credentials?: (secret: SecretReference) => Promise<ReadonlyMap<string, Uint8Array> | undefined>;
   /**
    * Responses of function packages, and outputs of steps with `cache`, that can be used again. Default: each run calls
@@ -56,7 +84,7 @@ export interface PipelineInput {
   /** Aborts the run: the current step is stopped, and no other step starts. */
   signal?: AbortSignal;
   /** Resolves the credentials for a step's image, for callers that can read its `imagePullSecrets`. */
-  auth?: (step: CompositionFunction) => Promise<RegistryAuth | undefined>;
+  auth?: (step: ContainerStep) => Promise<RegistryAuth | undefined>;
   /** Called before each step starts. */
   onStep?: (step: StepDescription, index: number) => void;
   /** Called with the duration of each phase of a step, in milliseconds. */

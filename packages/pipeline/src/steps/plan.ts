@@ -1,5 +1,5 @@
-import { type Composition, isPackageStep } from "@xfn/composition";
-import { COMPLETE, functionIOStep, OVERLAY } from "./function-io-step.ts";
+import { type Composition, type CompositionFunction, isPackageStep } from "@xfn/composition";
+import { COMPLETE, containerStep, OVERLAY, type Sharing, webhookStep } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
 import { packageStep } from "./package-step.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
@@ -17,19 +17,24 @@ export interface Plan {
   readonly isComplete: boolean;
 }
 
+/** The module of each type of function. */
+function functionStep(step: CompositionFunction, sharing: Sharing): Step {
+  return step.type === "Webhook" ? webhookStep(step, sharing) : containerStep(step, sharing);
+}
+
 /** The plan of a Composition: its templates, then its functions, or the steps of `mode: Pipeline`. */
 export const planOf: (composition: Composition) => Plan = memoized(lower);
 
 function lower(composition: Composition): Plan {
   const { mode, pipeline = [], functions, undesiredResources } = composition.spec;
   if (mode === "Pipeline") {
-    const steps = pipeline.map((step) => (isPackageStep(step) ? packageStep(step) : functionIOStep(step, COMPLETE)));
+    const steps = pipeline.map((step) => (isPackageStep(step) ? packageStep(step) : functionStep(step, COMPLETE)));
     return { steps, deletesUndesired: true, isComplete: true };
   }
   return {
     steps: [
       ...(hasTemplates(composition) ? [templatesStep(composition)] : []),
-      ...functions.map((step) => functionIOStep(step, OVERLAY)),
+      ...functions.map((step) => functionStep(step, OVERLAY)),
     ],
     deletesUndesired: functions.length === 0 || undesiredResources === "Delete",
     isComplete: false,

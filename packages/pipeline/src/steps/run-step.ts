@@ -1,26 +1,18 @@
-import type { CompositionFunction } from "@xfn/composition";
 import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn/functionio";
-import {
-  DEFAULT_OUTPUT_BYTES,
-  type FunctionRunner,
-  type RegistryAuth,
-  type RunOptions,
-  type RunPhase,
-} from "@xfn/runner-contract";
+import type { RunPhase } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import { readFailure } from "../output/read-failure.ts";
 import { readOutput } from "../output/read-output.ts";
 import type { CachedOutput } from "./cached-output.ts";
+import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
 
 /** The parameters of a step other than its input. */
 export interface StepContext {
-  runner: FunctionRunner;
   signal?: AbortSignal | undefined;
-  auth?: ((step: CompositionFunction) => Promise<RegistryAuth | undefined>) | undefined;
   onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
   /** The output of an earlier run, which is used again. Absent: the function runs. */
   cached?: CachedOutput | undefined;
-  /** Called with the number of bytes that the function wrote, before they are parsed. */
+  /** Called with the number of bytes that the function returned, before they are parsed. */
   onOutput?: ((bytes: number) => void) | undefined;
 }
 
@@ -29,82 +21,67 @@ export interface StepContext {
  *
  * @throws {PipelineError} that names the step and its image
  */
-export async function runStep(step: CompositionFunction, input: Uint8Array, context: StepContext): Promise<FunctionIO> {
-  const { image } = step.container;
+export async function runStep(call: FunctionCall, input: Uint8Array, context: StepContext): Promise<FunctionIO> {
   const { signal, onPhase } = context;
-  if (signal?.aborted) throw aborted(step, signal.reason);
+  if (signal?.aborted) throw aborted(call, signal.reason);
   let stderr: string | undefined;
-  const options: RunOptions = {
-    ...runOptions(step),
+  const options: CallOptions = {
     signal,
-    onPhase: onPhase && ((phase: RunPhase, ms: number) => onPhase(step.name, phase, ms)),
+    onPhase: onPhase && ((phase: RunPhase, ms: number) => onPhase(call.step, phase, ms)),
     onStderr: (tail) => {
       stderr = tail;
     },
   };
-  const run = async (): Promise<Uint8Array> => {
-    const auth = await context.auth?.(step);
-    return await context.runner.run(image, input, { ...options, auth });
-  };
+  const run = (): Promise<Uint8Array> => call.run(input, options);
   let output: Uint8Array;
   try {
     output = await (context.cached === undefined ? run() : context.cached.get(run));
   } catch (cause) {
-    throw signal?.aborted ? aborted(step, cause) : runFailed(step, cause, stderr);
+    throw signal?.aborted ? aborted(call, cause) : runFailed(call, cause, stderr);
   }
   context.onOutput?.(output.length);
-  return await read(step, output, stderr, context);
-}
-
-/** A step's settings as run options. Settings that the author left out get the runner's defaults. */
-function runOptions(step: CompositionFunction): RunOptions {
-  const { timeoutMs, network, imagePullPolicy, resources } = step.container;
-  const { memoryBytes, cpus } = resources.limits;
-  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy };
+  return await read(call, output, stderr, signal);
 }
 
 async function read(
-  step: CompositionFunction,
+  call: FunctionCall,
   output: Uint8Array,
   stderr: string | undefined,
-  { runner, signal }: StepContext,
+  signal: AbortSignal | undefined,
 ): Promise<FunctionIO> {
-  const limits = outputLimits(runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES);
+  const limits = outputLimits(call.maxOutputBytes);
   try {
-    return await readOutput(output, { source: `step "${step.name}"`, limits, signal });
+    return await readOutput(output, { source: `step "${call.step}"`, limits, signal });
   } catch (cause) {
-    if (signal?.aborted) throw aborted(step, cause);
+    if (signal?.aborted) throw aborted(call, cause);
     if (!(cause instanceof FunctionIOError)) {
       const failure = readFailure(cause);
       if (failure === undefined) throw cause;
       const { code, problem, retryable } = failure;
-      throw new PipelineError(code, `${title(step)}: ${problem}`, { ...details(step, cause, stderr), retryable });
+      throw new PipelineError(code, `${call.title}: ${problem}`, { ...details(call, cause, stderr), retryable });
     }
-    const [code, problem] = outputProblem(cause);
+    const [code, problem] = outputProblem(cause, call.words);
     // Loggers print the messages of causes too.
     const shown = QUOTING.has(cause.code) ? undefined : cause;
-    throw new PipelineError(code, `${title(step)}: ${problem}`, details(step, shown, stderr));
+    throw new PipelineError(code, `${call.title}: ${problem}`, details(call, shown, stderr));
   }
 }
 
-function outputProblem(error: FunctionIOError): [code: PipelineErrorCode, problem: string] {
+function outputProblem(
+  error: FunctionIOError,
+  { empty, several, output, hint }: OutputWords,
+): [code: PipelineErrorCode, problem: string] {
   switch (error.code) {
     case "Empty":
-      return [
-        "EmptyOutput",
-        "it wrote nothing to stdout; a function must write the FunctionIO that it read, with its changes",
-      ];
+      return ["EmptyOutput", `${empty}; a function must return the FunctionIO that it read, with its changes`];
     case "MultipleDocuments":
-      return ["MultipleDocuments", "it wrote more than one document to stdout; a function must write one FunctionIO"];
+      return ["MultipleDocuments", `${several}; a function must return one FunctionIO`];
     case "TooLarge":
     case "TooManyValues":
-      return ["InvalidOutput", `what it wrote to stdout ${error.issues[0]?.message ?? "is too large"}`];
+      return ["InvalidOutput", `${output} ${error.issues[0]?.message ?? "is too large"}`];
     default: {
       const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code))).join("\n  ");
-      return [
-        "InvalidOutput",
-        `what it wrote to stdout is not a FunctionIO (is it a log message? those belong on stderr):\n  ${problems}`,
-      ];
+      return ["InvalidOutput", `${output} is not a FunctionIO${hint}:\n  ${problems}`];
     }
   }
 }
@@ -128,44 +105,31 @@ interface RunnerFailure {
   message?: unknown;
 }
 
-/** The fix in the Composition, by the runner's code. */
-const ADVICE: ReadonlyMap<string, string> = new Map([
-  ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
-  ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
-  ["Timeout", "raise the step's container.timeout (default 10s) if it needs longer"],
-  ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
-]);
-
-function runFailed(step: CompositionFunction, cause: unknown, stderr: string | undefined): PipelineError {
+function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefined): PipelineError {
   const failure: RunnerFailure = typeof cause === "object" && cause !== null ? cause : { message: String(cause) };
   const reason =
     typeof failure.message === "string" && failure.message !== "" ? failure.message : "it could not be run";
   // Some runners name the step in their messages. Naming it twice would hide the reason.
-  const named = reason.includes(step.name) && reason.includes(step.container.image);
-  const advice = typeof failure.code === "string" ? ADVICE.get(failure.code) : undefined;
-  const message = `${named ? reason : `${title(step)}: ${reason}`}${advice === undefined ? "" : `. In the Composition: ${advice}`}`;
+  const named = reason.includes(call.step) && reason.includes(call.image);
+  const advice = typeof failure.code === "string" ? call.advice.get(failure.code) : undefined;
+  const message = `${named ? reason : `${call.title}: ${reason}`}${advice === undefined ? "" : `. In the Composition: ${advice}`}`;
   return new PipelineError("RunFailed", message, {
-    ...details(step, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
+    ...details(call, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
     retryable: failure.retryable === true,
   });
 }
 
-function aborted(step: CompositionFunction, cause: unknown): PipelineError {
-  return new PipelineError("Aborted", `${title(step)}: the run was ended by its caller`, {
-    ...details(step, cause, undefined),
+function aborted(call: FunctionCall, cause: unknown): PipelineError {
+  return new PipelineError("Aborted", `${call.title}: the run was ended by its caller`, {
+    ...details(call, cause, undefined),
     retryable: true,
   });
 }
 
-/** A step's name and image, for the start of a message. */
-export function title(step: CompositionFunction): string {
-  return `step "${step.name}" (image ${step.container.image})`;
-}
-
 function details(
-  step: CompositionFunction,
+  { step, image }: FunctionCall,
   cause: unknown,
   stderr: string | undefined,
 ): { step: string; image: string; cause: unknown; stderr: string | undefined } {
-  return { step: step.name, image: step.container.image, cause, stderr };
+  return { step, image, cause, stderr };
 }

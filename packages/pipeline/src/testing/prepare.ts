@@ -10,7 +10,7 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
-import { runnerFor, type TestFunction } from "./test-functions.ts";
+import { callersFor, type TestFunction } from "./test-functions.ts";
 import { connectorFor, type TestPackage } from "./test-packages.ts";
 import { TestingError } from "./testing-error.ts";
 
@@ -25,7 +25,7 @@ export interface TestInput {
    * details are compared with its keys after the run; problems become findings.
    */
   definition?: Source;
-  /** The functions that replace the steps' containers, by step name or by image. */
+  /** The functions that replace the steps' containers and webhooks, by step name, image or URL. */
   functions?: Readonly<Record<string, TestFunction>>;
   /** The runner of all other steps, such as `createRunner` of @xfn/runner for real containers. */
   runner?: FunctionRunner;
@@ -56,8 +56,8 @@ export interface Prepared {
   findings: Finding[];
   /** Findings about the definition's connection keys, after a run in which functions exposed these. */
   keyFindings: (exposed: readonly string[]) => readonly Finding[];
-  /** What packages need. Empty for other Compositions. */
-  pipeline: Pick<PipelineInput, "functions" | "required" | "context">;
+  /** The connections of the run, and what packages need. */
+  pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "context">;
   signal: AbortSignal | undefined;
 }
 
@@ -72,7 +72,7 @@ export function prepare(input: TestInput): Prepared {
   const keys = definition === undefined ? [] : connectionKeys(definition);
   const keyFindings = (exposed: readonly string[]): readonly Finding[] =>
     checkConnectionKeys(composition, keys, document, exposed);
-  const runner = runnerFor({
+  const { runner, webhooks } = callersFor({
     composition,
     functions: input.functions ?? {},
     runner: input.runner,
@@ -81,6 +81,7 @@ export function prepare(input: TestInput): Prepared {
   const { packages = {}, required, context } = input;
   const pipeline = {
     functions: connectorFor(composition, packages),
+    webhooks,
     ...(required && { required }),
     ...(context && { context }),
   };

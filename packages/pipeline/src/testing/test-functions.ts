@@ -3,6 +3,7 @@ import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/function
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
+import type { WebhookCaller } from "../steps/pipeline-input.ts";
 import { didYouMean } from "./messages.ts";
 import { TestingError } from "./testing-error.ts";
 
@@ -15,7 +16,7 @@ export type TestFunction = ((io: FunctionIO) => FunctionIO | Promise<FunctionIO>
 /** How the steps of a test run. */
 export interface TestFunctions {
   composition: Composition;
-  /** By step name or image. The step name takes precedence. */
+  /** By step name, image or URL. The step name takes precedence. */
   functions: Readonly<Record<string, TestFunction>>;
   /** The runner of all other steps. */
   runner: FunctionRunner | undefined;
@@ -23,27 +24,37 @@ export interface TestFunctions {
   folder: string | undefined;
 }
 
+/** What calls the functions of a test. */
+export interface TestCallers {
+  runner: FunctionRunner;
+  webhooks: WebhookCaller;
+}
+
 /**
- * One runner for all steps of a test.
+ * One runner for all steps of a test, and one caller of their webhooks.
  *
  * @throws {TestingError} `MissingFunction` or `UnknownFunction`, before anything runs
  */
-export function runnerFor(given: TestFunctions): FunctionRunner {
+export function callersFor(given: TestFunctions): TestCallers {
   const { composition, runner, folder } = given;
   const functions = new Map(Object.entries(given.functions));
   const { functions: overlay, pipeline = [] } = composition.spec;
   const steps = [...overlay, ...pipeline.flatMap((step) => (isPackageStep(step) ? [] : [step]))];
   for (const [key, value] of functions) checkFunction(key, value, steps);
-  const missing = steps.filter(({ name, container }) => !functions.has(name) && !functions.has(container.image));
-  if (runner === undefined && missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
+  const isMissing = (step: CompositionFunction): boolean => !functions.has(step.name) && !functions.has(targetOf(step));
+  // A runner runs containers alone.
+  const missing = steps.filter((step) => isMissing(step) && (runner === undefined || step.type === "Webhook"));
+  if (missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
+  const run: FunctionRunner["run"] = async (image, input, options = {}) => {
+    const found = functions.get(options.step ?? "") ?? functions.get(image);
+    if (typeof found === "function") return inProcessRunner({ [image]: overBytes(found) }).run(image, input, options);
+    if (found !== undefined) return found.run(image, input, options);
+    if (runner === undefined) throw missingFunctions(steps, [...functions.keys()]);
+    return runner.run(folder === undefined ? image : resolveImageName(image, folder), input, options);
+  };
   return {
-    async run(image, input, options = {}) {
-      const found = functions.get(options.step ?? "") ?? functions.get(image);
-      if (typeof found === "function") return inProcessRunner({ [image]: overBytes(found) }).run(image, input, options);
-      if (found !== undefined) return found.run(image, input, options);
-      if (runner === undefined) throw missingFunctions(steps, [...functions.keys()]);
-      return runner.run(folder === undefined ? image : resolveImageName(image, folder), input, options);
-    },
+    runner: { run },
+    webhooks: { call: (url, input, { step, signal }) => run(url, input, { step, signal }) },
   };
 }
 
@@ -66,11 +77,11 @@ function checkFunction(key: string, value: TestFunction, steps: readonly Composi
         `returned (the default export of the function's file), or a runner`,
     );
   }
-  const known = steps.flatMap(({ name, container }) => [name, container.image]);
+  const known = steps.flatMap((step) => [step.name, targetOf(step)]);
   if (known.includes(key)) return;
   throw new TestingError(
     "UnknownFunction",
-    `functions names ${JSON.stringify(key)}, which is neither a step of the Composition nor the image of one: ` +
+    `functions names ${JSON.stringify(key)}, which is neither a step of the Composition nor the image or URL of one: ` +
       `${list(steps.map(title))}${didYouMean(key, known)}`,
   );
 }
@@ -85,8 +96,13 @@ function missingFunctions(missing: readonly CompositionFunction[], known: readon
   );
 }
 
-function title({ name, container }: CompositionFunction): string {
-  return `step "${name}" (image ${container.image})`;
+function title(step: CompositionFunction): string {
+  return `step "${step.name}" (${step.type === "Webhook" ? "webhook" : "image"} ${targetOf(step)})`;
+}
+
+/** The image of a container, or the URL of a webhook. */
+function targetOf(step: CompositionFunction): string {
+  return step.type === "Webhook" ? step.webhook.url : step.container.image;
 }
 
 function list(names: readonly string[]): string {

@@ -68,6 +68,7 @@ export async function runComposition(
       observed,
       ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
       runner,
+      ...(context.webhooks && { webhooks: context.webhooks }),
       functions: stepFunctions(context, revision, (step, image, secrets) =>
         pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
       ),

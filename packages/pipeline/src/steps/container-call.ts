@@ -1,0 +1,41 @@
+import type { ContainerStep } from "@xfn/composition";
+import { DEFAULT_OUTPUT_BYTES, type RunOptions } from "@xfn/runner-contract";
+import type { FunctionCall, OutputWords } from "./function-call.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
+
+/** The call of a function in a container: FunctionIO on stdin and stdout. */
+export function containerCall(step: ContainerStep, { runner, auth }: PipelineInput): FunctionCall {
+  const { image } = step.container;
+  return {
+    step: step.name,
+    image,
+    title: `step "${step.name}" (image ${image})`,
+    advice: ADVICE,
+    words: WORDS,
+    maxOutputBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
+    run: async (input, options) =>
+      runner.run(image, input, { ...runOptions(step), ...options, auth: await auth?.(step) }),
+  };
+}
+
+/** A step's settings as run options. Settings that the author left out get the runner's defaults. */
+function runOptions(step: ContainerStep): RunOptions {
+  const { timeoutMs, network, imagePullPolicy, resources } = step.container;
+  const { memoryBytes, cpus } = resources.limits;
+  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy };
+}
+
+/** By the runner's code. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
+  ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
+  ["Timeout", "raise the step's container.timeout (default 10s) if it needs longer"],
+  ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
+]);
+
+const WORDS: OutputWords = {
+  empty: "it wrote nothing to stdout",
+  several: "it wrote more than one document to stdout",
+  output: "what it wrote to stdout",
+  hint: " (is it a log message? those belong on stderr)",
+};

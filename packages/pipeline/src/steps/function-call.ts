@@ -1,0 +1,40 @@
+import type { RunOptions } from "@xfn/runner-contract";
+
+/** A call of the function of a FunctionIO step. Each type of function is one module that makes such calls. */
+export interface FunctionCall {
+  /** The name of the step. */
+  readonly step: string;
+  /** The image or the URL of the function. */
+  readonly image: string;
+  /** The step and its function, for the start of a message. */
+  readonly title: string;
+  /** The way out in the Composition, by the code of an error of {@link run}. */
+  readonly advice: ReadonlyMap<string, string>;
+  /** How messages speak of the output. */
+  readonly words: OutputWords;
+  /** The largest output, in bytes. */
+  readonly maxOutputBytes: number;
+  /**
+   * Calls the function once.
+   *
+   * @param input the FunctionIO for the function
+   * @returns what the function returned
+   * @throws an error with a string `code`, `retryable` and, where known, `stderr` (bounded)
+   */
+  run(input: Uint8Array, options: CallOptions): Promise<Uint8Array>;
+}
+
+/** Options of one call. */
+export type CallOptions = Pick<RunOptions, "signal" | "onPhase" | "onStderr">;
+
+/** How messages speak of an output. */
+export interface OutputWords {
+  /** It is empty. */
+  readonly empty: string;
+  /** It has more than one document. */
+  readonly several: string;
+  /** The output itself. */
+  readonly output: string;
+  /** The likely cause of an output that is not a FunctionIO, in parentheses; can be empty. */
+  readonly hint: string;
+}

@@ -1,0 +1,172 @@
+import { lookup as dnsLookup } from "node:dns";
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { getCACertificates } from "node:tls";
+import { scopeOf } from "@xfn/oci-rootfs/network-scope";
+import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
+import type { WebhookCaller, WebhookOptions } from "../steps/pipeline-input.ts";
+import { WebhookError } from "./webhook-error.ts";
+
+/** Settings of a caller of webhooks. */
+export interface WebhookCallerOptions {
+  /** The largest response, in bytes. Default 16 MiB. */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** A caller that must be closed. */
+export interface ClosableWebhookCaller extends WebhookCaller {
+  /** Ends the idle connections. */
+  close(): void;
+}
+
+/** Idle connections end before common servers end them, so that a request rarely meets a connection that is gone. */
+const IDLE_MS = 4000;
+const MAX_CONNECTIONS = 64;
+
+/**
+ * Posts FunctionIOs to HTTPS servers. Follows no redirect, connects to no link-local address, sends each request once,
+ * and bounds the response in bytes and time.
+ */
+export function createWebhookCaller({
+  maxOutputBytes = DEFAULT_OUTPUT_BYTES,
+}: WebhookCallerOptions = {}): ClosableWebhookCaller {
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, maxTotalSockets: MAX_CONNECTIONS, lookup: safeLookup });
+  return {
+    maxOutputBytes,
+    async call(url, input, options) {
+      const { hostname } = new URL(url);
+      const address = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+      if (isIP(address) !== 0 && isLinkLocal(address)) throw refusal(address);
+      const deadline = AbortSignal.timeout(options.timeoutMs);
+      const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+      try {
+        const response = await post(url, input, { ...options, signal, agent });
+        return await bodyOf(response, maxOutputBytes);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (deadline.aborted) {
+          throw new WebhookError("Timeout", `it did not answer within ${options.timeoutMs} ms`, { cause: error });
+        }
+        throw error;
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Resolves a name, and refuses the addresses of cloud metadata services at the connection that is made. */
+const safeLookup: LookupFunction = (hostname, options, callback) => {
+  dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, "", 0);
+    const allowed = addresses.filter(({ address }) => !isLinkLocal(address));
+    const [first] = allowed;
+    if (first === undefined) return callback(refusal(addresses[0]?.address ?? hostname), "", 0);
+    if (options.all === true) callback(null, allowed);
+    else callback(null, first.address, first.family);
+  });
+};
+
+/** Metadata services of clouds have such addresses. */
+function isLinkLocal(address: string): boolean {
+  return scopeOf(address) === "link-local";
+}
+
+function refusal(address: string): WebhookError {
+  return new WebhookError("AddressRefused", `its address ${address} is link-local, as cloud metadata services are`);
+}
+
+function post(
+  url: string,
+  input: Uint8Array,
+  { agent, caBundle, token, signal }: WebhookOptions & { signal: AbortSignal; agent: Agent },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(url, {
+      method: "POST",
+      agent,
+      signal,
+      ca: caBundle === undefined ? getCACertificates("default") : [caBundle],
+      headers: {
+        "user-agent": "xfn",
+        accept: "application/json, application/yaml",
+        "accept-encoding": "identity",
+        "content-type": "application/json",
+        "content-length": input.length,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+    });
+    request.on("response", resolve);
+    request.on("error", (error) => reject(connectError(error)));
+    request.end(input);
+  });
+}
+
+function connectError(error: NodeJS.ErrnoException): Error {
+  if (error instanceof WebhookError || error.name === "AbortError") return error;
+  const code = error.code ?? "";
+  if (isCertificateProblem(code)) {
+    const problem = code === "ERR_TLS_CERT_ALTNAME_INVALID" ? "is for another name" : `is not trusted (${code})`;
+    return new WebhookError("CertificateRefused", `its certificate ${problem}`, { cause: error });
+  }
+  if (NO_CONNECTION.has(code)) {
+    return new WebhookError("ConnectFailed", `no connection to its server (${code})`, { cause: error });
+  }
+  return new WebhookError("Truncated", `the connection ended before its answer (${code || "closed"})`, {
+    cause: error,
+  });
+}
+
+/** Errors before a connection. After all others the server may have the request. */
+const NO_CONNECTION: ReadonlySet<string> = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "ETIMEDOUT",
+]);
+
+/** OpenSSL's names of verification errors, as Node reports them. */
+function isCertificateProblem(code: string): boolean {
+  return /^(ERR_TLS_CERT_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/u.test(
+    code,
+  );
+}
+
+async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  try {
+    checkHead(response, maxBytes);
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, length);
+  } catch (error) {
+    response.destroy();
+    if (error instanceof WebhookError || (error as Error).name === "AbortError") throw error;
+    throw new WebhookError("Truncated", "its answer ended in the middle", { cause: error });
+  }
+}
+
+function checkHead({ statusCode = 0, headers }: IncomingMessage, maxBytes: number): void {
+  if (statusCode !== 200) {
+    const redirect = statusCode >= 300 && statusCode < 400 ? "; redirects are not followed" : "";
+    const retryable = statusCode === 429 || statusCode >= 500;
+    throw new WebhookError("BadStatus", `it answered with status ${statusCode}, not 200${redirect}`, { retryable });
+  }
+  const { "content-type": type = "none", "content-encoding": encoding = "identity" } = headers;
+  if (!/^application\/([\w.+-]+\+)?(json|yaml|x-yaml)\s*(;|$)/iu.test(type)) {
+    throw new WebhookError("BadContentType", "the Content-Type of its answer is not application/json");
+  }
+  if (encoding !== "identity")
+    throw new WebhookError("BadContentType", "its answer is compressed, which it was not asked for");
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+function tooLarge(maxBytes: number): WebhookError {
+  return new WebhookError("TooLarge", `its answer is larger than ${maxBytes} bytes`);
+}

@@ -1,0 +1,36 @@
+/**
+ * - `ConnectFailed`: no connection to the server
+ * - `AddressRefused`: the URL leads to an address that webhooks cannot have, such as a cloud metadata service
+ * - `CertificateRefused`: the server's certificate is not trusted
+ * - `BadStatus`: the status is not 200
+ * - `BadContentType`: the response is neither JSON nor YAML, or is compressed
+ * - `TooLarge`: the response is larger than the caller accepts
+ * - `Truncated`: the connection ended before the response did
+ * - `Timeout`: the whole response did not arrive in time
+ */
+export type WebhookErrorCode = keyof typeof RETRYABLE;
+
+const RETRYABLE = {
+  ConnectFailed: true,
+  AddressRefused: false,
+  CertificateRefused: false,
+  BadStatus: false,
+  BadContentType: false,
+  TooLarge: false,
+  Truncated: true,
+  Timeout: true,
+} as const;
+
+/** A failed call of a webhook. The message never quotes the response, which can contain secrets. */
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+  readonly code: WebhookErrorCode;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(code: WebhookErrorCode, message: string, options?: ErrorOptions & { retryable?: boolean }) {
+    super(message, options);
+    this.code = code;
+    this.retryable = options?.retryable ?? RETRYABLE[code];
+  }
+}
